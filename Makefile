@@ -1,0 +1,55 @@
+# Two commands do all the set-up on a fresh machine: make demo, make test.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help install demo test check format unit snippets bench checked clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/countwise/*/*.p[yx][xd] src/countwise/*/*/*.p[yx][xd])
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+install: $(READY)  ## make .venv with the package, its kernels and the tools
+
+demo: $(READY)  ## run the main job on bundled data; ends by naming the report it wrote
+	@$(BIN)/python examples/demo.py
+
+check: $(READY)  ## format, lint, types, import contract, docs snippets
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory snippets
+
+snippets: $(READY)  ## run every example in docstrings and in the Markdown pages
+	$(BIN)/python -m pytest -q --doctest-modules src/countwise tests/house/test_snippets.py
+
+unit: $(READY)  ## the tests, slow ones included
+	$(BIN)/python -m pytest -n auto tests
+
+test: check unit  ## everything that must be green
+
+format: $(READY)  ## put the sources into the house's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## speed as ratios against peers in the same run: a table, and JSON in benchmarks/results
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks
+
+checked: $(READY)  ## the counting tests on kernels that check every index
+	COUNTWISE_CHECKED=1 $(BIN)/python setup.py -q build_ext --inplace --force
+	$(BIN)/python -m pytest -q -n auto tests/counts tests/laws tests/posteriors
+	$(BIN)/python setup.py -q build_ext --inplace --force
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	find src -name '*.so' -delete
+	find src -name '_kernels.c' -delete -o -name '_scoring.c' -delete

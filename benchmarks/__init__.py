@@ -1,0 +1,1 @@
+"""Speed as ratios: every figure stands beside a peer's, measured in the same run."""

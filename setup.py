@@ -1,0 +1,33 @@
+"""Build the compiled kernels; everything else about the project is in pyproject.toml."""
+
+import os
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+# COUNTWISE_CHECKED=1 builds kernels that check every index: for tests, not for speed.
+CHECKED = os.environ.get("COUNTWISE_CHECKED", "") == "1"
+
+setup(
+    ext_modules=cythonize(
+        [
+            Extension(
+                name,
+                ["src/" + name.replace(".", "/") + ".pyx"],
+                include_dirs=[numpy.get_include()],
+                extra_compile_args=[] if os.name == "nt" else ["-O3"],
+            )
+            for name in ("countwise.counts.engines._kernels", "countwise.posteriors._scoring")
+        ],
+        include_path=["src"],
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": CHECKED,
+            "wraparound": False,
+            "initializedcheck": CHECKED,
+            "cdivision": True,
+            "freethreading_compatible": True,
+        },
+    )
+)

@@ -1,0 +1,84 @@
+"""countwise: classify tables by counting.
+
+Rows become counts, counts become posteriors, posteriors become decisions, decisions become
+evidence. The public names below are resolved on first touch, so that ``import countwise`` costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Argmax": "countwise.decisions.rules",
+    "Column": "countwise.tables.schema",
+    "Confusion": "countwise.decisions.confusion",
+    "Counts": "countwise.counts.counts",
+    "CountwiseError": "countwise.errors",
+    "Decide": "countwise.decisions.decide",
+    "ExpectedGain": "countwise.decisions.rules",
+    "Explanation": "countwise.posteriors.evidence",
+    "GainMatrix": "countwise.decisions.gain",
+    "Laplace": "countwise.counts.smoothing",
+    "MEstimate": "countwise.counts.smoothing",
+    "NaiveBayes": "countwise.posteriors.naive_bayes",
+    "Note": "countwise.tables.notes",
+    "Plan": "countwise.counts.plan",
+    "RouletteWheel": "countwise.decisions.rules",
+    "Schema": "countwise.tables.schema",
+    "Table": "countwise.tables.table",
+    "UnseenLevelWarning": "countwise.errors",
+    "count": "countwise.counts.count",
+    "count_groups": "countwise.counts.count",
+    "read": "countwise.tables.read",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from countwise.counts.count import count as count
+    from countwise.counts.count import count_groups as count_groups
+    from countwise.counts.counts import Counts as Counts
+    from countwise.counts.plan import Plan as Plan
+    from countwise.counts.smoothing import Laplace as Laplace
+    from countwise.counts.smoothing import MEstimate as MEstimate
+    from countwise.decisions.confusion import Confusion as Confusion
+    from countwise.decisions.decide import Decide as Decide
+    from countwise.decisions.gain import GainMatrix as GainMatrix
+    from countwise.decisions.rules import (
+        Argmax as Argmax,
+    )
+    from countwise.decisions.rules import (
+        ExpectedGain as ExpectedGain,
+    )
+    from countwise.decisions.rules import (
+        RouletteWheel as RouletteWheel,
+    )
+    from countwise.errors import (
+        CountwiseError as CountwiseError,
+    )
+    from countwise.errors import (
+        UnseenLevelWarning as UnseenLevelWarning,
+    )
+    from countwise.posteriors.evidence import Explanation as Explanation
+    from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
+    from countwise.tables.notes import Note as Note
+    from countwise.tables.read import read as read
+    from countwise.tables.schema import Column as Column
+    from countwise.tables.schema import Schema as Schema
+    from countwise.tables.table import Table as Table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'countwise' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

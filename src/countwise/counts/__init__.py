@@ -1,0 +1,1 @@
+"""SUMMARIES THAT MERGE: one pass over the rows gives counts that add, subtract and feed models."""

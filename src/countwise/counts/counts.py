@@ -1,0 +1,359 @@
+"""Counts: what a pass over rows leaves behind. They add, subtract, compare and can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.grid import Grid
+from countwise.counts.moments import Moments
+from countwise.counts.plan import Plan
+from countwise.errors import CountsError, listing
+from countwise.tables.schema import Column, Level, Schema
+
+__all__ = ["Counts", "merge_schemas"]
+
+Doubles = NDArray[np.float64]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Contingency tables, moments and fine grids of some rows, by class.
+
+    Every axis has one slot more than levels: the last one holds the rows whose value (or class) is
+    missing. ``a + b`` are the counts of both sets of rows, ``a - b`` takes rows away again; levels
+    and classes that only one side knows are united.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> counts = cw.count(cw.read("sample:weather"))
+    >>> counts.classes, counts.table("outlook")
+    (('no', 'yes'), array([[3., 0., 2., 0.],
+           [2., 4., 3., 0.],
+           [0., 0., 0., 0.]]))
+    >>> (counts + counts - counts) == counts
+    True
+    """
+
+    schema: Schema
+    plan: Plan
+    rows: int
+    weight: Doubles
+    tables: Mapping[Key, Doubles]
+    moments: Mapping[str, Moments]
+    grids: Mapping[str, Grid]
+
+    @classmethod
+    def zero(cls, schema: Schema, plan: Plan) -> Counts:
+        """Return the counts of no rows."""
+        slots = _target(schema).width + 1
+        return cls(
+            schema,
+            replace(plan, apart=None),
+            0,
+            np.zeros(slots),
+            {names: np.zeros(_shape(schema, names)) for names in plan.tables},
+            {name: Moments.zero(slots) for name in plan.moments},
+            {name: Grid.zero(slots) for name in plan.grids},
+        )
+
+    @property
+    def classes(self) -> tuple[Level, ...]:
+        """The class labels, sorted."""
+        return _target(self.schema).levels
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows that have a class."""
+        return float(self.weight[:-1].sum())
+
+    def levels(self, name: str) -> tuple[Level, ...]:
+        """The levels of a nominal column in the order of its axis."""
+        return self.schema[name].levels
+
+    def table(self, *names: str) -> Doubles:
+        """Return the table of these columns: class first, then the columns in the order asked.
+
+        A table that was not counted by itself is summed from a larger one that holds it.
+        """
+        best = min(
+            (key for key in self.tables if set(names) <= set(key)),
+            key=lambda key: self.tables[key].size,
+            default=None,
+        )
+        if best is None:
+            raise CountsError(
+                f"Counts: no table of {listing(names)} was counted. "
+                f"Count with a plan that holds it, such as Plan.joint(schema, {listing(names)})."
+            )
+        found = self.tables[best]
+        gone = tuple(axis + 1 for axis, name in enumerate(best) if name not in names)
+        if gone:
+            found = found.sum(axis=gone)
+        left = [name for name in best if name in names]
+        return found.transpose(0, *(1 + left.index(name) for name in names))
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        schema = merge_schemas(self.schema, other.schema)
+        left, right = self._onto(schema, other.plan), other._onto(schema, self.plan)
+        return Counts(
+            schema,
+            left.plan,
+            left.rows + right.rows,
+            left.weight + right.weight,
+            {key: table + right.tables[key] for key, table in left.tables.items()},
+            {name: own + right.moments[name] for name, own in left.moments.items()},
+            {name: own + right.grids[name] for name, own in left.grids.items()},
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        schema = merge_schemas(self.schema, other.schema)
+        left, right = self._onto(schema, other.plan), other._onto(schema, self.plan)
+        less = Counts(
+            schema,
+            left.plan,
+            left.rows - right.rows,
+            _minus(left.weight, right.weight, "class"),
+            {key: _minus(own, right.tables[key], key) for key, own in left.tables.items()},
+            {name: own - right.moments[name] for name, own in left.moments.items()},
+            {name: own - right.grids[name] for name, own in left.grids.items()},
+        )
+        # Levels that only the rows taken away brought along are unknown again.
+        return less if schema == self.schema else less._onto(self.schema, self.plan)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal counts under equal names, whatever the order of levels."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        pair = self._comparable(other)
+        if pair is None:
+            return False
+        left, right = pair
+        return (
+            np.array_equal(left.weight, right.weight)
+            and all(np.array_equal(own, right.tables[key]) for key, own in left.tables.items())
+            and all(own == right.moments[name] for name, own in left.moments.items())
+            and all(own == right.grids[name] for name, own in left.grids.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def close_to(self, other: Counts, tolerance: float = 1e-9) -> bool:
+        """Whether both count the same rows, but for rounding of moments and fractional weights."""
+        pair = self._comparable(other)
+        if pair is None:
+            return False
+        left, right = pair
+        scale = max(self.total, other.total, 1.0) * tolerance
+        return (
+            np.allclose(left.weight, right.weight, rtol=tolerance, atol=scale)
+            and all(
+                np.allclose(own, right.tables[key], rtol=tolerance, atol=scale)
+                for key, own in left.tables.items()
+            )
+            and all(own.close_to(right.moments[n], tolerance) for n, own in left.moments.items())
+            and all(own.close_to(right.grids[n], tolerance) for n, own in left.grids.items())
+        )
+
+    def _comparable(self, other: Counts) -> tuple[Counts, Counts] | None:
+        mine, theirs = self.schema, other.schema
+        if {c.name for c in mine.attributes} != {c.name for c in theirs.attributes}:
+            return None
+        if self.rows != other.rows or self.plan not in other.plan or other.plan not in self.plan:
+            return None
+        schema = merge_schemas(mine, theirs)
+        return self._onto(schema, other.plan), other._onto(schema, self.plan)
+
+    def _onto(self, schema: Schema, plan: Plan) -> Counts:
+        """Return the same counts on the axes of another schema, under an equal plan."""
+        if plan not in self.plan:
+            raise CountsError(
+                "Counts: both sides must be counted by the same plan to be merged, compared or "
+                "subtracted, but one lacks what the other counts. Count both with the same plan."
+            )
+        if schema == self.schema:
+            return self
+        width = _target(schema).width + 1
+        order = _slots(_target(self.schema), _target(schema))
+        return Counts(
+            schema,
+            self.plan,
+            self.rows,
+            _placed(self.weight, (order,), (width,)),
+            {
+                key: _placed(
+                    table,
+                    (order, *(_slots(self.schema[name], schema[name]) for name in key)),
+                    _shape(schema, key),
+                )
+                for key, table in self.tables.items()
+            },
+            {name: own.slots(order, width) for name, own in self.moments.items()},
+            {name: own.slots(order, width) for name, own in self.grids.items()},
+        )
+
+    def restricted(self, plan: Plan) -> Counts:
+        """Return only what this plan asks for; a larger pass serves a smaller model."""
+        if plan not in self.plan:
+            raise CountsError(
+                "Counts: the model needs tables that were not counted. Count with a plan that "
+                f"holds them: {plan!r}."
+            )
+        return Counts(
+            self.schema,
+            replace(plan, apart=None),
+            self.rows,
+            self.weight,
+            {names: self.table(*names) for names in plan.tables},
+            {name: self.moments[name] for name in plan.moments},
+            {name: self.grids[name] for name in plan.grids},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain, JSON-able data that can be read by eye and back again."""
+        return {
+            "schema": self.schema.to_dict(),
+            "plan": self.plan.to_dict(),
+            "rows": self.rows,
+            "weight": self.weight.tolist(),
+            "tables": [self.tables[names].tolist() for names in self.plan.tables],
+            "moments": {name: own.to_dict() for name, own in self.moments.items()},
+            "grids": {name: own.to_dict() for name, own in self.grids.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Counts:
+        """Read counts back from plain data."""
+        plan = Plan.from_dict(plain["plan"])
+        tables = [np.asarray(table, dtype=np.float64) for table in plain["tables"]]
+        return cls(
+            Schema.from_dict(plain["schema"]),
+            plan,
+            int(plain["rows"]),
+            np.asarray(plain["weight"], dtype=np.float64),
+            dict(zip(plan.tables, tables, strict=True)),
+            {name: Moments.from_dict(own) for name, own in plain["moments"].items()},
+            {name: Grid.from_dict(own) for name, own in plain["grids"].items()},
+        )
+
+    def __repr__(self) -> str:
+        what = [f"{len(self.tables)} tables"] if self.tables else []
+        what += [f"{len(self.moments)} moments"] if self.moments else []
+        what += [f"{len(self.grids)} grids"] if self.grids else []
+        return f"<Counts of {self.rows} rows by {len(self.classes)} classes: {', '.join(what)}>"
+
+    @staticmethod
+    def sum(parts: list[Counts]) -> Counts:
+        """Merge several counts, in order."""
+        if not parts:
+            raise CountsError("Counts: there must be at least one part to sum. Give some.")
+        return reduce(lambda left, right: left + right, parts)
+
+
+def merge_schemas(left: Schema, right: Schema) -> Schema:
+    """Unite the levels of two schemas; columns must have the same names and kinds.
+
+    Examples
+    --------
+    >>> one = Schema((Column("a", "nominal", ("x",)), Column("y", "target", ("no",))))
+    >>> two = Schema((Column("a", "nominal", ("z",)), Column("y", "target", ("yes", "no"))))
+    >>> merge_schemas(one, two)["a"].levels
+    ('x', 'z')
+    """
+    if left == right:
+        return left
+    columns = []
+    for column in left:
+        if column.name not in right:
+            if column.kind in ("id", "drop"):
+                columns.append(column)
+                continue
+            raise CountsError(
+                f"Counts: both sides must know column {column.name!r}, but one does not. "
+                "Read both with the same schema."
+            )
+        other = right[column.name]
+        if column.kind != other.kind:
+            raise CountsError(
+                f"Counts: column {column.name!r} must be of one kind, but it is {column.kind} on "
+                f"one side and {other.kind} on the other. Read both with the same schema."
+            )
+        columns.append(column.with_levels(_united(column, other)) if column.coded else column)
+    for column in right:
+        if column.name not in left and column.kind not in ("id", "drop"):
+            raise CountsError(
+                f"Counts: both sides must know column {column.name!r}, but one does not. "
+                "Read both with the same schema."
+            )
+    return Schema(tuple(columns))
+
+
+def _united(left: Column, right: Column) -> tuple[Level, ...]:
+    if left.levels == right.levels:
+        return left.levels
+    known = {(type(level), level) for level in left.levels}
+    new = [level for level in right.levels if (type(level), level) not in known]
+    every = [*left.levels, *new]
+    if left.kind == "target":
+        return tuple(_sorted(every))
+    return tuple(every)
+
+
+def _sorted(levels: list[Level]) -> list[Level]:
+    try:
+        return sorted(levels)
+    except TypeError:
+        return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+
+
+def _target(schema: Schema) -> Column:
+    if schema.target is None:
+        raise CountsError(
+            "Counts: rows are counted by class, but the table names no class column. "
+            "Read it with target='column'."
+        )
+    return schema.target
+
+
+def _shape(schema: Schema, names: Key) -> tuple[int, ...]:
+    return (_target(schema).width + 1, *(schema[name].width + 1 for name in names))
+
+
+def _slots(old: Column, new: Column) -> NDArray[np.intp]:
+    """Where each slot of an old axis lies on the new one; the missing slot stays last."""
+    place = {(type(level), level): position for position, level in enumerate(new.levels)}
+    lost = new.width  # a level the new axis does not know can only be empty: see _minus
+    where = [place.get((type(level), level), lost) for level in old.levels]
+    return np.asarray([*where, new.width], dtype=np.intp)
+
+
+def _placed(
+    table: Doubles, orders: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]
+) -> Doubles:
+    placed = np.zeros(shape)
+    np.add.at(placed, np.ix_(*orders), table)
+    return placed
+
+
+def _minus(left: Doubles, right: Doubles, what: object) -> Doubles:
+    less = left - right
+    floor = -1e-9 * np.maximum(left, 1.0)
+    if np.any(less < floor):
+        raise CountsError(
+            f"Counts: rows can be taken away only once and only if they were counted, but the "
+            f"table of {what!r} would fall below zero. Check which rows are forgotten."
+        )
+    return np.maximum(less, 0.0)

@@ -1,0 +1,188 @@
+"""The engine for rows in memory: compiled folds over chunks of rows, in threads, merged in order.
+
+Tables of single columns are not counted one by one: columns are put together into joint tables of
+at most `JOINT_CELLS` cells, so that a row costs one increment for several columns, and the single
+tables are sums over the joint one. Chunk borders depend on the number of rows alone, and chunks are
+merged in order, so the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.counts import Counts
+from countwise.counts.engines import _kernels
+from countwise.counts.grid import MOST_CELLS, Grid
+from countwise.counts.moments import Moments
+from countwise.counts.plan import Plan
+from countwise.errors import CountsError
+from countwise.tables.table import Table
+
+__all__ = ["CHUNK", "fold", "joint_groups", "threads"]
+
+#: Rows a task folds before its counts are merged.
+CHUNK = 1 << 20
+#: A joint table of several columns stays within the processor's nearest caches.
+JOINT_CELLS = 8192
+#: More cells than this in one table would not fit in memory in several copies.
+MOST_TABLE_CELLS = 1 << 28
+
+Doubles = NDArray[np.float64]
+
+
+def threads() -> int:
+    """How many threads fold blocks: ``COUNTWISE_THREADS``, or the processors we may use."""
+    given = os.environ.get("COUNTWISE_THREADS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
+    """Count the table as the plan says."""
+    zero = Counts.zero(table.schema, plan)
+    if len(table) == 0:
+        return zero
+    borders = [(at, min(at + CHUNK, len(table))) for at in range(0, len(table), CHUNK)]
+    jobs = _Jobs(table, plan, weight)
+    if len(borders) == 1 or threads() == 1:
+        parts = [jobs.chunk(start, stop) for start, stop in borders]
+    else:
+        with ThreadPoolExecutor(threads()) as pool:
+            parts = list(pool.map(lambda border: jobs.chunk(*border), borders))
+    joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
+    moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
+    grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
+    counted = Counts(
+        table.schema,
+        replace(plan, apart=None),
+        len(table),
+        _without_unseen(joint[0]),
+        dict(zip(jobs.groups, map(_without_unseen, joint[1:]), strict=True)),
+        dict(zip(plan.moments, moments, strict=True)),
+        dict(zip(plan.grids, grids, strict=True)),
+    )
+    return replace(counted, tables={names: counted.table(*names) for names in plan.tables})
+
+
+class _Jobs:
+    """What every chunk of one fold shares: joint groups of columns and their strides."""
+
+    def __init__(self, table: Table, plan: Plan, weight: Doubles | None) -> None:
+        self.table, self.plan, self.weight = table, plan, weight
+        self.groups = _cover(table, plan)
+        self.slots = table.target_column.width + 2
+        self.target = _kernels.Axes([table.target], [1])
+        self.axes = [self._axes(())] + [self._axes(names) for names in self.groups]
+
+    def _axes(self, names: tuple[str, ...]) -> tuple[_kernels.Axes, tuple[int, ...]]:
+        shape = (self.slots, *(self.table.schema[name].width + 2 for name in names))
+        cells = int(np.prod(shape, dtype=object))
+        if cells > MOST_TABLE_CELLS:
+            raise CountsError(
+                f"count: the joint table of {', '.join(map(repr, names))} would have {cells} "
+                f"cells, more than {MOST_TABLE_CELLS}. Fold rare levels or count fewer columns."
+            )
+        strides = [int(np.prod(shape[axis + 1 :], dtype=object)) for axis in range(len(shape))]
+        codes = [self.table.target, *(self.table.codes(name) for name in names)]
+        return _kernels.Axes(codes, strides), shape
+
+    def chunk(self, start: int, stop: int) -> tuple[list[Doubles], list[Moments], list[Grid]]:
+        joint = []
+        for axes, shape in self.axes:
+            cells = np.zeros(int(np.prod(shape)))
+            if self.weight is None:
+                _kernels.tally(axes, start, stop, cells)
+            else:
+                _kernels.tally_weighted(axes, self.weight, start, stop, cells)
+            joint.append(cells.reshape(shape))
+        moments = [self._moments(name, start, stop) for name in self.plan.moments]
+        grids = [self._grid(name, start, stop) for name in self.plan.grids]
+        return joint, moments, grids
+
+    def _moments(self, name: str, start: int, stop: int) -> Moments:
+        made = Moments.zero(self.slots)
+        _kernels.moments(
+            self.table.values(name),
+            self.target,
+            self.weight,
+            start,
+            stop,
+            made.weight,
+            made.mean,
+            made.square,
+            made.missing,
+        )
+        return _moments_without_unseen(made)
+
+    def _grid(self, name: str, start: int, stop: int) -> Grid:
+        shift, keys, cells, missing = _kernels.fine_grid(
+            self.table.values(name),
+            self.target,
+            self.weight,
+            start,
+            stop,
+            self.slots,
+            MOST_CELLS,
+            0,
+        )
+        missing[-2] += missing[-1]
+        cells[-2] += cells[-1]
+        return Grid(shift, keys, np.ascontiguousarray(cells[:-1]), missing[:-1])
+
+
+def _cover(table: Table, plan: Plan) -> list[tuple[str, ...]]:
+    """Joint groups from which every table of the plan can be summed."""
+    singles = [names[0] for names in plan.tables if len(names) == 1]
+    larger = [names for names in plan.tables if len(names) != 1]
+    inside = {name for names in larger for name in names}
+    rest = [name for name in singles if name not in inside]
+    widths = [table.schema[name].width + 2 for name in rest]
+    base = table.target_column.width + 2
+    groups = joint_groups(widths, max(2, JOINT_CELLS // base))
+    return [*larger, *(tuple(rest[place] for place in group) for group in groups)]
+
+
+def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
+    """Put axes of these widths together, in order, while the joint table has at most `most` cells.
+
+    Examples
+    --------
+    >>> joint_groups([5, 5, 5, 200, 5], most=150)
+    [[0, 1, 2], [3], [4]]
+    """
+    groups: list[list[int]] = []
+    cells = 0
+    for place, width in enumerate(widths):
+        if groups and cells * width <= most:
+            groups[-1].append(place)
+            cells *= width
+        else:
+            groups.append([place])
+            cells = width
+    return groups
+
+
+def _without_unseen(table: Doubles) -> Doubles:
+    """Add the slot of unseen levels to the missing slot, on every axis."""
+    for axis in range(table.ndim):
+        front = np.moveaxis(table, axis, 0)
+        kept = front[:-1].copy()
+        kept[-1] += front[-1]
+        table = np.moveaxis(kept, 0, axis)
+    return np.ascontiguousarray(table)
+
+
+def _moments_without_unseen(made: Moments) -> Moments:
+    last = Moments(*(np.zeros_like(own[:-1]) for own in (made.weight,) * 4))
+    for own, moved in zip(last._arrays(), made._arrays(), strict=True):
+        own[-1] = moved[-1]
+    kept = Moments(made.weight[:-1], made.mean[:-1], made.square[:-1], made.missing[:-1])
+    return kept + last if last.weight[-1] > 0 or last.missing[-1] > 0 else kept

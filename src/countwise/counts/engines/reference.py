@@ -1,0 +1,69 @@
+"""The oracle: NumPy, slow, obvious. Every other engine must return what this one returns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.counts import Counts
+from countwise.counts.grid import Grid, keys_of
+from countwise.counts.moments import Moments
+from countwise.counts.plan import Plan
+from countwise.tables.table import Table
+
+__all__ = ["fold"]
+
+
+def fold(table: Table, plan: Plan, weight: NDArray[np.float64] | None = None) -> Counts:
+    """Count the table as the plan says."""
+    ones = np.ones(len(table)) if weight is None else weight
+    zero = Counts.zero(table.schema, plan)
+    classes = np.minimum(table.target.astype(np.intp), table.target_column.width)
+    tables = {}
+    for names in plan.tables:
+        cells = np.zeros_like(zero.tables[names])
+        axes = [np.minimum(table.codes(n).astype(np.intp), table.schema[n].width) for n in names]
+        np.add.at(cells, (classes, *axes), ones)
+        tables[names] = cells
+    totals = np.zeros_like(zero.weight)
+    np.add.at(totals, classes, ones)
+    slots = len(totals)
+    return Counts(
+        table.schema,
+        replace(plan, apart=None),
+        len(table),
+        totals,
+        tables,
+        {name: _moments(table.values(name), classes, ones, slots) for name in plan.moments},
+        {name: _grid(table.values(name), classes, ones, slots) for name in plan.grids},
+    )
+
+
+def _moments(
+    values: NDArray[np.float64], classes: NDArray[np.intp], ones: NDArray[np.float64], slots: int
+) -> Moments:
+    made = Moments.zero(slots)
+    for slot in range(slots):
+        mine = classes == slot
+        seen = mine & ~np.isnan(values) & (ones > 0)
+        made.missing[slot] = ones[mine & np.isnan(values)].sum()
+        made.weight[slot] = total = ones[seen].sum()
+        if total > 0:
+            made.mean[slot] = mean = np.average(values[seen], weights=ones[seen])
+            made.square[slot] = (ones[seen] * (values[seen] - mean) ** 2).sum()
+    return made
+
+
+def _grid(
+    values: NDArray[np.float64], classes: NDArray[np.intp], ones: NDArray[np.float64], slots: int
+) -> Grid:
+    blank = np.isnan(values)
+    seen = ~blank & (ones > 0)
+    missing = np.zeros(slots)
+    np.add.at(missing, classes[blank], ones[blank])
+    keys, place = np.unique(keys_of(values[seen]), return_inverse=True)
+    table = np.zeros((slots, len(keys)))
+    np.add.at(table, (classes[seen], place), ones[seen])
+    return Grid(0, keys, table, missing).fitted()

@@ -1,0 +1,181 @@
+"""A fine histogram of a numeric column by class whose cells need no agreement to be merged.
+
+A double, read as an integer that sorts the same way, is cut into cells by dropping its last `shift`
+bits. Cells of one shift are made of whole cells of the next lower one, so histograms of any two
+shifts merge exactly on the coarser of them, on any machine, without knowing the range of the data.
+The shift is the smallest for which at most `most` cells are occupied: up to that many distinct
+values the grid holds each value itself, and beyond it about the same relative precision everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import CountsError
+
+__all__ = ["MOST_CELLS", "Grid", "keys_of", "values_of"]
+
+#: How many occupied cells a fine grid may have before it halves its resolution.
+MOST_CELLS = 4096
+
+_FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+def keys_of(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Map doubles to integers that sort as they do.
+
+    Examples
+    --------
+    >>> keys = keys_of(np.array([-2.0, -0.0, 0.0, 3.5]))
+    >>> bool(np.all(np.diff(keys) >= 0)), int(keys[1] == keys[2])
+    (True, 1)
+    """
+    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.int64)
+    return np.where(bits >= 0, bits, bits ^ _FLIP)
+
+
+def values_of(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Undo `keys_of`."""
+    return np.where(keys >= 0, keys, keys ^ _FLIP).astype(np.int64).view(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Counts of a numeric column on a fine dyadic grid: (classes + 1) rows, one column a cell.
+
+    Examples
+    --------
+    >>> grid = Grid(0, keys_of(np.array([1.0, 2.5])), np.array([[3.0, 1.0]]), np.zeros(1))
+    >>> grid.points
+    array([1. , 2.5])
+    >>> (grid + grid).table
+    array([[6., 2.]])
+    """
+
+    shift: int
+    keys: NDArray[np.int64]
+    table: NDArray[np.float64]
+    missing: NDArray[np.float64]
+    most: int = MOST_CELLS
+
+    @classmethod
+    def zero(cls, slots: int, most: int = MOST_CELLS) -> Grid:
+        """Return the grid of no rows."""
+        return cls(0, np.empty(0, np.int64), np.zeros((slots, 0)), np.zeros(slots), most)
+
+    @property
+    def exact(self) -> bool:
+        """Whether each cell holds one value rather than a range of them."""
+        return self.shift == 0
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """The lowest value of each cell."""
+        return values_of(self.keys << self.shift)
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """The highest value of each cell."""
+        top = (self.keys << self.shift) + ((np.int64(1) << self.shift) - 1)
+        return values_of(np.minimum(top, keys_of(np.array([np.finfo(float).max]))[0]))
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """The value that stands for each cell: the value itself, or the middle of the cell."""
+        return self.lower if self.exact else self.lower / 2 + self.upper / 2
+
+    def coarser(self, shift: int) -> Grid:
+        """Return the grid with cells of this shift; a shift below the own one is refused."""
+        if shift < self.shift:
+            raise CountsError(f"Grid: a grid of shift {self.shift} has no cells of shift {shift}.")
+        if shift == self.shift:
+            return self
+        return _sum_equal(self, shift, self.keys >> (shift - self.shift), self.table)
+
+    def fitted(self) -> Grid:
+        """Return the finest coarsening with at most `most` occupied cells."""
+        grid = self
+        while len(grid.keys) > self.most:
+            grid = grid.coarser(grid.shift + 1)
+        return grid
+
+    def __add__(self, other: Grid) -> Grid:
+        left, right = _aligned(self, other)
+        keys = np.concatenate([left.keys, right.keys])
+        table = np.concatenate([left.table, right.table], axis=1)
+        missing = self.missing + other.missing
+        joined = Grid(left.shift, keys, table, missing, min(self.most, other.most))
+        return _sum_equal(joined, left.shift, keys, table).fitted()
+
+    def __sub__(self, other: Grid) -> Grid:
+        negative = Grid(other.shift, other.keys, -other.table, -other.missing, other.most)
+        grid = self + negative
+        full = np.any(grid.table != 0, axis=0)
+        return Grid(grid.shift, grid.keys[full], grid.table[:, full], grid.missing, grid.most)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal counts on the coarser of both grids."""
+        if not isinstance(other, Grid):
+            return NotImplemented
+        left, right = _aligned(self, other)
+        return (
+            np.array_equal(left.keys, right.keys)
+            and np.array_equal(left.table, right.table)
+            and np.array_equal(left.missing, right.missing)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def close_to(self, other: Grid, tolerance: float = 1e-9) -> bool:
+        """Whether both describe the same rows, but for the rounding of fractional weights."""
+        gap = self - other
+        size = max(float(np.abs(self.table).sum()), float(np.abs(other.table).sum()), 1.0)
+        left = float(np.abs(gap.table).sum()) + float(np.abs(gap.missing).sum())
+        return left <= tolerance * size
+
+    def slots(self, order: NDArray[np.intp], size: int) -> Grid:
+        """Put the class slots into a longer or reordered class axis."""
+        table, missing = np.zeros((size, len(self.keys))), np.zeros(size)
+        table[order], missing[order] = self.table, self.missing
+        return Grid(self.shift, self.keys, table, missing, self.most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grid as plain data."""
+        return {
+            "shift": self.shift,
+            "keys": self.keys.tolist(),
+            "table": self.table.tolist(),
+            "missing": self.missing.tolist(),
+            "most": self.most,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Grid:
+        """Read a grid back from plain data."""
+        missing = np.asarray(plain["missing"], dtype=np.float64)
+        return cls(
+            int(plain["shift"]),
+            np.asarray(plain["keys"], dtype=np.int64),
+            np.asarray(plain["table"], dtype=np.float64).reshape(len(missing), -1),
+            missing,
+            int(plain["most"]),
+        )
+
+
+def _aligned(left: Grid, right: Grid) -> tuple[Grid, Grid]:
+    shift = max(left.shift, right.shift)
+    return left.coarser(shift), right.coarser(shift)
+
+
+def _sum_equal(grid: Grid, shift: int, keys: NDArray[np.int64], table: NDArray[np.float64]) -> Grid:
+    distinct, place = np.unique(keys, return_inverse=True)
+    if len(distinct) == len(keys):
+        return Grid(shift, distinct, table[:, np.argsort(keys)], grid.missing, grid.most)
+    total = np.zeros((table.shape[0], len(distinct)))
+    for slot in range(table.shape[0]):
+        total[slot] = np.bincount(place, weights=table[slot], minlength=len(distinct))
+    return Grid(shift, distinct, total, grid.missing, grid.most)

@@ -1,0 +1,141 @@
+"""Weight, mean and squared deviation of a numeric column by class; they merge and subtract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Moments"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The moments of one numeric column for each class (and for rows without one, the last slot).
+
+    Merging follows Chan, Golub and LeVeque (1983); it is exact but for rounding, whatever the
+    size of the mean against the spread.
+
+    Examples
+    --------
+    >>> left = Moments.zero(2)
+    >>> left.weight.shape, (left + left).weight.sum()
+    ((2,), np.float64(0.0))
+    """
+
+    weight: Doubles
+    mean: Doubles
+    square: Doubles
+    missing: Doubles
+
+    @classmethod
+    def zero(cls, slots: int) -> Moments:
+        """Return the moments of no rows."""
+        return cls(np.zeros(slots), np.zeros(slots), np.zeros(slots), np.zeros(slots))
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        gap = other.mean - self.mean
+        # Where one side is empty the other side's figures must come back to the last bit.
+        mean = np.where(self.weight > 0, self.mean + gap * share, other.mean)
+        square = self.square + other.square + gap * gap * self.weight * share
+        square = np.where(self.weight > 0, square, other.square)
+        square = np.where(other.weight > 0, square, self.square)
+        mean = np.where(other.weight > 0, mean, self.mean)
+        return Moments(weight, mean, square, self.missing + other.missing)
+
+    def __sub__(self, other: Moments) -> Moments:
+        weight = self.weight - other.weight
+        left = weight > 1e-12 * self.weight
+        weight = np.where(left, weight, 0.0)
+        safe = np.where(left, weight, 1.0)
+        mean = np.where(left, self.mean + (self.mean - other.mean) * (other.weight / safe), 0.0)
+        gap = other.mean - mean
+        spread = gap * gap * weight * other.weight / np.where(self.weight > 0, self.weight, 1.0)
+        square = np.where(left, np.maximum(self.square - other.square - spread, 0.0), 0.0)
+        untouched = other.weight == 0
+        return Moments(
+            weight,
+            np.where(untouched, self.mean, mean),
+            np.where(untouched, self.square, square),
+            self.missing - other.missing,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def close_to(self, other: Moments, tolerance: float = 1e-9) -> bool:
+        """Whether both describe the same rows, but for rounding.
+
+        Rounding in a mean or a squared deviation grows with the size of the values, so that is
+        what the tolerance is relative to.
+        """
+        size = np.maximum(np.abs(self.mean), np.abs(other.mean))
+        total = np.maximum(self.weight, other.weight)
+        spread = np.sqrt(np.maximum(self.square, other.square) / np.maximum(total, 1e-300))
+        scale = size + spread
+        return bool(
+            np.allclose(self.weight, other.weight, rtol=tolerance, atol=tolerance)
+            and np.allclose(self.missing, other.missing, rtol=tolerance, atol=tolerance)
+            and np.all(np.abs(self.mean - other.mean) <= tolerance * (scale + 1e-300))
+            and np.all(
+                np.abs(self.square - other.square)
+                <= tolerance * total * (spread * scale + tolerance * scale**2) + 1e-300
+            )
+        )
+
+    def slots(self, order: NDArray[np.intp], size: int) -> Moments:
+        """Put the class slots into a longer or reordered class axis."""
+        new = Moments.zero(size)
+        for mine, theirs in zip(new._arrays(), self._arrays(), strict=True):
+            mine[order] = theirs
+        return new
+
+    def _arrays(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+        return self.weight, self.mean, self.square, self.missing
+
+    def variance(self, sample: bool = True) -> Doubles:
+        """Variance by class: divided by weight - 1 (`sample`) or weight; NaN where undefined."""
+        divisor = self.weight - 1.0 if sample else self.weight
+        defined = divisor > 0
+        return np.where(defined, self.square / np.where(defined, divisor, 1.0), np.nan)
+
+    def pooled(self) -> tuple[float, float, float]:
+        """Return weight, mean and squared deviation of all labelled rows together."""
+        weight, mean, square = 0.0, 0.0, 0.0
+        lines = zip(self.weight.tolist(), self.mean.tolist(), self.square.tolist(), strict=True)
+        for n, m, s in list(lines)[:-1]:
+            if n > 0:
+                total = weight + n
+                gap = m - mean
+                square += s + gap * (gap * (weight * n / total)) if weight > 0 else s
+                mean = mean + gap * (n / total) if weight > 0 else m
+                weight = total
+        return weight, mean, square
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as plain data."""
+        return {
+            "weight": self.weight.tolist(),
+            "mean": self.mean.tolist(),
+            "square": self.square.tolist(),
+            "missing": self.missing.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Moments:
+        """Read moments back from plain data."""
+        names = ("weight", "mean", "square", "missing")
+        return cls(*(np.asarray(plain[name], dtype=np.float64) for name in names))

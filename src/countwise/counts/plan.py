@@ -1,0 +1,132 @@
+"""What to count: which tables, which moments, which fine grids, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+from countwise.errors import CountsError
+from countwise.tables.schema import Schema
+
+__all__ = ["Plan"]
+
+Numeric = Literal["moments", "grid", "both", "none"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a model needs counted; plans unite with ``|`` so that several models share one pass.
+
+    Make one with `each` (every attribute by class: naive Bayes), `pairs` (every two attributes by
+    class: TAN, AODE) or `joint` (some attributes together by class), and keep the counts of groups
+    of rows apart with `within`.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> schema = cw.read("sample:weather").schema
+    >>> cw.Plan.each(schema).tables
+    (('outlook',), ('temperature',), ('humidity',), ('windy',))
+    >>> (cw.Plan.each(schema) | cw.Plan.joint(schema, "outlook", "windy")).tables[-1]
+    ('outlook', 'windy')
+    >>> cw.Plan.each(schema).within("windy").apart
+    'windy'
+    """
+
+    tables: tuple[tuple[str, ...], ...] = ()
+    moments: tuple[str, ...] = ()
+    grids: tuple[str, ...] = ()
+    apart: str | None = None
+
+    @classmethod
+    def each(cls, schema: Schema, numeric: Numeric = "moments") -> Plan:
+        """Every nominal attribute by class; numeric ones as moments, a fine grid, or both."""
+        names = tuple(column.name for column in schema.numeric)
+        return cls(
+            tables=tuple((column.name,) for column in schema.nominal),
+            moments=names if numeric in ("moments", "both") else (),
+            grids=names if numeric in ("grid", "both") else (),
+        )
+
+    @classmethod
+    def pairs(cls, schema: Schema, columns: Sequence[str] | None = None) -> Plan:
+        """Every two nominal attributes by class (and so every single one)."""
+        names = [column.name for column in schema.nominal] if columns is None else list(columns)
+        _nominal(schema, names)
+        single = cls(tables=tuple((name,) for name in names))
+        return single | cls(tables=tuple(combinations(names, 2)))
+
+    @classmethod
+    def joint(cls, schema: Schema, *columns: str) -> Plan:
+        """These nominal attributes together, by class."""
+        _nominal(schema, columns)
+        if len(set(columns)) != len(columns):
+            raise CountsError(f"Plan: joint columns must differ, but {columns!r} came.")
+        return cls(tables=(tuple(columns),))
+
+    def within(self, column: str) -> Plan:
+        """Keep the counts apart for each level of a nominal column: one `Counts` a level."""
+        return replace(self, apart=column)
+
+    def __or__(self, other: Plan) -> Plan:
+        """Unite two plans; what both want is counted once."""
+        if self.apart is not None and other.apart not in (None, self.apart):
+            raise CountsError(
+                f"Plan: counts can be kept apart by one column, but {self.apart!r} and "
+                f"{other.apart!r} came. Count twice."
+            )
+        return Plan(
+            tables=_union(self.tables, other.tables),
+            moments=_union(self.moments, other.moments),
+            grids=_union(self.grids, other.grids),
+            apart=self.apart or other.apart,
+        )
+
+    def __contains__(self, other: object) -> bool:
+        """Whether everything another plan wants is counted by this one."""
+        if not isinstance(other, Plan):
+            return False
+        return (
+            {frozenset(names) for names in other.tables}
+            <= {frozenset(names) for names in self.tables}
+            and set(other.moments) <= set(self.moments)
+            and set(other.grids) <= set(self.grids)
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every attribute the plan reads, in order of first mention."""
+        flat = [name for names in self.tables for name in names]
+        return tuple(dict.fromkeys([*flat, *self.moments, *self.grids]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        return {
+            "tables": [list(names) for names in self.tables],
+            "moments": list(self.moments),
+            "grids": list(self.grids),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Plan:
+        """Read a plan back from plain data."""
+        return cls(
+            tables=tuple(tuple(names) for names in plain["tables"]),
+            moments=tuple(plain["moments"]),
+            grids=tuple(plain["grids"]),
+        )
+
+
+def _union(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys([*left, *right]))
+
+
+def _nominal(schema: Schema, names: Iterable[str]) -> None:
+    for name in names:
+        if schema[name].kind != "nominal":
+            raise CountsError(
+                f"Plan: only nominal columns are counted together, but {name!r} is "
+                f"{schema[name].kind}. Cut it into intervals first."
+            )

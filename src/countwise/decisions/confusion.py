@@ -1,0 +1,292 @@
+"""The confusion matrix as joint probabilities of the true class and the decision.
+
+Panda and Garg, eq. 6: P(c_j, c_k) is the sum over the cases of f_d(c_k) P(c_j, d); rows are the
+true classes, columns the decisions. Their eq. 7 weighs it with the gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.decisions.expectations import gains_of
+from countwise.decisions.gain import GainMatrix, Gains
+from countwise.decisions.labels import Label, as_array, find, plain, positions
+from countwise.decisions.priors import Prior, class_shares, weights_of
+from countwise.errors import ParameterError, did_you_mean, listing
+
+__all__ = ["Confusion"]
+
+Reals: TypeAlias = NDArray[np.float64]
+Cells: TypeAlias = tuple[tuple[float, ...], ...]
+
+# Printed probabilities are rounded: four digits in a dozen cells may miss one by this much.
+SLACK = 1e-2
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Show how true classes and decisions meet, to read accuracy, recall and gain off one table.
+
+    Make one with `of` from data, or with `from_joint` from printed probabilities.
+
+    Parameters
+    ----------
+    classes
+        The true classes, in row order.
+    decisions
+        The decisions, in column order: the classes, then the decision not to decide if any.
+    weighed
+        The weight of the cases in each cell, before any prior.
+    probabilities
+        The joint probabilities.
+
+    Examples
+    --------
+    >>> from countwise.decisions.confusion import Confusion
+    >>> printed = Confusion.from_joint([[0.4699, 0.0311], [0.0043, 0.4947]])
+    >>> round(printed.expected_gain([[1, -1], [-2, 3]]), 4)
+    1.9143
+    >>> round(printed.accuracy, 4)
+    0.9646
+    """
+
+    classes: tuple[Label, ...]
+    decisions: tuple[Label, ...]
+    weighed: Cells
+    probabilities: Cells
+
+    @classmethod
+    def of(
+        cls,
+        y: ArrayLike,
+        shares_or_labels: ArrayLike,
+        classes: Iterable[Any],
+        sample_weight: ArrayLike | None = None,
+        prior: Prior | None = None,
+        decisions: Iterable[Any] | None = None,
+    ) -> Confusion:
+        """Count the decisions on cases whose class is known.
+
+        Parameters
+        ----------
+        y
+            The true labels.
+        shares_or_labels
+            Either one decision per case, or a table of shares f_d(c) with a column per decision,
+            as a rule's `shares` gives it.
+        classes
+            The classes, in the order wanted.
+        sample_weight
+            A weight per case.
+        prior
+            Class shares to stand in for the data's own: a mapping, an array in class order, or
+            ``'uniform'``. Each row is weighed to have this share.
+        decisions
+            The decisions, in the order of the columns; without them the classes and, if one
+            label among the decisions taken is no class, that label.
+
+        Examples
+        --------
+        >>> Confusion.of(["a", "a", "b", "b"], ["a", "b", "b", "b"], ["a", "b"]).joint
+        array([[0.25, 0.25],
+               [0.  , 0.5 ]])
+        """
+        names = tuple(plain(label) for label in classes)
+        true = _known(positions(y, names, "Confusion"), y, names)
+        table = as_array(shares_or_labels)
+        columns = None if decisions is None else tuple(plain(label) for label in decisions)
+        if table.ndim == 2 and table.shape[1] != 1:
+            shares, columns = _as_shares(table, names, columns)
+        else:
+            shares, columns = _from_labels(table, names, columns)
+        if len(shares) != len(true):
+            raise ParameterError(
+                f"Confusion: there must be a decision for each of the {len(true)} labels of y, "
+                f"but {len(shares)} came. Give both for the same cases."
+            )
+        weights = weights_of(sample_weight, len(true), "Confusion")
+        counts: Reals = np.zeros((len(names), len(columns)))
+        for at, share in enumerate(shares.T):
+            counts[:, at] = np.bincount(true, weights * share, minlength=len(names))
+        joint = _with_prior(counts, class_shares(prior, names, "Confusion"), names)
+        return cls(names, columns, _cells(counts), _cells(joint))
+
+    @classmethod
+    def from_joint(
+        cls,
+        joint: ArrayLike,
+        classes: Iterable[Any] | None = None,
+        decisions: Iterable[Any] | None = None,
+    ) -> Confusion:
+        """Take joint probabilities as they stand, such as a paper's; `counts` is the same table.
+
+        Without classes they are the positions 0, 1, ...
+        """
+        table = np.asarray(joint, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] - table.shape[0] not in (0, 1):
+            raise ParameterError(
+                "Confusion: joint probabilities must be a table with a row per class and a column "
+                f"per decision, but the shape is {table.shape}. Give a square table, or one with "
+                "one more column for undecided cases."
+            )
+        names = tuple(range(len(table))) if classes is None else tuple(map(plain, classes))
+        columns = tuple(map(plain, decisions)) if decisions is not None else names
+        if len(columns) < table.shape[1] and decisions is None:
+            columns = (*names, "no decision")
+        if (len(names), len(columns)) != table.shape:
+            raise ParameterError(
+                f"Confusion: {len(names)} classes and {len(columns)} decisions do not fit a table "
+                f"of shape {table.shape}. Give a label for every row and column."
+            )
+        if not np.all(table >= 0) or abs(table.sum() - 1.0) > SLACK:
+            raise ParameterError(
+                "Confusion: joint probabilities must be at least 0 and sum to 1, but the least "
+                f"is {table.min():g} and the sum {table.sum():g}. Divide counts by their sum, or "
+                "use Confusion.of."
+            )
+        return cls(names, columns, _cells(table), _cells(table))
+
+    @property
+    def counts(self) -> Reals:
+        """The weight of the cases in each cell: rows true, columns decided."""
+        return np.array(self.weighed)
+
+    @property
+    def joint(self) -> Reals:
+        """P(true class, decision), summing to one (eq. 6)."""
+        return np.array(self.probabilities)
+
+    @property
+    def accuracy(self) -> float:
+        """The probability that the decision is the true class; undecided is not right."""
+        return float(self._right.sum())
+
+    @property
+    def undecided(self) -> float:
+        """The probability of leaving a case undecided."""
+        idle = [at for at, label in enumerate(self.decisions) if label not in self.classes]
+        return float(self.joint[:, idle].sum())
+
+    @property
+    def recall(self) -> Reals:
+        """For each class, the share of its cases that are called so; nan if it has no case."""
+        return _ratio(self._right, self.joint.sum(axis=1))
+
+    @property
+    def precision(self) -> Reals:
+        """For each class, the share of the cases called so that are so; nan if none is."""
+        return _ratio(self._right, self.joint.sum(axis=0)[self._columns])
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean recall of the classes that have cases."""
+        return float(np.nanmean(self.recall))
+
+    def expected_gain(self, gain: Gains) -> float:
+        """Weigh the table with the gains of each cell (eq. 7).
+
+        Examples
+        --------
+        >>> Confusion.from_joint([[0.5, 0.0], [0.25, 0.25]]).expected_gain([[1, -1], [-2, 3]])
+        0.75
+        """
+        matrix = GainMatrix.of(gain, self.classes, no_decision=self._idle_label(gain))
+        return float(np.sum(self.joint * gains_of(matrix, self.decisions)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for JSON; nan becomes None."""
+        return {
+            "classes": list(self.classes),
+            "decisions": list(self.decisions),
+            "counts": self.counts.tolist(),
+            "joint": self.joint.tolist(),
+            "accuracy": self.accuracy,
+            "balanced_accuracy": self.balanced_accuracy,
+            "undecided": self.undecided,
+            "recall": [None if np.isnan(share) else share for share in self.recall.tolist()],
+            "precision": [None if np.isnan(share) else share for share in self.precision.tolist()],
+        }
+
+    @property
+    def _columns(self) -> list[int]:
+        return [find(label, self.decisions, "Confusion", ParameterError) for label in self.classes]
+
+    @property
+    def _right(self) -> Reals:
+        return self.joint[np.arange(len(self.classes)), self._columns]
+
+    def _idle_label(self, gain: Gains) -> Label | None:
+        """Name the extra column of a bare array as this table names its own."""
+        if not isinstance(gain, np.ndarray | list | tuple) or np.ndim(gain[0]) != 1:
+            return None
+        extra = [label for label in self.decisions if label not in self.classes]
+        return extra[0] if extra and len(gain[0]) > len(self.classes) else None
+
+
+def _known(at: NDArray[np.intp], y: Any, classes: tuple[Label, ...]) -> NDArray[np.intp]:
+    if np.any(at < 0):
+        row = int(np.argmin(at))
+        stranger = plain(as_array(y).ravel()[row])
+        raise ParameterError(
+            f"Confusion: every label must be one of {listing(classes)}, but row {row} holds "
+            f"{stranger!r}. Add it to the classes.{did_you_mean(stranger, classes)}"
+        )
+    return at
+
+
+def _as_shares(
+    table: NDArray[Any], names: tuple[Label, ...], columns: tuple[Label, ...] | None
+) -> tuple[Reals, tuple[Label, ...]]:
+    shares = np.asarray(table, dtype=np.float64)
+    if columns is None:
+        columns = names if shares.shape[1] == len(names) else (*names, "no decision")
+    if shares.shape[1] != len(columns):
+        raise ParameterError(
+            f"Confusion: shares must have a column for each of {listing(columns)}, but they have "
+            f"{shares.shape[1]}. Give the decisions in the order of the columns."
+        )
+    if not np.all(shares >= 0) or not np.allclose(shares.sum(axis=1), 1.0):
+        raise ParameterError(
+            "Confusion: the shares of a case must be at least 0 and sum to 1, but those of some "
+            "cases are not so. Pass what a rule's shares() returns."
+        )
+    return shares, columns
+
+
+def _from_labels(
+    table: NDArray[Any], names: tuple[Label, ...], columns: tuple[Label, ...] | None
+) -> tuple[Reals, tuple[Label, ...]]:
+    decided = positions(table, columns or names, "Confusion")
+    strangers = sorted({plain(label) for label in table.ravel()[decided < 0]}, key=str)
+    if columns is not None or len(strangers) > 1:
+        _known(decided, table, columns or names)
+    columns = columns or (*names, *strangers)
+    decided = np.where(decided < 0, len(names), decided)
+    return np.eye(len(columns))[decided], columns
+
+
+def _with_prior(counts: Reals, prior: Reals | None, names: tuple[Label, ...]) -> Reals:
+    if prior is None:
+        return np.asarray(counts / counts.sum())
+    totals = counts.sum(axis=1)
+    empty = [label for label, total, p in zip(names, totals, prior, strict=True) if p and not total]
+    if empty:
+        raise ParameterError(
+            f"Confusion: a class with a prior needs cases, but {listing(empty)} has none in y. "
+            "Give it a prior of 0, or cases."
+        )
+    ratio = np.divide(prior, totals, out=np.zeros_like(totals), where=totals > 0)
+    return np.asarray(counts * ratio[:, np.newaxis])
+
+
+def _ratio(part: Reals, whole: Reals) -> Reals:
+    return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))
+
+
+def _cells(table: Reals) -> Cells:
+    return tuple(tuple(row) for row in table.tolist())

@@ -1,0 +1,204 @@
+"""What a rule earns, exactly: sums over rows and decisions, with nothing drawn.
+
+Expected accuracy and expected gain are linear in f_d(c) (Panda and Garg, eq. 2 and 7), so a rule
+that draws, like the roulette wheel, has an accuracy free of the noise of its draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.decisions.gain import GainMatrix, Gains
+from countwise.decisions.labels import Label, as_array, find, plain, positions
+from countwise.decisions.priors import weights_of
+from countwise.decisions.rules import ExpectedGain, Rule, checked_posteriors, rule_of
+from countwise.errors import GainError, ParameterError, did_you_mean, listing
+
+__all__ = ["expected_accuracy", "expected_gain", "gains_of", "promised_gain"]
+
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def expected_accuracy(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    y: ArrayLike,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Judge a rule by how often it is right on average: the mean of f_i[y_i].
+
+    Parameters
+    ----------
+    rule
+        A rule, or what `rule_of` makes one of.
+    posteriors
+        A row per case, a column per class.
+    y
+        The true labels. A label that is none of the classes can not be hit: its share is zero.
+    classes
+        The labels of the columns; without them they are the positions 0, 1, ...
+    sample_weight
+        A weight per case.
+
+    Examples
+    --------
+    >>> from countwise.decisions.expectations import expected_accuracy
+    >>> expected_accuracy("roulette", [[0.2, 0.8], [0.5, 0.5]], ["b", "a"], classes=["a", "b"])
+    0.65
+    """
+    who = "expected_accuracy"
+    rows, names, bound = _prepared(who, rule, posteriors, classes)
+    shares = bound.shares(rows)
+    true = _matching(who, positions(y, names, who), len(rows))
+    hit = np.where(true >= 0, shares[np.arange(len(rows)), true], 0.0)
+    weights = weights_of(sample_weight, len(rows), who)
+    return float(weights @ hit / weights.sum())
+
+
+def expected_gain(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    y: ArrayLike,
+    gain: Gains | None = None,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Judge a rule by what it earns on average on cases whose class is known (eq. 7).
+
+    Parameters
+    ----------
+    rule
+        A rule, or what `rule_of` makes one of.
+    posteriors
+        A row per case, a column per class.
+    y
+        The true labels, each one of the classes.
+    gain
+        The gain matrix, or anything `GainMatrix.of` reads; without it that of an `ExpectedGain`.
+    classes
+        The labels of the columns; without them those of the gain matrix, in its order, or the
+        positions 0, 1, ... if it has none.
+    sample_weight
+        A weight per case.
+
+    Examples
+    --------
+    >>> from countwise.decisions.expectations import expected_gain
+    >>> gains = {"bad": {"bad": 1, "good": -5}, "good": {"bad": -1, "good": 1}}
+    >>> expected_gain("argmax", [[0.3, 0.7], [0.2, 0.8]], ["bad", "good"], gains)
+    -2.0
+    """
+    who = "expected_gain"
+    rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
+    true = _matching(who, positions(y, names, who), len(rows))
+    if np.any(true < 0):
+        stranger = plain(as_array(y).ravel()[int(np.argmin(true))])
+        raise GainError(
+            f"{who}: every true label needs its gains, but {stranger!r} is none of "
+            f"{listing(names)}. Leave such rows out.{did_you_mean(stranger, names)}"
+        )
+    earned = np.sum(bound.shares(rows) * gains_of(matrix, bound.decisions(names))[true], axis=1)
+    weights = weights_of(sample_weight, len(rows), who)
+    return float(weights @ earned / weights.sum())
+
+
+def promised_gain(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    gain: Gains | None = None,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Say what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
+
+    The arguments are those of `expected_gain`. No rule promises more than `ExpectedGain`.
+
+    Examples
+    --------
+    >>> from countwise.decisions.expectations import promised_gain
+    >>> gains = {"bad": {"bad": 1, "good": -5}, "good": {"bad": -1, "good": 1}}
+    >>> round(promised_gain("argmax", [[0.3, 0.7]], gains), 12)
+    -0.8
+    >>> round(promised_gain(gains, [[0.3, 0.7]]), 12)
+    -0.4
+    """
+    who = "promised_gain"
+    rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
+    believed = rows / rows.sum(axis=1, keepdims=True)
+    table = gains_of(matrix, bound.decisions(names))
+    promised = np.sum(bound.shares(rows) * (believed @ table), axis=1)
+    weights = weights_of(sample_weight, len(rows), who)
+    return float(weights @ promised / weights.sum())
+
+
+def gains_of(matrix: GainMatrix, decisions: Iterable[Label]) -> Reals:
+    """Return the columns of the matrix that belong to these decisions, in their order.
+
+    Examples
+    --------
+    >>> gains_of(GainMatrix.identity(["bad", "good"]), ["good", "bad"])
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    columns = []
+    for label in map(plain, decisions):
+        at = find(label, matrix.decisions, "GainMatrix")
+        if at < 0:
+            raise GainError(
+                f"GainMatrix: every decision taken needs its gains, but {label!r} has none; the "
+                f"matrix has {listing(matrix.decisions)}. Add a column for it."
+                f"{did_you_mean(label, matrix.decisions)}"
+            )
+        columns.append(at)
+    return matrix.values[:, columns]
+
+
+def _prepared(
+    who: str, rule: Rule | Gains, posteriors: ArrayLike, classes: Iterable[Any] | None
+) -> tuple[Reals, list[Label], Rule]:
+    rows = checked_posteriors(who, posteriors)
+    means = rule_of(rule)
+    if classes is None and isinstance(means, ExpectedGain) and isinstance(means.gain, GainMatrix):
+        classes = means.gain.classes
+    labels = range(rows.shape[1]) if classes is None else classes
+    names = [plain(label) for label in labels]
+    if len(names) != rows.shape[1]:
+        raise ParameterError(
+            f"{who}: posteriors must have a column for each of {listing(names)}, but they have "
+            f"{rows.shape[1]}. Give the classes in the order of the columns."
+        )
+    return rows, names, means.bind(names)
+
+
+def _with_gain(
+    who: str,
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    gain: Gains | None,
+    classes: Iterable[Any] | None,
+) -> tuple[Reals, list[Label], Rule, GainMatrix]:
+    means = rule_of(rule)
+    if gain is None:
+        if not isinstance(means, ExpectedGain):
+            raise ParameterError(
+                f"{who}: {means!r} has no gain matrix of its own, and none came. Give gain=."
+            )
+        gain = means.gain
+    if classes is None and isinstance(matrix := ExpectedGain(gain).gain, GainMatrix):
+        classes = matrix.classes
+    rows, names, bound = _prepared(who, means, posteriors, classes)
+    return rows, names, bound, GainMatrix.of(gain, names)
+
+
+def _matching(who: str, true: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+    if len(true) != rows:
+        raise ParameterError(
+            f"{who}: y must have a label for each of the {rows} rows of the posteriors, but it "
+            f"has {len(true)}. Give both for the same cases."
+        )
+    return true

@@ -1,0 +1,155 @@
+"""Which label is which: a class meets itself again in a file, in a frame, in the data.
+
+A label matches a class when the two are equal or, failing that, when they read the same: the
+``1`` of a CSV file is text, the class ``1`` a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import CountwiseError, GainError, ParameterError
+
+__all__ = [
+    "Label",
+    "Labels",
+    "as_array",
+    "find",
+    "label_array",
+    "plain",
+    "positions",
+    "quoted",
+    "text",
+]
+
+Label: TypeAlias = Hashable
+Labels: TypeAlias = NDArray[Any]
+
+
+def plain(label: Any) -> Label:
+    """Turn a NumPy scalar into the Python value it stands for."""
+    return label.item() if isinstance(label, np.generic) else label  # type: ignore[no-any-return]
+
+
+def is_missing(label: Any) -> bool:
+    """Tell whether a label is no label at all: None, not a number, blank text."""
+    if label is None or (isinstance(label, str) and not label.strip()):
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        # pandas.NA refuses to be true or false
+        return True
+
+
+def text(label: Label) -> str:
+    """Write a label as a file would: whole floats without their point."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label).strip()
+
+
+def quoted(labels: Iterable[Label]) -> str:
+    """Return ``'bad', 'good'`` for a sentence, every label as text."""
+    return ", ".join(f"'{label}'" for label in labels)
+
+
+def find(
+    label: Label,
+    among: Sequence[Label],
+    who: str,
+    error: type[CountwiseError] = GainError,
+) -> int:
+    """Return the position of a label among others, by equality, then by text; -1 if absent.
+
+    Examples
+    --------
+    >>> find("1", [0, 1], who="GainMatrix")
+    1
+    >>> find("maybe", [0, 1], who="GainMatrix")
+    -1
+    """
+    equal = [at for at, other in enumerate(among) if label == other]
+    if equal:
+        return equal[0]
+    alike = [at for at, other in enumerate(among) if text(label) == text(other)]
+    if len(alike) > 1:
+        several = ", ".join(repr(among[at]) for at in alike)
+        raise error(
+            f"{who}: a label must name one class, but {label!r} reads like each of {several}. "
+            "Use the classes' own type for the labels."
+        )
+    return alike[0] if alike else -1
+
+
+def label_array(classes: Iterable[Any], extra: Label | None = None) -> Labels:
+    """Return labels as an array that keeps each label what it was, with one more if asked.
+
+    Examples
+    --------
+    >>> label_array([0, 1], extra="ask")
+    array([0, 1, 'ask'], dtype=object)
+    """
+    if extra is None and isinstance(classes, np.ndarray):
+        return classes
+    kept = [plain(label) for label in classes]
+    if extra is not None:
+        kept.append(extra)
+    together = np.empty(len(kept), dtype=object)
+    together[:] = kept
+    kinds = {type(label) for label in kept}
+    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
+        was_object = isinstance(classes, np.ndarray) and classes.dtype == object
+        return together if was_object else np.array(kept)
+    return together
+
+
+def as_array(y: Any) -> Labels:
+    """Return labels as an array; those of a list stay what they are, not turned into text."""
+    return np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+
+
+def positions(y: Any, classes: Sequence[Any] | Labels, who: str) -> NDArray[np.intp]:
+    """Return where each label of `y` stands among the classes; -1 for a label that is no class.
+
+    Examples
+    --------
+    >>> positions(["good", "bad", "ugly"], ["bad", "good"], who="expected_accuracy")
+    array([ 1,  0, -1])
+    """
+    column = as_array(y)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1:
+        raise ParameterError(
+            f"{who}: y must be one column of labels, but its shape is {column.shape}. "
+            "Give one label per row."
+        )
+    known = [plain(label) for label in classes]
+    if column.dtype == object:
+        _refuse_missing(column, who)
+        place = {label: find(label, known, who, ParameterError) for label in set(column.tolist())}
+        return np.array([place[label] for label in column.tolist()], dtype=np.intp)
+    levels, inverse = np.unique(column, return_inverse=True)
+    _refuse_missing(column, who)
+    at = np.array([find(plain(level), known, who, ParameterError) for level in levels], np.intp)
+    return at[inverse.ravel()] if len(at) else np.zeros(0, dtype=np.intp)
+
+
+def _refuse_missing(column: Labels, who: str) -> None:
+    if column.dtype.kind not in "fO":
+        return
+    holes = (
+        np.isnan(column)
+        if column.dtype.kind == "f"
+        else np.array([is_missing(label) for label in column.tolist()], dtype=bool)
+    )
+    if holes.any():
+        raise ParameterError(
+            f"{who}: every row needs its true label, but row {int(np.argmax(holes))} of y has "
+            "none. Leave such rows out."
+        )

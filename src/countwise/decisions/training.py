@@ -1,0 +1,91 @@
+"""The class shares a model was trained on, and what another prior makes of its posteriors."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.decisions.labels import positions, quoted
+from countwise.decisions.priors import weights_of
+from countwise.errors import ParameterError, listing
+
+__all__ = ["corrected", "ratio_of", "training_shares"]
+
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weight: Any) -> Reals:
+    """Return the prior within a model's posteriors: the one it tells, else its labels' shares.
+
+    A model may have been given a prior of its own (``GaussianNB(priors=...)``), so its word goes
+    before the weighted shares of the labels it was fitted on.
+
+    Examples
+    --------
+    >>> training_shares(None, np.array(["a", "b"]), ["a", "a", "a", "b"], None)
+    array([0.75, 0.25])
+    """
+    column = np.asarray(labels)
+    told = _told_by(model)
+    if told is not None and told.shape == classes.shape:
+        shares = told
+    elif column.ndim:
+        at = positions(column, classes, "Decide")
+        weights = weights_of(sample_weight, len(at), "Decide")
+        shares = np.bincount(at[at >= 0], weights[at >= 0], len(classes)).astype(np.float64)
+    else:
+        raise ParameterError(
+            "Decide: a prior needs the class shares of the training data, but "
+            f"{type(model).__name__} does not tell them. Fit with the labels given as y, or give "
+            "Decide.over the training_prior."
+        )
+    normal: Reals = shares / shares.sum()
+    return normal
+
+
+def _told_by(model: Any) -> Reals | None:
+    for name in ("class_prior_", "priors_"):
+        told = getattr(model, name, None)
+        if told is not None:
+            return np.asarray(told, dtype=np.float64)
+    logs = getattr(model, "class_log_prior_", None)
+    return None if logs is None else np.exp(np.asarray(logs, dtype=np.float64))
+
+
+def ratio_of(prior: Reals, training: Reals, classes: NDArray[Any]) -> tuple[Reals, str]:
+    """Return what to multiply posteriors by, and a sentence that says so.
+
+    Examples
+    --------
+    >>> ratio, note = ratio_of(np.array([0.4, 0.6]), np.array([0.5, 0.5]), np.array(["a", "b"]))
+    >>> note
+    "Posteriors are re-weighted from the training shares 0.5, 0.5 to the prior 0.4, 0.6 of the \
+classes 'a', 'b'."
+    """
+    lost = classes[(training <= 0) & (prior > 0)].tolist()
+    if lost:
+        raise ParameterError(
+            f"Decide: a class with a prior must have weight in training, but {listing(lost)} has "
+            "none. Give it a prior of 0, or rows of a positive weight."
+        )
+    ratio = np.divide(prior, training, out=np.zeros_like(prior), where=training > 0)
+    written = [", ".join(f"{share:.4g}" for share in shares) for shares in (training, prior)]
+    note = (
+        f"Posteriors are re-weighted from the training shares {written[0]} to the prior "
+        f"{written[1]} of the classes {quoted(classes.tolist())}."
+    )
+    return ratio, note
+
+
+def corrected(posteriors: Reals, ratio: Reals) -> Reals:
+    """Return posteriors under the other prior, each row summing to one.
+
+    A row that is left without any weight, its classes all having a prior of zero, says nothing:
+    it gets equal shares of the classes that can occur.
+    """
+    moved = posteriors * ratio
+    moved[moved.sum(axis=1) <= 0] = (ratio > 0).astype(np.float64)
+    normal: Reals = moved / moved.sum(axis=1, keepdims=True)
+    return normal

@@ -1,0 +1,206 @@
+"""Constraint words: one line per parameter gives its check, its message, its help and its tests.
+
+A model lists its parameters once::
+
+    PARAMETERS = {
+        "prior": Parameter(one_of("empirical", "uniform"), "class shares before any evidence"),
+    }
+
+and `check` refuses what the line does not admit, in the house's error style. The same line answers
+``--help`` (`Parameter.help`) and hands the tests values that must pass and values that must not.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import ParameterError, did_you_mean
+
+__all__ = [
+    "Constraint",
+    "Parameter",
+    "anything",
+    "array",
+    "boolean",
+    "check",
+    "instance",
+    "mapping",
+    "names",
+    "nothing",
+    "number",
+    "one_of",
+    "whole",
+]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a value must be: words for people, a test for machines, examples for both."""
+
+    words: str
+    admits: Callable[[Any], bool]
+    good: tuple[Any, ...] = ()
+    bad: tuple[Any, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def __or__(self, other: Constraint) -> Constraint:
+        """Admit what either side admits."""
+        return Constraint(
+            words=f"{self.words}, or {other.words}",
+            admits=lambda value: self.admits(value) or other.admits(value),
+            good=self.good + other.good,
+            bad=tuple(value for value in self.bad + other.bad if not _either(self, other, value)),
+            choices=self.choices + other.choices,
+        )
+
+
+def _either(left: Constraint, right: Constraint, value: Any) -> bool:
+    return left.admits(value) or right.admits(value)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a model: its constraint, and what it is for in a phrase."""
+
+    constraint: Constraint
+    meaning: str
+
+    @property
+    def help(self) -> str:
+        """The line ``--help`` and the reference print."""
+        return f"{self.meaning} ({self.constraint.words})"
+
+
+def number(at_least: float | None = None, above: float | None = None) -> Constraint:
+    """A finite number, perhaps bounded from below."""
+    words = "a number"
+    if at_least is not None:
+        words += f" of at least {at_least:g}"
+    if above is not None:
+        words += f" above {above:g}"
+
+    def admits(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return False
+        real = float(value)
+        if not math.isfinite(real):
+            return False
+        return (at_least is None or real >= at_least) and (above is None or real > above)
+
+    low = at_least if at_least is not None else above if above is not None else 0.0
+    return Constraint(words, admits, good=(low + 1.0,), bad=(float("nan"), [], low - 1.0))
+
+
+def whole(at_least: int) -> Constraint:
+    """A whole number with a lower bound."""
+
+    def admits(value: Any) -> bool:
+        return (
+            isinstance(value, numbers.Integral)
+            and not isinstance(value, bool)
+            and int(value) >= at_least
+        )
+
+    return Constraint(
+        f"a whole number of at least {at_least}",
+        admits,
+        good=(at_least, at_least + 3),
+        bad=(at_least - 1, 1.5, []),
+    )
+
+
+def one_of(*words: str) -> Constraint:
+    """One of a few words."""
+    return Constraint(
+        "one of " + ", ".join(repr(word) for word in words),
+        lambda value: isinstance(value, str) and value in words,
+        good=words,
+        bad=("no such word", 3.5),
+        choices=words,
+    )
+
+
+def boolean() -> Constraint:
+    """True or false."""
+    return Constraint(
+        "True or False", lambda value: isinstance(value, bool | np.bool_), (True, False), ("yes",)
+    )
+
+
+def nothing() -> Constraint:
+    """None, where leaving a thing out means something."""
+    return Constraint("None", lambda value: value is None, good=(None,))
+
+
+def mapping() -> Constraint:
+    """A mapping, for values given by name."""
+    return Constraint("a mapping", lambda value: isinstance(value, Mapping), bad=(7.5,))
+
+
+def array() -> Constraint:
+    """An array or a list of numbers."""
+
+    def admits(value: Any) -> bool:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
+            return False
+        try:
+            return bool(np.asarray(value, dtype=float).ndim >= 1)
+        except (TypeError, ValueError):
+            return False
+
+    return Constraint("an array of numbers", admits, bad=("text",))
+
+
+def names() -> Constraint:
+    """A list of column names or positions."""
+
+    def admits(value: Any) -> bool:
+        if isinstance(value, str | bytes | Mapping):
+            return False
+        if isinstance(value, np.ndarray):
+            return value.ndim == 1
+        return isinstance(value, Sequence | set | frozenset)
+
+    return Constraint("a list of column names", admits, good=(["a"],), bad=(7.5,))
+
+
+def instance(*kinds: type) -> Constraint:
+    """An object of one of these classes."""
+    return Constraint(
+        " or ".join(f"a {kind.__name__}" for kind in kinds),
+        lambda value: isinstance(value, kinds),
+        bad=(object(),),
+    )
+
+
+def anything(words: str) -> Constraint:
+    """Whatever the words say; the code that uses the value checks it."""
+    return Constraint(words, lambda value: True)
+
+
+def check(who: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse the first value its parameter does not admit.
+
+    Examples
+    --------
+    >>> check("NaiveBayes", {"smoothing": Parameter(number(at_least=0), "pseudo-count")},
+    ...       {"smoothing": -1})
+    Traceback (most recent call last):
+        ...
+    countwise.errors.ParameterError: NaiveBayes: smoothing must be a number of at least 0, but -1 \
+came.
+    """
+    for name, parameter in parameters.items():
+        value = values[name]
+        if parameter.constraint.admits(value):
+            continue
+        hint = did_you_mean(value, parameter.constraint.choices) if isinstance(value, str) else ""
+        raise ParameterError(
+            f"{who}: {name} must be {parameter.constraint.words}, but {value!r} came.{hint}"
+        )

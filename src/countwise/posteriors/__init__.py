@@ -1,0 +1,1 @@
+"""P(class | row): models that turn counts (or rows) into posteriors."""

@@ -1,0 +1,219 @@
+"""What every classifier here shares: rows in any shape, posteriors out, the largest one wins."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from countwise.errors import SchemaError, TableError, UnseenLevelWarning, listing
+from countwise.params import Parameter, check
+from countwise.tables.notes import Note
+from countwise.tables.read import extend, read
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+
+__all__ = ["Classifier"]
+
+Doubles = NDArray[np.float64]
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
+
+    A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {}
+
+    schema_: Schema
+    classes_: NDArray[Any]
+    notes_: tuple[Note, ...]
+
+    def _check_parameters(self) -> None:
+        check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows and their classes."""
+        raise NotImplementedError
+
+    def _scores(self, table: Table) -> Doubles:
+        """Return one line a row, one figure a class: joint log probabilities."""
+        raise NotImplementedError
+
+    def predict_joint_log_proba(self, X: Any) -> Doubles:
+        """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""
+        return self._scores(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> Doubles:
+        """Return the log of the posteriors."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Return the posterior of each class (columns, in the order of ``classes_``)."""
+        return normalised(self._scores(self._rows(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest posterior; of equal ones the first."""
+        best = self._best(self._rows(X))
+        return np.asarray(self.classes_[best])
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(normalised(self._scores(table)).argmax(axis=1))
+
+    def _labelled(
+        self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any
+    ) -> Table:
+        """Bring training rows to a table with classes; a known schema is extended by new levels."""
+        who = type(self).__name__
+        if isinstance(X, Table) or isinstance(y, str):
+            table = X if isinstance(X, Table) else read(X, target=y, **wishes)
+            if isinstance(X, Table) and y is not None:
+                raise TableError(
+                    f"{who}: a Table brings its classes along. Call fit(table) without y."
+                )
+            if not table.labelled:
+                raise TableError(
+                    f"{who}: training needs classes, but the table has none. "
+                    "Read it with target='column'."
+                )
+            if known is None:
+                self._go_by_name()
+                return table
+            return extend(table, known)
+        if y is None:
+            raise TableError(
+                f"{who} requires y to be passed, but the target y is None. Pass the labels, or a "
+                "Table read with target='column'."
+            )
+        X = self._shaped(X, reset=known is None)
+        labels = _labels(y)
+        check_consistent_length(_sized(X), labels)
+        if known is None:
+            return read(X, target=labels, **wishes)
+        return extend(X, known, target=labels)
+
+    def _rows(self, X: Any) -> Table:
+        """Bring rows to predict to a table coded by the schema of training."""
+        check_is_fitted(self, "schema_")
+        schema = self.schema_.without_target()
+        if isinstance(X, Table):
+            table = X if _same_columns(X.schema, schema) else read(X, schema=schema)
+        else:
+            X = self._shaped(X, reset=False)
+            table = read(X, schema=self._seen_schema())
+        self._report_unseen(table)
+        return table
+
+    def _seen_schema(self) -> Schema:
+        """The schema of what was shown in training, the class aside."""
+        return self.schema_.without_target()
+
+    def _report_unseen(self, table: Table) -> None:
+        if not table.unseen:
+            return
+        policy = getattr(self, "unseen", "ignore")
+        rows = sum(sum(levels.values()) for levels in table.unseen.values())
+        parts = "; ".join(
+            f"{name!r}: {listing(levels, 3)}" for name, levels in list(table.unseen.items())[:5]
+        )
+        if policy == "error":
+            raise SchemaError(
+                f"{type(self).__name__}: every level must be known from training, but {rows} cells "
+                f"hold new ones ({parts}). Use unseen='ignore' or 'smooth', or train with them."
+            )
+        done = "left out" if policy == "ignore" else "smoothed"
+        warnings.warn(
+            f"{type(self).__name__}: {rows} cells hold levels that training never saw ({parts}); "
+            f"they were {done}.",
+            UnseenLevelWarning,
+            stacklevel=5,
+        )
+
+    def _shaped(self, X: Any, reset: bool) -> Any:
+        """Check shape and names of rows as scikit-learn does, without copying frames."""
+        if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
+            if reset:
+                self._go_by_name()
+            return X
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            if reset or hasattr(self, "n_features_in_"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            if len(X) == 0:
+                raise TableError(
+                    f"{type(self).__name__}: Found array with 0 sample(s); at least one is needed."
+                )
+            return X
+        if isinstance(X, list):
+            X = _array_of(X)
+        X = check_array(
+            X, dtype=None, ensure_all_finite="allow-nan", estimator=self, input_name="X"
+        )
+        if reset or hasattr(self, "n_features_in_"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def _go_by_name(self) -> None:
+        """Trained on named columns alone: rows are matched by name, in any order, extras ignored.
+
+        scikit-learn's record of how many columns came, and in which order, would forbid that.
+        """
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, attribute):
+                delattr(self, attribute)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that missing values, texts and categories are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def normalised(scores: Doubles) -> Doubles:
+    """Turn joint log probabilities into posteriors that sum to one."""
+    top = scores.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares)
+
+
+def _same_columns(have: Schema, want: Schema) -> bool:
+    """Whether a table is coded by this very schema, as far as the attributes go."""
+    return have.attributes == want.attributes
+
+
+def _labels(y: ArrayLike) -> NDArray[Any]:
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def _sized(X: Any) -> Any:
+    return next(iter(X.values())) if isinstance(X, Mapping) else X
+
+
+def _array_of(rows: list[Any]) -> NDArray[Any]:
+    made = np.asarray(rows)
+    return np.asarray(rows, dtype=object) if made.dtype.kind in "US" else made

@@ -1,0 +1,237 @@
+"""Models that are functions of counts: learning is counting; counts add, subtract and travel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from countwise.counts.count import count, weights_of
+from countwise.counts.counts import Counts, merge_schemas
+from countwise.counts.plan import Plan
+from countwise.errors import CountsError, ParameterError, listing
+from countwise.posteriors.base import Classifier
+from countwise.posteriors.evidence import Explanation
+from countwise.posteriors.terms import ZERO, Sum
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+
+__all__ = ["CountedClassifier"]
+
+Doubles = NDArray[np.float64]
+
+
+class CountedClassifier(Classifier):
+    """A classifier that needs nothing but counts.
+
+    A model names what it wants counted (`plan`) and turns counts into a prior and terms (`_sum`).
+    Everything else follows: `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`, prediction and
+    explanation, on weighted rows, missing values and unseen levels.
+    """
+
+    counts_: Counts
+    _model: Sum
+
+    def plan(self, schema: Schema) -> Plan:
+        """What must be counted for this model on tables of this schema."""
+        raise NotImplementedError
+
+    def _sum(self, counts: Counts) -> Sum:
+        """The prior and the terms that these counts (of the known classes) imply."""
+        raise NotImplementedError
+
+    def _wishes(self) -> dict[str, Any]:
+        """How frames and arrays are read for training; see `read`."""
+        return {}
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Count the rows and learn from the counts.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
+        self._check_parameters()
+        self._named: tuple[Any, ...] = ()
+        table = self._labelled(X, y, **self._wishes())
+        return self._learn(self._counted(table, sample_weight), table)
+
+    def fit_counts(self, counts: Counts) -> Self:
+        """Learn from counts made elsewhere; more than the plan asks for is welcome."""
+        self._check_parameters()
+        if counts.total <= 0:
+            raise CountsError(
+                f"{type(self).__name__}: at least one row with a class must be counted, but the "
+                "counts are empty."
+            )
+        restricted = counts.restricted(self.plan(counts.schema))
+        self._go_by_name()
+        return self._learn(restricted)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to what was counted; new levels and classes may appear at any time.
+
+        `classes` may name classes that are still to come; they are in ``classes_`` from then on.
+        """
+        self._check_parameters()
+        known = getattr(self, "schema_", None)
+        table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
+        fresh = self._counted(table, sample_weight)
+        if known is not None:
+            fresh = self.counts_ + fresh
+        if classes is not None:
+            fresh = _with_classes(fresh, np.unique(np.asarray(classes)))
+            self._named = tuple(fresh.classes)
+        return self._learn(fresh)
+
+    def forget(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Take rows away again; they must have been counted before."""
+        check_is_fitted(self, "counts_")
+        table = self._labelled(X, y, known=self.schema_)
+        less = self.counts_ - self._counted(table, sample_weight)
+        if less.total <= 0:
+            raise CountsError(
+                f"{type(self).__name__}: at least one row must stay, but all were to be forgotten."
+            )
+        return self._learn(less)
+
+    def merge(self, other: CountedClassifier) -> Self:
+        """Add what another model of the same kind has counted, as if its rows had come here."""
+        check_is_fitted(self, "counts_")
+        if type(other) is not type(self):
+            raise CountsError(
+                f"{type(self).__name__}: only models of one kind merge, but a "
+                f"{type(other).__name__} came."
+            )
+        check_is_fitted(other, "counts_")
+        self._named = tuple({*getattr(self, "_named", ()), *getattr(other, "_named", ())})
+        return self._learn(self.counts_ + other.counts_)
+
+    def __add__(self, other: object) -> Self:
+        """Return a new model of the rows of both."""
+        if not isinstance(other, CountedClassifier):
+            return NotImplemented
+        new: Self = clone(self)
+        new.fit_counts(self.counts_)
+        return new.merge(other)
+
+    def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
+        who = type(self).__name__
+        weight = weights_of(sample_weight, len(table), who)
+        counts = count(table, self.plan(table.schema), weight=weight)
+        if counts.total <= 0:
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        return counts
+
+    def _learn(self, counts: Counts, table: Table | None = None) -> Self:
+        self.counts_ = counts
+        self.schema_ = counts.schema
+        named = set(getattr(self, "_named", ()))
+        present = [
+            place
+            for place, label in enumerate(counts.classes)
+            if counts.weight[place] > 0 or label in named
+        ]
+        self.classes_ = np.asarray([counts.classes[place] for place in present])
+        self._present = np.asarray(present, dtype=np.intp)
+        self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
+        self._model = self._sum(counts)
+        return self
+
+    def _by_class(self, array: Doubles) -> Doubles:
+        """The slots of a class axis that belong to ``classes_``."""
+        return array[self._present]
+
+    def _scores(self, table: Table) -> Doubles:
+        scores = self._model.scores(table)
+        lost = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
+        if len(lost):
+            scores[lost] = self._rescued(table.take(lost))
+        scores[scores <= ZERO / 2] = -np.inf
+        return scores
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        best, top = self._model.best(table)
+        lost = np.flatnonzero(top <= ZERO / 2)
+        if len(lost):
+            best[lost] = self._rescued(table.take(lost)).argmax(axis=1)
+        return best
+
+    def _rescued(self, table: Table) -> Doubles:
+        """Scores of rows that no class allows: the classes with the fewest impossible values stay.
+
+        That is the limit of ever less smoothing; without it such a row would have no posterior.
+        """
+        parts = np.concatenate(
+            [
+                np.broadcast_to(self._model.base, (len(table), 1, len(self.classes_))),
+                self._model.parts(table),
+            ],
+            axis=1,
+        )
+        nought = parts <= ZERO / 2
+        times = nought.sum(axis=1)
+        rest = np.where(nought, 0.0, parts).sum(axis=1)
+        return np.where(times == times.min(axis=1, keepdims=True), rest, ZERO)
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each attribute adds to the answer for each row; the parts sum to it."""
+        table = self._rows(X)
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(" | ".join(term.columns) for term in self._model.terms),
+            values=tuple(
+                tuple(
+                    " | ".join(_shown(table, name, row) for name in term.columns)
+                    for term in self._model.terms
+                )
+                for row in range(len(table))
+            ),
+            base=self._model.base.copy(),
+            parts=self._model.parts(table),
+            joint=self._scores(table),
+        )
+
+
+def _shown(table: Table, name: str, row: int) -> str:
+    column = table.schema[name]
+    if not column.coded:
+        number = float(table.values(name)[row])
+        return "missing" if number != number else f"{number:g}"
+    code = int(table.codes(name)[row])
+    if code < column.width:
+        return str(column.levels[code])
+    return "missing" if code == column.width else "never seen"
+
+
+def _with_classes(counts: Counts, classes: NDArray[Any]) -> Counts:
+    """Widen the class axis by labels that have not occurred yet."""
+    target = counts.schema.target
+    if target is None:
+        return counts
+    given = tuple(classes.tolist())
+    strange = [label for label in target.levels if label not in given]
+    if strange:
+        raise ParameterError(
+            f"partial_fit: y may hold only the labels in classes, but {listing(strange)} came too."
+        )
+    schema = counts.schema.with_columns([target.with_levels(given)])
+    return Counts.zero(merge_schemas(schema, counts.schema), counts.plan) + counts

@@ -1,0 +1,118 @@
+"""Why a model said what it said: what each attribute added, in log-odds that sum to the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ParameterError, did_you_mean, listing
+
+__all__ = ["Explanation"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each attribute adds to the joint log probability of each class, row by row.
+
+    ``base + parts.sum(axis=1) = joint``: prediction adds the same figures. Between two classes the
+    differences are log-odds: `log_odds` gives them, `describe` says them in words.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> why = cw.NaiveBayes().fit(weather).explain(weather.take([0]))
+    >>> base, parts = why.log_odds("no", "yes")
+    >>> bool(np.isclose(base + parts[0].sum(), why.joint[0, 0] - why.joint[0, 1]))
+    True
+    """
+
+    classes: tuple[Any, ...]
+    attributes: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    base: Doubles
+    parts: Doubles
+    joint: Doubles
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def posteriors(self) -> Doubles:
+        """The posteriors of the rows."""
+        shares = np.exp(self.joint - self.joint.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def log_odds(self, label: Any, against: Any) -> tuple[float, Doubles]:
+        """Return prior log-odds and each attribute's part (rows × attributes) for `label`."""
+        one, two = self._place(label), self._place(against)
+        return float(self.base[one] - self.base[two]), self.parts[:, :, one] - self.parts[:, :, two]
+
+    def _place(self, label: Any) -> int:
+        if label not in self.classes:
+            raise ParameterError(
+                f"explain: there is no class {label!r}.{did_you_mean(label, self.classes)} "
+                f"The classes are {listing(self.classes)}."
+            )
+        return self.classes.index(label)
+
+    def rivals(self, row: int = 0) -> tuple[Any, Any]:
+        """The two most probable classes of a row, the winner first."""
+        order = np.argsort(-self.joint[row], kind="stable")
+        return self.classes[order[0]], self.classes[order[min(1, len(order) - 1)]]
+
+    def to_dict(self, row: int = 0, label: Any = None, against: Any = None) -> dict[str, Any]:
+        """Return one row's explanation as plain data, the strongest attribute first."""
+        winner, second = self.rivals(row)
+        label = winner if label is None else label
+        if against is None:
+            against = second if label == winner else winner
+        base, parts = self.log_odds(label, against)
+        order = np.argsort(-np.abs(parts[row]), kind="stable")
+        return {
+            "class": label,
+            "against": against,
+            "posterior": dict(
+                zip(map(str, self.classes), self.posteriors[row].tolist(), strict=True)
+            ),
+            "prior_log_odds": base,
+            "parts": [
+                {
+                    "attribute": self.attributes[place],
+                    "value": self.values[row][place],
+                    "log_odds": float(parts[row, place]),
+                }
+                for place in order
+            ],
+            "log_odds": base + float(parts[row].sum()),
+        }
+
+    def describe(self, row: int = 0, most: int = 10) -> str:
+        """Say one row's explanation in lines of text.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather")
+        >>> why = cw.NaiveBayes().fit(weather).explain(weather.take([0]))
+        >>> print(why.describe().splitlines()[0])
+        no (posterior 0.688) against yes: log-odds +0.791
+        """
+        facts = self.to_dict(row)
+        share = facts["posterior"][str(facts["class"])]
+        lines = [
+            f"{facts['class']} (posterior {share:.3f}) against {facts['against']}: "
+            f"log-odds {facts['log_odds']:+.3f}",
+            f"  {facts['prior_log_odds']:+8.3f}  before any evidence",
+        ]
+        for part in facts["parts"][:most]:
+            lines.append(f"  {part['log_odds']:+8.3f}  {part['attribute']} = {part['value']}")
+        if len(facts["parts"]) > most:
+            rest = sum(part["log_odds"] for part in facts["parts"][most:])
+            lines.append(f"  {rest:+8.3f}  {len(facts['parts']) - most} further attributes")
+        return "\n".join(lines)

@@ -1,0 +1,297 @@
+"""Naive Bayes on mixed tables: nominal, Gaussian and kernel attributes in one, from counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.counts.counts import Counts
+from countwise.counts.grid import Grid
+from countwise.counts.moments import Moments
+from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.errors import ParameterError, listing
+from countwise.params import Parameter, array, instance, mapping, names, nothing, number, one_of
+from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.densities import KernelDensity, bandwidth_of
+from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
+from countwise.tables.schema import Schema
+
+__all__ = ["NaiveBayes"]
+
+Doubles = NDArray[np.float64]
+
+#: A class whose values do not vary keeps this share of the column's variance.
+LEAST_VARIANCE = 1e-9
+#: Values near the largest double have squares that no double holds; their variance stops here.
+MOST_VARIANCE = 1e300
+
+
+class NaiveBayes(CountedClassifier):
+    """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
+
+    Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
+    have it) or kernel estimates (John & Langley 1995), all in one `fit` on a raw frame. Missing
+    values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
+    their own.
+
+    Parameters
+    ----------
+    smoothing
+        Laplace's pseudo-count (0 or None adds nothing), or a `Laplace` or `MEstimate`.
+    numeric
+        ``gaussian`` or ``kernel``, for all numeric columns or by column.
+    prior
+        ``empirical`` class shares, ``uniform``, or given: an array in the order of ``classes_`` or
+        a mapping from label to share.
+    combine
+        ``bayes``: P(c) Π P(x|c). ``posteriors``: Π P(c|x), as Liu, Gegov and Cocea compute it; the
+        same rule with the prior to the power of the number of attributes.
+    missing
+        ``omit`` missing cells, or take missing as a ``value`` that is itself evidence.
+    unseen
+        What a level that training never saw does: ``ignore`` leaves the attribute out, ``smooth``
+        gives it the share of a level counted zero times, ``error`` refuses the rows.
+    nominal
+        Columns (names or positions) of frames and arrays to take as nominal although they hold
+        numbers; ``"all"`` for every column.
+    variance
+        ``sample`` divides by n - 1, ``population`` by n.
+    bandwidth
+        Of kernel estimates: ``silverman``, ``scott`` or a number.
+
+    Examples
+    --------
+    Stefanowski's new day (sunny, cool, high, windy), without smoothing: 0.205 against 0.795.
+
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> model = cw.NaiveBayes(smoothing=0).fit(weather)
+    >>> day = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"],
+    ...        "windy": ["TRUE"]}
+    >>> dict(zip(model.classes_.tolist(), model.predict_proba(day)[0].round(3).tolist()))
+    {'no': 0.795, 'yes': 0.205}
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "smoothing": Parameter(
+            number(at_least=0) | nothing() | instance(Laplace, MEstimate),
+            "what is added to every count",
+        ),
+        "numeric": Parameter(
+            one_of("gaussian", "kernel") | mapping(), "how numbers become densities"
+        ),
+        "prior": Parameter(
+            one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
+        ),
+        "combine": Parameter(one_of("bayes", "posteriors"), "what is multiplied"),
+        "missing": Parameter(one_of("omit", "value"), "what a missing cell says"),
+        "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "variance": Parameter(one_of("sample", "population"), "divide by n - 1, or by n"),
+        "bandwidth": Parameter(one_of("silverman", "scott") | number(above=0), "width of kernels"),
+    }
+
+    def __init__(
+        self,
+        smoothing: float | Smoothing | None = 1.0,
+        numeric: str | Mapping[str, str] = "gaussian",
+        prior: str | Mapping[Any, float] | ArrayLike = "empirical",
+        combine: str = "bayes",
+        missing: str = "omit",
+        unseen: str = "ignore",
+        *,
+        nominal: Any = (),
+        variance: str = "sample",
+        bandwidth: str | float = "silverman",
+    ) -> None:
+        self.smoothing = smoothing
+        self.numeric = numeric
+        self.prior = prior
+        self.combine = combine
+        self.missing = missing
+        self.unseen = unseen
+        self.nominal = nominal
+        self.variance = variance
+        self.bandwidth = bandwidth
+
+    def _wishes(self) -> dict[str, Any]:
+        return {"nominal": self.nominal}
+
+    def plan(self, schema: Schema) -> Plan:
+        """Count every attribute by class: tables, moments, and fine grids for kernel estimates."""
+        kernel = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "kernel")
+        plan = Plan.each(schema)
+        return plan if not kernel else Plan(plan.tables, plan.moments, kernel)
+
+    def _estimate(self, name: str) -> str:
+        if isinstance(self.numeric, str):
+            return self.numeric
+        estimate = self.numeric.get(name, "gaussian")
+        if estimate not in ("gaussian", "kernel"):
+            raise ParameterError(
+                f"NaiveBayes: numeric[{name!r}] must be 'gaussian' or 'kernel', but "
+                f"{estimate!r} came."
+            )
+        return estimate
+
+    def _sum(self, counts: Counts) -> Sum:
+        self.class_prior_ = self._prior(counts)
+        with np.errstate(divide="ignore"):
+            base = np.maximum(np.log(self.class_prior_), ZERO)
+        product = self.combine == "posteriors"
+        weight = base if product else np.zeros_like(base)
+        terms: list[Term] = []
+        for column in counts.schema.attributes:
+            if column.kind == "nominal":
+                terms.append(self._table_term(column.name, counts, weight, product))
+            elif self._estimate(column.name) == "kernel":
+                terms.append(self._kernel_term(column.name, counts, weight, product))
+            else:
+                terms.append(self._gaussian_term(column.name, counts, weight, product))
+        return Sum(np.zeros_like(base) if product else base, terms)
+
+    def _prior(self, counts: Counts) -> Doubles:
+        labels = self.classes_.tolist()
+        if isinstance(self.prior, str):
+            if self.prior == "uniform":
+                return np.full(len(labels), 1.0 / len(labels))
+            weight = self._by_class(counts.weight)
+            return np.asarray(weight / weight.sum())
+        if isinstance(self.prior, Mapping):
+            lost = [label for label in labels if label not in self.prior]
+            if lost:
+                raise ParameterError(
+                    f"NaiveBayes: prior must give a share to every class, but {listing(lost)} "
+                    "got none. Add it."
+                )
+            given = np.asarray([float(self.prior[label]) for label in labels])
+        else:
+            given = np.asarray(self.prior, dtype=np.float64)
+        if given.shape != (len(labels),):
+            raise ParameterError(
+                f"NaiveBayes: prior must hold {len(labels)} shares, one a class, but "
+                f"{given.size} came. The classes are {listing(labels)}."
+            )
+        if np.any(given < 0) or not np.isclose(given.sum(), 1.0):
+            raise ParameterError(
+                f"NaiveBayes: prior must hold shares that are not negative and sum to 1, but "
+                f"{given.tolist()} came."
+            )
+        return np.asarray(given / given.sum())
+
+    def _table_term(self, name: str, counts: Counts, weight: Doubles, product: bool) -> TableTerm:
+        every = self._by_class(counts.table(name))
+        known = every if self.missing == "value" else every[:, :-1]
+        rule = smoothing_of(self.smoothing)
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(rule.shares(known)), ZERO)
+            new = np.maximum(np.log(rule.with_unseen(known)[:, -1:]), ZERO)
+        # A level no class was ever seen with says nothing when nothing is added to the counts.
+        logs[:, (logs <= ZERO).all(axis=0)] = 0.0
+        blank = np.zeros((len(every), 1))
+        if self.missing == "omit":
+            logs = np.concatenate([logs, blank], axis=1)
+        new = new if self.unseen == "smooth" and not (new <= ZERO).all() else blank
+        figures = np.concatenate([logs, new], axis=1).T
+        if product:
+            silent = np.all(figures == 0.0, axis=1)
+            figures = _posterior(figures + weight)
+            figures[silent] = 0.0
+        return TableTerm((name,), np.ascontiguousarray(figures))
+
+    def _gaussian_term(
+        self, name: str, counts: Counts, weight: Doubles, product: bool
+    ) -> GaussianTerm:
+        moments = counts.moments[name]
+        mean, variance = self._normal(moments)
+        present, absent = self._presence(moments.weight, moments.missing, product, weight)
+        return GaussianTerm((name,), mean, variance, weight + present, absent, product)
+
+    def _normal(self, moments: Moments) -> tuple[Doubles, Doubles]:
+        """Mean and variance by class; where a class has too few values, those of the column."""
+        total, middle, square = moments.pooled()
+        overall = min(square / (total - 1), MOST_VARIANCE) if total > 1 else 0.0
+        weight = self._by_class(moments.weight)
+        within = self._by_class(moments.square).sum()
+        free = total - np.count_nonzero(weight > 0)
+        pooled = within / free if free > 0 and within > 0 else overall
+        least = LEAST_VARIANCE * overall if overall > 0 else LEAST_VARIANCE
+        variance = self._by_class(moments.variance(sample=self.variance == "sample"))
+        few = weight <= 1 if self.variance == "sample" else weight <= 0
+        variance = np.where(few, pooled if pooled > 0 else 1.0, variance)
+        mean = np.where(weight > 0, self._by_class(moments.mean), middle)
+        variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
+        return mean, np.clip(variance, least, MOST_VARIANCE)
+
+    def _kernel_term(self, name: str, counts: Counts, weight: Doubles, product: bool) -> KernelTerm:
+        grid = counts.grids[name]
+        points, table = grid.points, self._by_class(grid.table)
+        everywhere = table.sum(axis=0)
+        # No bump is narrower than a sixth of the usual gap between values: they were rounded so.
+        seen_at = points[everywhere > 0]
+        least = (
+            float(seen_at[-1] / 6 - seen_at[0] / 6) / (len(seen_at) - 1)
+            if len(seen_at) > 1
+            else 1.0
+        )
+        densities = []
+        for own in table:
+            share = own if own.sum() > 0 else everywhere
+            filled = share > 0
+            densities.append(_density(points[filled], share[filled], self.bandwidth, least))
+        seen = _seen(grid)
+        present, absent = self._presence(seen, grid.missing, product, weight)
+        return KernelTerm((name,), tuple(densities), weight + present, absent, product)
+
+    def _presence(
+        self, seen: Doubles, missing: Doubles, product: bool, weight: Doubles
+    ) -> tuple[Doubles, Doubles]:
+        """Log shares of present and of missing cells, where missing counts as a value."""
+        nothing_said = np.zeros(len(self.classes_))
+        if self.missing == "omit":
+            return nothing_said, nothing_said
+        both = np.stack([self._by_class(seen), self._by_class(missing)], axis=1)
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(smoothing_of(self.smoothing).shares(both)), ZERO)
+        present, absent = logs[:, 0].copy(), logs[:, 1].copy()
+        if (absent <= ZERO).all():
+            absent = nothing_said
+        elif product:
+            absent = _posterior((absent + weight)[None, :])[0]
+        return present, absent
+
+    def _scores(self, table: Any) -> Doubles:
+        scores = super()._scores(table)
+        if self.combine == "posteriors":
+            # No attribute said anything: what is left is the prior.
+            silent = np.all(scores == 0.0, axis=1)
+            with np.errstate(divide="ignore"):
+                scores[silent] = np.log(self.class_prior_)
+        return scores
+
+    def _best(self, table: Any) -> NDArray[np.int64]:
+        if self.combine == "posteriors":
+            return np.asarray(self._scores(table).argmax(axis=1))
+        return super()._best(table)
+
+
+def _density(points: Doubles, weights: Doubles, rule: str | float, least: float) -> KernelDensity:
+    if not len(points):
+        return KernelDensity(np.zeros(1), np.ones(1), 1.0)
+    width = bandwidth_of(points, weights, rule, least)
+    return KernelDensity(points, weights / weights.sum(), width)
+
+
+def _seen(grid: Grid) -> Doubles:
+    return np.asarray(grid.table.sum(axis=1))
+
+
+def _posterior(joint: Doubles) -> Doubles:
+    """Normalise log figures over the classes (columns), keeping the logs of nought."""
+    top = joint.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(np.maximum(joint - top, -745.0)).sum(axis=1, keepdims=True))
+    return np.where(joint <= ZERO / 2, ZERO, joint - total)

@@ -1,0 +1,192 @@
+"""What a model adds up for a row: one term a column (or a few columns), a figure for each class.
+
+A model is a prior and a list of terms; prediction, explanation and export all read this one list.
+Terms of nominal columns are tables; several of them are joined into larger tables, so that a row
+needs one look-up for several columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.engines import _kernels
+from countwise.counts.engines.memory import joint_groups, threads
+from countwise.posteriors import _scoring
+from countwise.posteriors.densities import KernelDensity
+from countwise.tables.table import Table
+
+__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term"]
+
+Doubles = NDArray[np.float64]
+
+#: The log of nought: far below any log density, yet thousands of them still add up to a number.
+ZERO = -1e280
+#: No log density is let below this, so that a value beyond all measure still leaves a posterior.
+LOWEST = -1e250
+
+_CHUNK = 1 << 16
+_JOINT_DOUBLES = 1 << 14
+
+
+class Term(Protocol):
+    """Adds one figure a class to the scores of rows."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns the term reads; the first one gives it its name."""
+
+    def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
+        """Add the term's figures for rows `start` to `stop` to `scores`."""
+
+
+@dataclass(frozen=True)
+class TableTerm:
+    """A table of figures: one line a cell of its columns' codes (missing and unseen included)."""
+
+    columns: tuple[str, ...]
+    figures: Doubles  # one axis a column (width + 2), then the classes
+
+    def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
+        """Look the rows up."""
+        shape = self.figures.shape[:-1]
+        strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        axes = _kernels.Axes([table.codes(name) for name in self.columns], strides)
+        lines = self.figures.reshape(-1, self.figures.shape[-1])
+        _scoring.add_tables(axes, start, stop, lines, scores)
+
+
+@dataclass(frozen=True)
+class GaussianTerm:
+    """The log of a normal density in each class; a missing number adds `missing`."""
+
+    columns: tuple[str, ...]
+    mean: Doubles
+    variance: Doubles
+    weight: Doubles  # log weight: share of present values, or the prior where terms are posteriors
+    missing: Doubles
+    normalise: bool = False
+
+    def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
+        """Evaluate the densities."""
+        constant = self.weight - 0.5 * np.log(2 * np.pi * self.variance)
+        _scoring.add_gaussians(
+            table.values(self.columns[0]),
+            start,
+            stop,
+            self.mean,
+            0.5 / self.variance,
+            constant,
+            self.missing,
+            self.normalise,
+            LOWEST,
+            scores,
+        )
+
+
+@dataclass(frozen=True)
+class KernelTerm:
+    """The log of a kernel density in each class; a missing number adds `missing`."""
+
+    columns: tuple[str, ...]
+    densities: tuple[KernelDensity, ...]
+    weight: Doubles
+    missing: Doubles
+    normalise: bool = False
+
+    def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
+        """Evaluate the densities."""
+        _scoring.add_kernels(
+            table.values(self.columns[0]),
+            start,
+            stop,
+            [d.arrays for d in self.densities],
+            self.weight,
+            self.missing,
+            self.normalise,
+            LOWEST,
+            scores,
+        )
+
+
+class Sum:
+    """The prior and the terms of a model, ready to score rows."""
+
+    def __init__(self, base: Doubles, terms: Sequence[Term]) -> None:
+        self.base = base
+        self.terms = tuple(terms)
+        tables = [term for term in terms if isinstance(term, TableTerm)]
+        self._fast: list[Term] = [
+            *_joined(tables),
+            *(t for t in terms if not isinstance(t, TableTerm)),
+        ]
+
+    def scores(self, table: Table) -> Doubles:
+        """Base and terms added up: one line a row, one figure a class."""
+        out = np.empty((len(table), len(self.base)))
+        self._chunks(table, lambda start, stop, scores: None, out)
+        return out
+
+    def best(self, table: Table) -> tuple[NDArray[np.int64], Doubles]:
+        """The position of the best class of each row and its score, without keeping the others."""
+        best = np.empty(len(table), dtype=np.int64)
+        top = np.empty(len(table))
+
+        def keep(start: int, stop: int, scores: Doubles) -> None:
+            _scoring.best_class(scores, stop - start, best[start:stop], top[start:stop])
+
+        self._chunks(table, keep, None)
+        return best, top
+
+    def _chunks(
+        self, table: Table, then: Callable[[int, int, Doubles], None], out: Doubles | None
+    ) -> None:
+        def one(start: int) -> None:
+            stop = min(start + _CHUNK, len(table))
+            scores = np.empty((stop - start, len(self.base))) if out is None else out[start:stop]
+            scores[:] = self.base
+            for term in self._fast:
+                term.add(table, start, stop, scores)
+            then(start, stop, scores)
+
+        starts = range(0, len(table), _CHUNK)
+        if len(starts) < 2 or threads() == 1:
+            for start in starts:
+                one(start)
+            return
+        with ThreadPoolExecutor(threads()) as pool:
+            list(pool.map(one, starts))
+
+    def parts(self, table: Table) -> Doubles:
+        """What each term adds for each row and class: rows × terms × classes."""
+        parts = np.zeros((len(table), len(self.terms), len(self.base)))
+        for place, term in enumerate(self.terms):
+            part = np.zeros((len(table), len(self.base)))
+            term.add(table, 0, len(table), part)
+            parts[:, place] = part
+        return parts
+
+
+def _joined(tables: Sequence[TableTerm]) -> list[Term]:
+    """Join tables of single columns into larger ones that still fit in the nearest cache."""
+    single = [term for term in tables if len(term.columns) == 1]
+    joined: list[Term] = [term for term in tables if len(term.columns) != 1]
+    if not single:
+        return joined
+    classes = single[0].figures.shape[-1]
+    widths = [term.figures.shape[0] for term in single]
+    for group in joint_groups(widths, max(2, _JOINT_DOUBLES // classes)):
+        members = [single[place] for place in group]
+        total: Any = np.zeros((1,) * len(members) + (classes,))
+        for axis, term in enumerate(members):
+            shape = [1] * len(members) + [classes]
+            shape[axis] = term.figures.shape[0]
+            total = total + term.figures.reshape(shape)
+        names = tuple(term.columns[0] for term in members)
+        joined.append(TableTerm(names, np.ascontiguousarray(total)))
+    return joined

@@ -1,0 +1,1 @@
+"""ROWS: files, frames and arrays become coded tables with a schema."""

@@ -1,0 +1,135 @@
+"""Files become raw columns: CSV and its relatives, Parquet, JSON and ARFF, told by extension."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from countwise.errors import ParameterError, TableError
+from countwise.tables.reading import Parsed, Reading
+from countwise.tables.source import Source
+
+__all__ = ["Parsed", "Reading", "parse", "parse_blocks"]
+
+_FORMS = {
+    ".csv": "delimited",
+    ".tsv": "delimited",
+    ".txt": "delimited",
+    ".tab": "delimited",
+    ".data": "delimited",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arff": "arff",
+}
+_ARFF = re.compile(rb"(?:\s*%[^\r\n]*[\r\n]+|\s+)*@relation\b", re.IGNORECASE)
+_WORKBOOK = (".xls", ".xlsx", ".xlsm", ".ods")
+
+
+def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parsed:
+    """Read a file into raw columns; what it is is told by its extension, else by its content.
+
+    Raises
+    ------
+    TableError
+        If the file is missing, empty or damaged, or a row or a cell is not what it must be.
+    """
+    reading = reading or Reading()
+    source = Source.at(path)
+    form, usual = _form(source)
+    with _plain_errors(source):
+        if form == "parquet":
+            from countwise.tables.typed import parse_parquet
+
+            return parse_parquet(source, reading)
+        if form == "json":
+            from countwise.tables.typed import parse_json
+
+            return parse_json(source, reading)
+        if form == "arff":
+            from countwise.tables.arff import parse_arff
+
+            return parse_arff(source, reading)
+        from countwise.tables.delimited import parse_delimited
+
+        return parse_delimited(source, reading, usual)
+
+
+def parse_blocks(
+    path: str | os.PathLike[str], reading: Reading | None = None, rows: int = 100_000
+) -> Iterator[Parsed]:
+    """Yield a file in blocks of `rows` rows, in bounded memory and under the same rules.
+
+    The caller declares every column it cares about as text, number or date, and only those are
+    read; if it declares none, all are. An ARFF file and a JSON array come as one block.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError(f"parse_blocks: rows must be a positive integer, but {rows!r} came.")
+    reading = reading or Reading()
+    source = Source.at(path)
+    form, usual = _form(source)
+    return _blocks(source, reading, rows, form, usual)
+
+
+def _blocks(source: Source, reading: Reading, rows: int, form: str, usual: str) -> Iterator[Parsed]:
+    with _plain_errors(source):
+        if form == "parquet":
+            from countwise.tables.typed import parse_parquet_blocks
+
+            yield from parse_parquet_blocks(source, reading, rows)
+        elif form == "json":
+            from countwise.tables.typed import parse_json_blocks
+
+            yield from parse_json_blocks(source, reading, rows)
+        elif form == "arff":
+            from countwise.tables.arff import parse_arff
+
+            yield parse_arff(source, reading)
+        else:
+            from countwise.tables.delimited import parse_delimited_blocks
+
+            yield from parse_delimited_blocks(source, reading, rows, usual)
+
+
+@contextmanager
+def _plain_errors(source: Source) -> Iterator[None]:
+    """Turn whatever a lower library raises into one sentence about the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (TableError, GeneratorExit):
+        raise
+    except (pa.ArrowException, OSError, ValueError, EOFError) as why:
+        reason = (str(why).splitlines() or [type(why).__name__])[0]
+        raise TableError(
+            f"Table: {source.path!r} cannot be read ({reason}). Check the file."
+        ) from None
+
+
+def _form(source: Source) -> tuple[str, str]:
+    """Return what the file is, and the separator its extension promises."""
+    name = source.path.lower()
+    stem = name.removesuffix(".gz")
+    extension = os.path.splitext(stem)[1]
+    usual = "\t" if extension in (".tsv", ".tab") else ","
+    if extension in _WORKBOOK:
+        raise TableError(
+            f"Table: {source.path!r} must be a CSV, Parquet, JSON or ARFF file, but it is a "
+            "workbook. Save the sheet as CSV."
+        )
+    if extension in _FORMS:
+        return _FORMS[extension], usual
+    head = source.head(1 << 16)
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if head.startswith(b"PAR1"):
+        return "parquet", usual
+    if text.lstrip()[:1] == b"{" or re.match(rb"\s*\[\s*\{", text):
+        return "json", usual
+    if _ARFF.match(text):
+        return "arff", usual
+    return "delimited", usual

@@ -1,0 +1,268 @@
+"""Columns as they came in, before anybody decided what they are.
+
+Every reader hands over the same two shapes: a `Numbers` column (doubles, NaN where the cell was
+empty) or a `Words` column (codes into the distinct values, -1 where the cell was empty). Deciding
+kinds is `profile`'s work, coding is `coding`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import TableError
+from countwise.tables.schema import Level
+
+__all__ = ["Numbers", "Raw", "Words", "from_arrow", "from_numpy", "from_objects"]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers; `whole` says that the source stored integers.
+
+    `rounded` is the largest integer that a double could not hold exactly, if there was one;
+    `dates` says that the numbers are days since 1970-01-01.
+    """
+
+    values: NDArray[np.float64]
+    whole: bool = False
+    rounded: int | None = None
+    dates: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of texts, booleans or mixed values as codes into `distinct`; -1 is an empty cell.
+
+    `declared` says that the source declared `distinct` as the levels (a categorical, an ARFF
+    header) in that order, whether or not each of them occurs.
+    """
+
+    codes: NDArray[np.int64] | NDArray[np.int32]
+    distinct: tuple[Level, ...]
+    declared: bool = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def often(self) -> NDArray[np.int64]:
+        """How many cells hold each of the distinct values."""
+        return np.bincount(self.codes + 1, minlength=len(self.distinct) + 1)[1:].astype(np.int64)
+
+
+Raw = Numbers | Words
+
+_EXACT = 2**53
+_MANY = 10_000
+
+
+def from_arrow(name: str, column: Any) -> Raw:
+    """Turn an Arrow (chunked) array into a raw column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _words_from_dictionary(name, column)
+    if pa.types.is_boolean(kind):
+        codes = pc.fill_null(pc.cast(column, pa.int8()), -1)
+        return Words(_numpy(codes).astype(np.int32), (False, True))
+    if pa.types.is_integer(kind):
+        return _whole_numbers(column)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)))
+    if pa.types.is_null(kind):
+        return Numbers(np.full(len(column), np.nan))
+    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+        return _days(name, column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind):
+        if _is_view(kind):
+            column = pc.cast(column, pa.large_string())
+        return _words_from_dictionary(name, pc.dictionary_encode(column))
+    raise TableError(
+        f"Table: column {name!r} holds {kind}, which is neither a number, a text, a boolean nor a "
+        "date. Drop it with drop=, or turn it into one of those."
+    )
+
+
+def _is_view(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(getattr(pa.types, "is_string_view", lambda _: False)(kind))
+
+
+def _words_from_dictionary(name: str, column: Any) -> Words:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    declared = bool(column.type.ordered)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries()
+        dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string())
+        parts = [_numpy(pc.fill_null(chunk.indices, -1)) for chunk in column.chunks]
+        codes = np.concatenate(parts) if parts else np.empty(0, np.int32)
+    else:
+        dictionary = column.dictionary
+        codes = _numpy(pc.fill_null(pc.cast(column.indices, pa.int64()), -1))
+    if not (
+        pa.types.is_string(dictionary.type)
+        or pa.types.is_large_string(dictionary.type)
+        or _is_view(dictionary.type)
+        or pa.types.is_integer(dictionary.type)
+        or pa.types.is_floating(dictionary.type)
+        or pa.types.is_boolean(dictionary.type)
+        or pa.types.is_null(dictionary.type)
+    ):
+        dictionary = pc.cast(dictionary, pa.string())
+    distinct = dictionary.to_pylist()
+    if codes.dtype.kind == "u":
+        codes = codes.astype(np.int64)
+    if None in distinct:
+        empty = distinct.index(None)
+        kept = [value for value in distinct if value is not None]
+        codes = np.where(codes == empty, -1, codes - (codes > empty))
+        distinct = kept
+    return Words(codes, tuple(distinct), declared)
+
+
+def _whole_numbers(column: Any) -> Numbers:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bounds = pc.min_max(column).as_py()
+    rounded = None
+    for bound in (bounds["min"], bounds["max"]):
+        if bound is not None and abs(bound) > _EXACT:
+            rounded = bound
+    return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)), True, rounded)
+
+
+def _days(name: str, column: Any) -> Numbers:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_time(column.type):
+        nanoseconds = pc.cast(pc.cast(column, pa.time64("ns")), pa.int64())
+        return Numbers(_doubles(pc.cast(nanoseconds, pa.float64(), safe=False)) / 86_400e9)
+    try:
+        micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+    except pa.ArrowInvalid as why:
+        raise TableError(f"Table: the dates of column {name!r} cannot be read ({why}).") from None
+    return Numbers(_doubles(pc.cast(micros, pa.float64(), safe=False)) / 86_400e6, dates=True)
+
+
+def _doubles(column: Any) -> NDArray[np.float64]:
+    return np.ascontiguousarray(_numpy(column), dtype=np.float64)  # Arrow makes nulls NaN
+
+
+def _numpy(column: Any) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def from_numpy(name: str, column: NDArray[Any]) -> Raw:
+    """Turn a NumPy column into a raw column."""
+    kind = column.dtype.kind
+    if kind == "f":
+        return Numbers(np.ascontiguousarray(column, dtype=np.float64))
+    if kind in "iu":
+        low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+        rounded = next((bound for bound in (low, high) if abs(bound) > _EXACT), None)
+        return Numbers(column.astype(np.float64), True, rounded)
+    if kind == "b":
+        return Words(column.astype(np.int32), (False, True))
+    if kind in "US":
+        distinct, codes = np.unique(column, return_inverse=True)
+        texts = tuple(_text(value) for value in distinct.tolist())
+        return Words(codes.reshape(-1).astype(np.int64), texts)
+    if kind == "M":
+        days = column.astype("datetime64[us]").astype(np.float64) / 86_400e6
+        days[np.isnat(column)] = np.nan
+        return Numbers(days, dates=True)
+    if kind == "O":
+        return (_from_many(name, column) if len(column) > _MANY else None) or from_objects(
+            name, column.tolist()
+        )
+    raise TableError(
+        f"Table: column {name!r} holds {column.dtype}, which is neither a number, a text nor a "
+        "boolean. Turn it into one of those."
+    )
+
+
+def _from_many(name: str, column: NDArray[Any]) -> Raw | None:
+    """Let Arrow read a long column of Python texts; None where it holds anything else."""
+    import pyarrow as pa
+
+    try:
+        made = pa.array(column, type=pa.large_string(), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return None
+    return from_arrow(name, made)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def from_objects(name: str, values: Sequence[Any]) -> Raw:
+    """Turn a list of Python values into a raw column: all numbers, or levels as they stand."""
+    if all(_number_or_empty(value) for value in values):
+        whole = all(isinstance(value, int | np.integer) for value in values if not _empty(value))
+        big = next((int(v) for v in values if isinstance(v, int) and abs(v) > _EXACT), None)
+        try:
+            numbers = [float("nan") if _empty(value) else float(value) for value in values]
+        except OverflowError:
+            raise TableError(
+                f"Table: column {name!r} holds {big}, which no double can hold. Drop the column "
+                "with drop=, or write its values as text."
+            ) from None
+        return Numbers(np.asarray(numbers, dtype=np.float64), whole and bool(values), big)
+    place: dict[tuple[type, Any], int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for row, value in enumerate(values):
+        if _empty(value):
+            codes[row] = -1
+            continue
+        level = _level(name, row, value)
+        codes[row] = place.setdefault((type(level), level), len(place))
+    return Words(codes, tuple(level for _, level in place))
+
+
+def _empty(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def _number_or_empty(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return False
+    return isinstance(value, int | float | np.integer | np.floating) or _empty(value)
+
+
+def _level(name: str, row: int, value: Any) -> Level:
+    if isinstance(value, bytes):
+        return _text(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | bool | int | float):
+        return value
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    raise TableError(
+        f"Table: column {name!r} must hold numbers, texts or booleans, but row {row + 1} holds a "
+        f"{type(value).__name__}. Turn it into text, or drop the column with drop=."
+    )

@@ -1,0 +1,395 @@
+"""The door for rows: a file, a frame or an array becomes a coded `Table`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import SchemaError, TableError, did_you_mean, listing
+from countwise.tables import coding, profile, samples
+from countwise.tables.files import parse
+from countwise.tables.frames import array_columns, frame_columns, target_column
+from countwise.tables.notes import Note
+from countwise.tables.raw import Raw
+from countwise.tables.reading import Parsed, Reading
+from countwise.tables.schema import MISSING_MARKS, Column, Schema, WhenMissing
+from countwise.tables.table import Table
+from countwise.tables.wishes import Marks, Names, Wishes, resolved
+
+__all__ = ["code_columns", "extend", "read"]
+
+
+def read(
+    source: Any,
+    target: Any = None,
+    *,
+    nominal: Names = (),
+    numeric: Names = (),
+    drop: Names = (),
+    missing: Marks | None = None,
+    when_missing: WhenMissing | Mapping[str, WhenMissing] = "omit",
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    identifiers: str = "drop",
+    header: bool = True,
+    separator: str | None = None,
+) -> Table:
+    """Read a file, a data frame or an array as a table of nominal and numeric columns.
+
+    Parameters
+    ----------
+    source
+        A path (CSV, TSV, Parquet, JSON lines, ARFF; also gzipped), ``sample:name`` for a bundled
+        data set, a pandas, polars or pyarrow frame, a NumPy array, a list of rows, a mapping of
+        columns, or a `Table`.
+    target
+        The class: the name (or position) of a column, or the labels themselves, one a row.
+    nominal, numeric, drop
+        Columns whose kind is known better than what inference would say: numbers that are
+        codes, text that holds numbers, columns to leave out. ``nominal="all"`` takes every column.
+    missing
+        Marks that mean *missing*, for all columns or by column; empty, ``?``, ``NA``, ``nan`` and
+        ``null`` if not given.
+    when_missing
+        What a missing cell means, for all columns or by column: ``omit`` it from the counts, make
+        it a ``value`` of its own, or ``drop`` the row. Said for all columns, ``value`` acts as
+        ``omit`` in numeric ones.
+    schema
+        A `Schema` (or the path of a written one) to code by: columns are found by name, and a level
+        it does not know becomes *unseen*.
+    identifiers
+        ``drop`` columns that identify rows, with a note, or ``keep`` them.
+    header, separator
+        For text files: whether the first line names the columns, and what stands between cells.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> cw.read({"sky": ["sun", "rain", None], "play": ["yes", "no", "yes"]}, target="play")
+    <Table: 3 rows, 1 nominal and 0 numeric columns, target 'play' with 2 classes>
+    >>> cw.read("sample:weather").schema["outlook"].levels
+    ('sunny', 'overcast', 'rainy')
+    """
+    wishes = Wishes.of(nominal, numeric, drop, missing, when_missing, identifiers)
+    known = _schema(schema)
+    if isinstance(source, Table):
+        return _again(source, target, wishes, known)
+    parsed, target, wishes = _columns(source, target, wishes, known, header, separator)
+    columns = dict(parsed.columns)
+    notes = list(parsed.notes)
+    name, columns = _with_target(columns, target)
+    rows = _rows(columns)
+    wishes = wishes.by_name(list(columns))
+    if known is not None:
+        return _by_schema(columns, known, rows, notes, name)
+    decided, more = _decide(columns, name, wishes, parsed, is_array=isinstance(source, np.ndarray))
+    table = code_columns(columns, Schema(tuple(decided)), rows, [*notes, *more], extend=True)
+    return _finished(table)
+
+
+def _schema(given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema | None:
+    if given is None or isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping):
+        return Schema.from_dict(given)
+    return Schema.read(Path(given))
+
+
+def _columns(
+    source: Any,
+    target: Any,
+    wishes: Wishes,
+    known: Schema | None,
+    header: bool,
+    separator: str | None,
+) -> tuple[Parsed, Any, Wishes]:
+    """Bring any source to raw columns; a sample brings its own target and levels along."""
+    if isinstance(source, str) and source.startswith("sample:"):
+        sample = samples.find(source.removeprefix("sample:"))
+        source = sample.locate()
+        if target is None and known is None:
+            target = sample.target
+        levels = {
+            column["name"]: tuple(column["values"])
+            for column in sample.columns
+            if column.get("values")
+        }
+        declared = frozenset(c["name"] for c in sample.columns if c["kind"] == "nominal")
+        declared -= wishes.numeric | wishes.drop | {sample.target}
+        wishes = replace(wishes, nominal=wishes.nominal | declared, levels=levels)
+    if isinstance(source, str | os.PathLike):
+        reading = _reading(target, wishes, known, header, separator)
+        parsed = parse(source, reading)
+        if (
+            target is None
+            and known is None
+            and str(source).lower().removesuffix(".gz").endswith(".arff")
+        ):
+            target = _arff_target(parsed)
+        return parsed, target, wishes
+    if isinstance(source, np.ndarray | list | tuple):
+        return Parsed(array_columns(source, known)), target, wishes
+    return Parsed(frame_columns(source)), target, wishes
+
+
+def _arff_target(parsed: Parsed) -> str | None:
+    last = next(reversed(parsed.columns), None)
+    named = next((n for n in parsed.columns if n.casefold() == "class"), last)
+    return named if named is not None and parsed.kinds.get(named) == "nominal" else None
+
+
+def _reading(
+    target: Any, wishes: Wishes, known: Schema | None, header: bool, separator: str | None
+) -> Reading:
+    if known is not None:
+        return Reading(
+            marks={c.name: c.missing for c in known if c.missing != MISSING_MARKS},
+            text=frozenset(c.name for c in known if c.coded or c.kind in ("id", "drop")),
+            number=frozenset(c.name for c in known if c.kind == "numeric" and not c.dates),
+            dates=frozenset(c.name for c in known if c.dates),
+            decimal={c.name: c.decimal for c in known if c.decimal != "."},
+            header=header,
+            separator=separator,
+        )
+    text = {item for item in wishes.nominal | wishes.drop if isinstance(item, str)}
+    if isinstance(target, str):
+        text.add(target)
+    return Reading(
+        marks=wishes.marks,
+        all_marks=wishes.all_marks,
+        text=frozenset(text),
+        number=frozenset(item for item in wishes.numeric if isinstance(item, str)),
+        header=header,
+        separator=separator,
+    )
+
+
+def _with_target(columns: dict[str, Raw], target: Any) -> tuple[str | None, dict[str, Raw]]:
+    if target is None:
+        return None, columns
+    if isinstance(target, str) or (
+        isinstance(target, int | np.integer) and not isinstance(target, bool)
+    ):
+        return resolved(target, list(columns), "target"), columns
+    name, raw = target_column(target, columns)
+    rows = _rows(columns)
+    if columns and len(raw) != rows:
+        raise TableError(
+            f"read: there must be one label a row, but {rows} rows and {len(raw)} labels came."
+        )
+    return name, {**columns, name: raw}
+
+
+def _rows(columns: Mapping[str, Raw]) -> int:
+    lengths = {name: len(raw) for name, raw in columns.items()}
+    if not lengths:
+        raise TableError("Table: at least one column is needed, but none came. Check the source.")
+    if len(set(lengths.values())) > 1:
+        raise TableError(f"Table: columns must be equally long, but their lengths are {lengths}.")
+    return next(iter(lengths.values()))
+
+
+def _decide(
+    columns: Mapping[str, Raw],
+    target: str | None,
+    wishes: Wishes,
+    parsed: Parsed,
+    is_array: bool,
+) -> tuple[list[Column], list[Note]]:
+    decided: list[Column] = []
+    notes: list[Note] = []
+    for name, raw in columns.items():
+        if name == target:
+            decided.append(wishes.column(name, "target"))
+            continue
+        if name in wishes.drop:
+            decided.append(wishes.column(name, "drop"))
+            continue
+        said = name in wishes.nominal or name in wishes.numeric or wishes.every_nominal
+        kind: Any = parsed.kinds.get(name, profile.kind_of(raw))
+        kind = "nominal" if kind in ("string", "nominal") else "numeric"
+        if name in wishes.nominal or (wishes.every_nominal and name not in wishes.numeric):
+            kind = "nominal"
+        elif name in wishes.numeric:
+            kind = "numeric"
+        elif not (said or wishes.keep_identifiers or is_array):
+            why = profile.identifies(name, raw)
+            if why is not None:
+                decided.append(wishes.column(name, "id"))
+                notes.append(
+                    Note(
+                        "T01",
+                        name,
+                        f"Column {name!r} looks like an identifier ({why}) and is "
+                        f"left out; keep it with nominal= or numeric=.",
+                    )
+                )
+                continue
+        notes += [] if is_array else profile.oddities(name, raw, kind)
+        column = wishes.column(name, kind)
+        if getattr(raw, "dates", False):
+            column = replace(column, dates=True)
+        if name in parsed.decimal:
+            column = replace(column, decimal=parsed.decimal[name])
+        decided.append(column)
+    return decided, notes
+
+
+def code_columns(
+    columns: Mapping[str, Raw], schema: Schema, rows: int, notes: Iterable[Note], extend: bool
+) -> Table:
+    """Code raw columns by a schema; `extend` adds levels it does not know yet."""
+    data: dict[str, NDArray[Any]] = {}
+    changed: list[Column] = []
+    unseen: dict[str, dict[Any, int]] = {}
+    for column in schema:
+        name = column.name
+        if column.kind in ("id", "drop") or name not in columns:
+            continue
+        if column.kind == "numeric":
+            data[name] = coding.numbers(name, columns[name], column)
+            continue
+        plain = coding.words(name, columns[name], column)
+        data[name], column, strange = coding.code(name, plain, column, extend)
+        changed.append(column)
+        if strange:
+            unseen[name] = strange
+    return Table(schema.with_columns(changed), data, notes, unseen, rows)
+
+
+def _by_schema(
+    columns: Mapping[str, Raw], known: Schema, rows: int, notes: list[Note], target: str | None
+) -> Table:
+    _needed(columns, known)
+    extra = [name for name in columns if name not in known and name != target]
+    if extra:
+        notes.append(
+            Note("T10", None, f"Columns {listing(extra)} are not in the schema and were ignored.")
+        )
+    if target is not None and known.target is None:
+        known = Schema((*known.columns, Column(target, "target")))
+    elif target is not None and known.target is not None and target != known.target.name:
+        columns = {**columns, known.target.name: columns[target]}
+    fresh = [c for c in known if c.coded and not c.levels and c.name in columns]
+    if fresh:
+        learned = code_columns(columns, Schema(tuple(fresh)), rows, (), extend=True)
+        known = known.with_columns(learned.schema)
+    return _finished(code_columns(columns, known, rows, notes, extend=False))
+
+
+def _finished(table: Table) -> Table:
+    """Drop the rows that cannot be used, count them, and refuse a table without attributes."""
+    schema = table.schema
+    notes = list(table.notes)
+    keep = np.ones(len(table), dtype=bool)
+    if table.labelled:
+        column = table.target_column
+        blank = table.target == column.width
+        if column.width == 0:
+            raise TableError(
+                f"Table: column {column.name!r} is the class, but it is missing in every row. "
+                "Name another target."
+            )
+        if blank.any():
+            keep &= ~blank
+            notes.append(
+                Note(
+                    "T03",
+                    column.name,
+                    f"{int(blank.sum())} of {len(table)} rows have no class in "
+                    f"{column.name!r} and were dropped.",
+                )
+            )
+        if column.width == 1:
+            notes.append(
+                Note(
+                    "T12",
+                    column.name,
+                    f"Every row is of class {column.levels[0]!r}: there is nothing to tell apart.",
+                )
+            )
+    for column in schema.attributes:
+        if column.when_missing != "drop":
+            continue
+        array = (
+            table.codes(column.name) == column.width
+            if column.coded
+            else np.isnan(table.values(column.name))
+        )
+        gone = int(np.count_nonzero(array & keep))
+        if gone:
+            keep &= ~array
+            notes.append(
+                Note(
+                    "T04",
+                    column.name,
+                    f"{gone} rows miss a value in {column.name!r} and were dropped, as asked.",
+                )
+            )
+    if not schema.attributes:
+        raise TableError(
+            "Table: at least one nominal or numeric column is needed beside the class, but none "
+            "is left. Check target=, drop= and the notes about identifiers."
+        )
+    if not keep.all():
+        unseen = table.unseen
+        table = table.take(keep)
+        return Table(table.schema, table._data, notes, unseen, len(table))
+    return Table(schema, table._data, notes, table.unseen, len(table))
+
+
+def extend(source: Any, known: Schema, target: Any = None) -> Table:
+    """Read more rows under a known schema whose levels and classes may grow.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> first = cw.read({"sky": ["sun", "rain"], "play": ["yes", "no"]}, target="play")
+    >>> more = extend({"sky": ["fog"], "play": ["yes"]}, first.schema)
+    >>> more.schema["sky"].levels, more.codes("sky").tolist()
+    (('rain', 'sun', 'fog'), [2])
+    """
+    if isinstance(source, Table):
+        if source.schema == known:
+            return source
+        columns: dict[str, Raw] = {name: source.raw(name) for name in source.names}
+        notes = list(source.notes)
+    else:
+        parsed, target, _ = _columns(source, target, Wishes(), known, True, None)
+        columns, notes = dict(parsed.columns), list(parsed.notes)
+    name, columns = _with_target(columns, target)
+    if name is not None and known.target is not None and name != known.target.name:
+        columns[known.target.name] = columns.pop(name)
+    _needed(columns, known)
+    return _finished(code_columns(columns, known, _rows(columns), notes, extend=True))
+
+
+def _needed(columns: Mapping[str, Raw], known: Schema) -> None:
+    for column in known:
+        if column.kind in ("nominal", "numeric") and column.name not in columns:
+            raise SchemaError(
+                f"Table: column {column.name!r} is needed, but the rows do not have it."
+                f"{did_you_mean(column.name, columns)} Their columns are {listing(columns)}."
+            )
+
+
+def _again(table: Table, target: Any, wishes: Wishes, known: Schema | None) -> Table:
+    """Read a table anew: recoded by another schema, or as it is."""
+    if known is None:
+        if target is None or (
+            isinstance(target, str) and table.schema.target and table.schema.target.name == target
+        ):
+            return table
+        raise TableError(
+            "read: a Table already names its columns and its class. Read the source again to "
+            "change them, or pass schema=."
+        )
+    if known == table.schema:
+        return table
+    columns = {name: table.raw(name) for name in table.names}
+    return _by_schema(columns, known, len(table), list(table.notes), None)

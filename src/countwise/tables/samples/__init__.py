@@ -1,0 +1,306 @@
+"""Small, well-known data sets, found by name.
+
+``find`` knows every set of ``index.json``, by its name or an alias; ``Sample.locate`` returns a
+CSV file: the bundled one, else one in the folder ``COUNTWISE_DATA``, else one fetched from OpenML.
+Origin and licence of each set are fields of the sample and stand in ``README.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import os
+import tempfile
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from countwise.errors import SampleError, did_you_mean
+
+__all__ = ["Sample", "all_samples", "find", "names"]
+
+_ENVIRONMENT = "COUNTWISE_DATA"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One data set: what it holds, where it comes from and, by ``locate``, its file.
+
+    Attributes
+    ----------
+    name
+        The name it is found by.
+    title
+        One line that says what a row is and what is asked about it.
+    rows
+        Number of rows.
+    target
+        Name of the column to predict, the last one.
+    columns
+        One ``{"name": ..., "kind": "nominal" | "numeric" | "id"}`` per column, in order; a nominal
+        one has ``"values"`` where the source declares them.
+    origin
+        Who collected or published the data.
+    licence
+        Licence of the package the file was taken from, and terms of the data.
+    package
+        Registry package and version the file was made from; None if it is not bundled.
+    openml
+        Number of the set at OpenML, or None where none is known.
+    gain
+        ``{"labels": [...], "rows": "true", "columns": "assigned", "values": [[...], ...]}`` for a
+        set that comes with one, else None.
+    bundled
+        Whether the file is part of countwise.
+    aliases
+        Other names it is found by.
+    missing
+        Number of empty cells.
+    ledger
+        Results of the papers that use the set.
+    changes
+        What was changed between the package's file and this one.
+
+    Examples
+    --------
+    >>> weather = find("weather")
+    >>> weather.target, weather.rows
+    ('play', 14)
+    """
+
+    name: str
+    title: str
+    rows: int
+    target: str
+    columns: list[dict[str, Any]] = field(hash=False)
+    origin: str
+    licence: str
+    package: str | None
+    openml: int | None
+    gain: dict[str, Any] | None = field(hash=False)
+    bundled: bool
+    aliases: tuple[str, ...] = ()
+    missing: int = 0
+    ledger: tuple[str, ...] = ()
+    changes: str = ""
+
+    @property
+    def file(self) -> str:
+        """Return the file name, in this package or in the folder ``COUNTWISE_DATA``."""
+        return f"{self.name}.csv"
+
+    def locate(self) -> Path:
+        """Return a CSV file of the set: bundled, else in ``COUNTWISE_DATA``, else from OpenML.
+
+        Returns
+        -------
+        Path
+            An existing file: a header line, then rows; an empty cell is a missing value.
+
+        Raises
+        ------
+        SampleError
+            The set is not bundled and neither the folder nor OpenML has it within reach.
+
+        Examples
+        --------
+        >>> find("iris").locate().name
+        'iris.csv'
+        """
+        if self.bundled:
+            return Path(str(resources.files(__name__).joinpath(self.file)))
+        folder = os.environ.get(_ENVIRONMENT)
+        if folder and (given := Path(folder) / self.file).is_file():
+            return given
+        if self.openml is None:
+            raise SampleError(_out_of_reach(self, folder, "no OpenML number is known for it"))
+        try:
+            return _from_openml(self, self.openml)
+        except (OSError, ValueError, ImportError) as error:
+            cause = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+            reason = f"OpenML (set {self.openml}) could not be reached ({cause})"
+            raise SampleError(_out_of_reach(self, folder, reason)) from error
+
+
+def _out_of_reach(sample: Sample, folder: str | None, reason: str) -> str:
+    looked = (
+        f"{_ENVIRONMENT} is {folder!r}, where there is no {sample.file!r}"
+        if folder
+        else f"{_ENVIRONMENT} is not set"
+    )
+    again = "" if sample.openml is None else ", or try again with a network connection"
+    return (
+        f"samples: {sample.name!r} is not bundled with countwise, {looked}, and {reason}."
+        f" Set {_ENVIRONMENT} to a folder that holds {sample.file}{again}."
+    )
+
+
+def _from_openml(sample: Sample, number: int) -> Path:
+    """Fetch a set once; the CSV is kept beside scikit-learn's own copy."""
+    from sklearn.datasets import get_data_home  # heavy, and seldom needed
+
+    folder = Path(get_data_home()) / "countwise"
+    kept = folder / f"{sample.name}-openml-{number}.csv"
+    if kept.is_file():
+        return kept
+    header, rows = _fetch(number)
+    if len(header) == len(sample.columns):
+        # The same columns in the same order under OpenML's names: use ours.
+        header = [str(column["name"]) for column in sample.columns]
+    else:
+        header[-1] = sample.target
+    if len(rows) != sample.rows:
+        raise ValueError(f"it holds {len(rows)} rows instead of {sample.rows}")
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(kept, header, rows)
+    return kept
+
+
+def _fetch(number: int) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of an OpenML set as text, the target last.
+
+    Plain arrays are asked for, so that pandas is not needed: nominal cells come as positions in
+    ``categories`` and are written as the words they stand for.
+    """
+    from sklearn.datasets import fetch_openml  # heavy, and seldom needed
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a retry that fails too is reported by the error
+        bunch = fetch_openml(data_id=number, as_frame=False, parser="liac-arff", n_retries=1)
+    names = [str(name) for name in bunch.feature_names]
+    words = [bunch.categories.get(name) for name in names]
+    rows = []
+    for cells, label in zip(bunch.data, bunch.target, strict=True):
+        row = [_spell(cell, levels) for cell, levels in zip(cells, words, strict=True)]
+        rows.append([*row, "" if label is None else _unquote(str(label))])
+    return [*names, *(str(name) for name in bunch.target_names)], rows
+
+
+def _spell(cell: object, levels: Sequence[object] | None) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return _unquote(cell)
+    number = float(cell)  # type: ignore[arg-type]
+    if math.isnan(number):
+        return ""
+    return format(number, ".15g") if levels is None else _unquote(str(levels[int(number)]))
+
+
+def _unquote(word: str) -> str:
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] == "'" else word
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a CSV so that a reader sees the whole file or none."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+@cache
+def _index() -> dict[str, Sample]:
+    text = resources.files(__name__).joinpath("index.json").read_text(encoding="utf-8")
+    return {entry["name"]: _sample(entry) for entry in json.loads(text)["samples"]}
+
+
+def _sample(entry: dict[str, Any]) -> Sample:
+    return Sample(
+        name=entry["name"],
+        title=entry["title"],
+        rows=entry["rows"],
+        target=entry["target"],
+        columns=entry["columns"],
+        origin=entry["origin"],
+        licence=entry["licence"],
+        package=entry["package"],
+        openml=entry["openml"],
+        gain=entry["gain"],
+        bundled=entry["file"] is not None,
+        aliases=tuple(entry["aliases"]),
+        missing=entry["missing"],
+        ledger=tuple(entry["ledger"]),
+        changes=entry["changes"],
+    )
+
+
+def _fold(name: str) -> str:
+    return name.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return {
+        _fold(word): sample.name
+        for sample in _index().values()
+        for word in (sample.name, *sample.aliases)
+    }
+
+
+def all_samples() -> list[Sample]:
+    """Return every set, bundled or not, in the order of the index.
+
+    Examples
+    --------
+    >>> [sample.name for sample in all_samples()][:2]
+    ['weather', 'weather-numeric']
+    """
+    return list(_index().values())
+
+
+def names() -> list[str]:
+    """Return the names of all sets, for a list or a completion.
+
+    Examples
+    --------
+    >>> "iris" in names()
+    True
+    """
+    return list(_index())
+
+
+def find(name: str) -> Sample:
+    """Return the set of this name or alias; capitals, blanks and underscores do not matter.
+
+    Parameters
+    ----------
+    name
+        For instance ``votes``, or its alias ``house-votes-84``.
+
+    Returns
+    -------
+    Sample
+        What is known about the set; its file is ``find(name).locate()``.
+
+    Raises
+    ------
+    SampleError
+        No set has the name; a near miss is suggested.
+
+    Examples
+    --------
+    >>> find("House_Votes_84").name
+    'votes'
+    """
+    spellings = _spellings()
+    key = _fold(name)
+    if key in spellings:
+        return _index()[spellings[key]]
+    near = did_you_mean(key, names()) or did_you_mean(key, spellings)
+    raise SampleError(
+        f"samples: there is no data set {name!r}.{near} Known are {', '.join(names())}."
+    )

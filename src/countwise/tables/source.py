@@ -1,0 +1,178 @@
+"""A file on disk, plain or gzipped, opened as bytes and looked through once."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from countwise.errors import TableError, did_you_mean
+
+__all__ = ["Scan", "Source", "scan"]
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to read from, found to exist and to hold something.
+
+    Whether it is gzipped is told by its first two bytes, not by its name.
+    """
+
+    path: str
+    gzipped: bool = False
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> Source:
+        """Return the source at `path`, or say in one sentence why there is none."""
+        try:
+            name = os.fspath(path)
+        except TypeError:
+            name = path  # type: ignore[assignment]
+        if not isinstance(name, str):
+            raise TableError(
+                f"Table: a file is named by a path, but {path!r} came. Pass a string or a Path."
+            )
+        try:
+            if os.path.isdir(name):
+                raise TableError(
+                    f"Table: {name!r} must be a file, but it is a directory. "
+                    "Name one of the files in it."
+                )
+            if os.path.exists(name) and not os.path.isfile(name):
+                raise TableError(
+                    f"Table: {name!r} must be a regular file, but it is a pipe or a device. "
+                    "Save the data to a file first."
+                )
+            with open(name, "rb") as file:
+                start = file.read(2)
+        except FileNotFoundError:
+            raise TableError(
+                f"Table: there is no file {name!r}.{_neighbour(name)} Check the path."
+            ) from None
+        except (OSError, ValueError) as why:
+            if isinstance(why, TableError):
+                raise
+            reason = getattr(why, "strerror", None) or str(why)
+            raise TableError(
+                f"Table: {name!r} cannot be opened ({reason}). Check the path and its permissions."
+            ) from None
+        source = cls(name, start == b"\x1f\x8b")
+        if not start or (source.gzipped and not source.head(1)):
+            raise TableError(
+                f"Table: {name!r} must hold rows, but it is empty. Check that it was written."
+            )
+        return source
+
+    def open(self) -> BinaryIO:
+        """Return the unpacked bytes as a Python file."""
+        if self.gzipped:
+            return cast(BinaryIO, gzip.open(self.path, "rb"))
+        return open(self.path, "rb")
+
+    def arrow(self, start: int = 0) -> Any:
+        """Return the unpacked bytes from `start` on as an Arrow file."""
+        import pyarrow as pa
+
+        file = pa.OSFile(self.path, "rb")
+        if not self.gzipped:
+            file.seek(start)
+            return file
+        stream = pa.CompressedInputStream(file, "gzip")
+        while start > 0:
+            start -= len(stream.read(min(start, _CHUNK))) or start
+        return stream
+
+    def head(self, size: int) -> bytes:
+        """Return the first bytes."""
+        with self.open() as file:
+            try:
+                return file.read(size)
+            except (OSError, EOFError) as why:
+                raise self.damaged(why) from None
+
+    def chunks(self, start: int = 0) -> Iterator[bytes]:
+        """Yield the unpacked bytes from `start` on, about a megabyte at a time."""
+        with self.open() as file:
+            try:
+                file.seek(start)
+                while chunk := file.read(_CHUNK):
+                    yield chunk
+            except (OSError, EOFError) as why:
+                raise self.damaged(why) from None
+
+    def damaged(self, why: object) -> TableError:
+        """Return the error that says that the file cannot be read to its end."""
+        what = "a sound gzip file" if self.gzipped else "readable"
+        return TableError(
+            f"Table: {self.path!r} must be {what}, but reading it failed ({why}). "
+            "Fetch or write it again."
+        )
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one look through all bytes found: is it UTF-8, how many quotes, any ``0x``."""
+
+    utf8: bool = True
+    quotes: int = 0
+    hexadecimal: bool = False
+
+
+def scan(source: Source, encoding: str, start: int) -> Scan:
+    """Look through a text file once, refusing NUL and bytes that its encoding does not allow."""
+    utf8, quotes, hexadecimal = True, 0, False
+    decoder = codecs.getincrementaldecoder(encoding)()
+    last = b""
+    for raw in source.chunks(start):
+        chunk = raw
+        if encoding != "utf-8":
+            try:
+                chunk = decoder.decode(raw).encode("utf-8", "surrogatepass")
+            except UnicodeDecodeError as why:
+                raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
+        elif utf8 and (decoder.getstate()[0] or not raw.isascii()):
+            utf8 = _decodes(decoder, raw)
+        if b"\0" in chunk:
+            raise not_text(source, "NUL bytes")
+        if b'"' in chunk:
+            quotes += chunk.count(b'"')
+        # The gate on one letter makes the search for two almost free.
+        if not hexadecimal and (b"x" in chunk or b"X" in chunk):
+            seam = last + chunk
+            hexadecimal = b"0x" in seam or b"0X" in seam
+        last = chunk[-1:]
+    if utf8 and decoder.getstate()[0]:
+        if encoding != "utf-8":
+            raise not_text(source, f"half a character of {encoding} at its end")
+        utf8 = False
+    return Scan(utf8, quotes, hexadecimal)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, raw: bytes) -> bool:
+    try:
+        decoder.decode(raw)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def not_text(source: Source, what: str) -> TableError:
+    """Return the error that says that a file is no text file."""
+    return TableError(
+        f"Table: {source.path!r} must be a text file, but it holds {what}. "
+        "Save it as CSV in UTF-8, or give it the extension of what it is."
+    )
+
+
+def _neighbour(name: str) -> str:
+    folder = Path(name).parent
+    try:
+        return did_you_mean(Path(name).name, os.listdir(folder))
+    except OSError:
+        return ""

@@ -1,0 +1,238 @@
+"""The coded table every model reads: small integer codes and doubles, never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.errors import TableError, did_you_mean, listing
+from countwise.tables.notes import Note
+from countwise.tables.raw import Numbers, Raw, Words
+from countwise.tables.schema import Column, Level, Schema
+
+__all__ = ["Codes", "Table", "Values", "code_type"]
+
+Codes = NDArray[np.unsignedinteger[Any]]
+Values = NDArray[np.float64]
+
+
+def code_type(width: int) -> np.dtype[Any]:
+    """Return the smallest unsigned type for `width` levels, the missing and the unseen code.
+
+    Examples
+    --------
+    >>> code_type(254), code_type(255)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if width + 2 <= np.iinfo(kind).max + 1:
+            return np.dtype(kind)
+    raise TableError(f"Table: a column may have up to 4294967294 levels, but {width} came.")
+
+
+class Table:
+    """Rows as codes (nominal, target) and doubles (numeric), with the schema that explains them.
+
+    A code below ``column.width`` is a level, ``width`` is a missing cell, ``width + 1`` a level the
+    schema does not know; a missing number is NaN. Arrays are read-only. Make one with `read`.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> table = cw.read("sample:weather")
+    >>> len(table), table.classes, table.codes("outlook").dtype
+    (14, ('no', 'yes'), dtype('uint8'))
+    """
+
+    __slots__ = ("_data", "_rows", "notes", "schema", "unseen")
+
+    def __init__(
+        self,
+        schema: Schema,
+        data: Mapping[str, NDArray[Any]],
+        notes: Iterable[Note] = (),
+        unseen: Mapping[str, Mapping[Level, int]] | None = None,
+        rows: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.notes: tuple[Note, ...] = tuple(notes)
+        self.unseen: dict[str, dict[Level, int]] = {
+            name: dict(levels) for name, levels in (unseen or {}).items()
+        }
+        self._data: dict[str, NDArray[Any]] = {}
+        for column in schema:
+            if column.name not in data:
+                continue
+            self._data[column.name] = _checked(column, data[column.name])
+        lengths = {len(array) for array in self._data.values()}
+        if len(lengths) > 1:
+            raise TableError(f"Table: columns must be equally long, but lengths {lengths} came.")
+        self._rows = lengths.pop() if lengths else int(rows or 0)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._data
+
+    def __repr__(self) -> str:
+        schema = self.schema
+        target = schema.target
+        about = f", target {target.name!r} with {target.width} classes" if target else ""
+        return (
+            f"<Table: {self._rows} rows, {len(schema.nominal)} nominal and "
+            f"{len(schema.numeric)} numeric columns{about}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return (
+            self.schema == other.schema
+            and self._data.keys() == other._data.keys()
+            and all(_same(self._data[name], other._data[name]) for name in self._data)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns these rows hold, the class included."""
+        return tuple(self._data)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the table holds the class of its rows."""
+        target = self.schema.target
+        return target is not None and target.name in self._data
+
+    @property
+    def classes(self) -> tuple[Level, ...]:
+        """The class labels in code order (sorted)."""
+        return self.target_column.levels
+
+    @property
+    def target_column(self) -> Column:
+        """The class column."""
+        target = self.schema.target
+        if target is None or target.name not in self._data:
+            raise TableError(
+                "Table: a class column is needed here, but the table has none. "
+                "Name it with read(..., target='column')."
+            )
+        return target
+
+    @property
+    def target(self) -> Codes:
+        """The class codes of the rows."""
+        return self._data[self.target_column.name]
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The class labels of the rows."""
+        return self.decode(self.target_column.name)
+
+    def codes(self, name: str) -> Codes:
+        """Return the codes of a nominal column or of the class."""
+        if not self.schema[name].coded:
+            raise TableError(
+                f"Table: column {name!r} is {self.schema[name].kind} and has no codes."
+            )
+        return self._array(name)
+
+    def values(self, name: str) -> Values:
+        """Return the numbers of a numeric column; NaN is missing."""
+        if self.schema[name].kind != "numeric":
+            raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not numeric.")
+        return self._array(name)
+
+    def _array(self, name: str) -> NDArray[Any]:
+        if name not in self._data:
+            raise TableError(
+                f"Table: column {name!r} is in the schema but not in these rows."
+                f"{did_you_mean(name, self._data)}"
+            )
+        return self._data[name]
+
+    def decode(self, name: str) -> NDArray[Any]:
+        """Return a column as people wrote it; None (or NaN) is missing."""
+        column = self.schema[name]
+        if not column.coded:
+            return self.values(name)
+        levels = np.empty(column.width + 2, dtype=object)
+        levels[: column.width] = column.levels
+        decoded: NDArray[Any] = levels[self._array(name)]
+        if column.kind == "target" and not np.any(self._array(name) >= column.width):
+            return np.asarray(np.asarray(column.levels)[self._array(name)])
+        return decoded
+
+    def raw(self, name: str) -> Raw:
+        """Return a column as it would have come in, to be coded by another schema."""
+        column = self.schema[name]
+        if not column.coded:
+            return Numbers(self.values(name), dates=column.dates)
+        codes = self._array(name).astype(np.int64)
+        codes[codes >= column.width] = -1
+        return Words(codes, column.levels, declared=True)
+
+    def take(self, rows: ArrayLike | slice) -> Table:
+        """Return these rows, by positions, a mask or a slice, under the same schema."""
+        index = rows if isinstance(rows, slice) else np.asarray(rows)
+        if isinstance(index, np.ndarray) and index.size == 0:
+            index = index.astype(np.intp)
+        data = {name: array[index] for name, array in self._data.items()}
+        taken = len(range(*index.indices(self._rows))) if isinstance(index, slice) else None
+        if taken is None and not data:
+            taken = int(np.arange(self._rows)[index].size)
+        return Table(self.schema, data, self.notes, rows=taken)
+
+    def select(self, names: Iterable[str]) -> Table:
+        """Return the table with these attributes only (and the class)."""
+        wanted = set(names)
+        for name in wanted:
+            self.schema[name]
+        kept = tuple(c for c in self.schema if c.kind == "target" or c.name in wanted)
+        return Table(Schema(kept), self._data, self.notes, self.unseen, self._rows)
+
+    def blocks(self, rows: int) -> Iterator[Table]:
+        """Yield the table in blocks of so many rows, without copying."""
+        for start in range(0, self._rows, rows):
+            yield self.take(slice(start, start + rows))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the decoded columns as lists, None where missing."""
+        plain: dict[str, list[Any]] = {}
+        for name in self._data:
+            column = self.decode(name).tolist()
+            plain[name] = [None if value != value else value for value in column]
+        return plain
+
+    def describe(self) -> str:
+        """Return a few sentences about the table: size, kinds, notes."""
+        names = listing([column.name for column in self.schema.attributes], 8)
+        return "\n".join([f"{self!r}", f"Attributes: {names}", *map(str, self.notes)])
+
+
+def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only, contiguous view of the type and range the kernels rely on."""
+    kind = code_type(column.width) if column.coded else np.dtype(np.float64)
+    if array.dtype != kind:
+        raise TableError(
+            f"Table: column {column.name!r} must be stored as {kind}, but {array.dtype} came. "
+            "Make tables with read()."
+        )
+    if column.coded and array.size and array.max() > column.width + 1:
+        raise TableError(
+            f"Table: codes of column {column.name!r} must be at most {column.width + 1}, but "
+            f"{array.max()} came. Make tables with read()."
+        )
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

@@ -1,0 +1,130 @@
+"""What a caller of `read` asked for, column by column: kinds, marks, what missing means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import ParameterError, TableError, did_you_mean, listing
+from countwise.tables.schema import MISSING_MARKS, Column, Kind, WhenMissing
+
+__all__ = ["Marks", "Names", "Wishes", "resolved"]
+
+Names = Iterable[str | int] | str
+Marks = str | Iterable[str] | Mapping[str, str | Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller asked for, column by column."""
+
+    nominal: frozenset[str | int] = frozenset()
+    numeric: frozenset[str | int] = frozenset()
+    drop: frozenset[str | int] = frozenset()
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    all_marks: tuple[str, ...] = MISSING_MARKS
+    when: Mapping[str, WhenMissing] = field(default_factory=dict)
+    all_when: WhenMissing = "omit"
+    keep_identifiers: bool = False
+    every_nominal: bool = False
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        nominal: Names,
+        numeric: Names,
+        drop: Names,
+        missing: Marks | None,
+        when_missing: WhenMissing | Mapping[str, WhenMissing],
+        identifiers: str,
+    ) -> Wishes:
+        """Sort out the arguments of `read`."""
+        if identifiers not in ("drop", "keep"):
+            raise ParameterError(
+                f"read: identifiers must be 'drop' or 'keep', but {identifiers!r} came."
+            )
+        by_column = isinstance(missing, Mapping)
+        return cls(
+            nominal=frozenset()
+            if isinstance(nominal, str) and nominal == "all"
+            else _names(nominal),
+            numeric=_names(numeric),
+            drop=_names(drop),
+            marks={name: _marks(marks) for name, marks in missing.items()}
+            if isinstance(missing, Mapping)
+            else {},
+            all_marks=MISSING_MARKS if missing is None or by_column else _marks(missing),
+            when=dict(when_missing) if isinstance(when_missing, Mapping) else {},
+            all_when="omit" if isinstance(when_missing, Mapping) else when_missing,
+            keep_identifiers=identifiers == "keep",
+            every_nominal=isinstance(nominal, str) and nominal == "all",
+        )
+
+    def by_name(self, names: Sequence[str]) -> Wishes:
+        """Resolve positions to names and refuse columns that are not there."""
+
+        def resolve(wanted: Iterable[str | int], who: str) -> frozenset[str | int]:
+            return frozenset(resolved(item, names, who) for item in wanted)
+
+        for who, wanted in (("missing", self.marks), ("when_missing", self.when)):
+            for item in wanted:
+                resolved(item, names, who)
+        wishes = replace(
+            self,
+            nominal=resolve(self.nominal, "nominal"),
+            numeric=resolve(self.numeric, "numeric"),
+            drop=resolve(self.drop, "drop"),
+        )
+        both = sorted(str(n) for n in wishes.nominal & wishes.numeric)
+        if both:
+            raise ParameterError(
+                f"read: a column is nominal or numeric, but {listing(both)} came as both. Keep one."
+            )
+        return wishes
+
+    def column(self, name: str, kind: Kind) -> Column:
+        """Return the column of this name and kind, with its marks and its choice for missing."""
+        when = self.when.get(name, self.all_when)
+        if kind == "numeric" and when == "value" and name not in self.when:
+            when = "omit"
+        if kind == "target":
+            when = "omit"
+        return Column(
+            name,
+            kind,
+            self.levels.get(name, ()) if kind == "nominal" else (),
+            self.marks.get(name, self.all_marks),
+            when,
+        )
+
+
+def _names(given: Names) -> frozenset[str | int]:
+    return frozenset([given]) if isinstance(given, str) else frozenset(given)
+
+
+def _marks(given: str | Iterable[str]) -> tuple[str, ...]:
+    marks = (given,) if isinstance(given, str) else tuple(given)
+    for mark in marks:
+        if not isinstance(mark, str):
+            raise ParameterError(f"read: missing marks must be texts, but {mark!r} came.")
+    return tuple(dict.fromkeys(["", *marks]))
+
+
+def resolved(item: str | int | np.integer[Any], names: Sequence[str], who: str) -> str:
+    """Return the name of a column given by name or position; `who` asked for it."""
+    if item in names:
+        return str(item)
+    if (
+        isinstance(item, int | np.integer)
+        and not isinstance(item, bool)
+        and -len(names) <= item < len(names)
+    ):
+        return names[int(item)]
+    raise TableError(
+        f"read: {who} names a column {item!r} that is not there.{did_you_mean(item, names)} "
+        f"The columns are {listing(names)}."
+    )

@@ -1,0 +1,1 @@
+"""Checks shipped as a product: hypothesis strategies for tables, laws for counted models."""

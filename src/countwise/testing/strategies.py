@@ -1,0 +1,78 @@
+"""Hypothesis strategies for tables: mixed columns, missing cells, rare levels, weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from countwise.tables.read import read
+from countwise.tables.table import Table
+
+__all__ = ["columns", "tables", "weights"]
+
+_LEVELS = ("a", "b", "c", "d, with comma", "é", "🙂")
+
+
+@st.composite
+def columns(
+    draw: st.DrawFn,
+    rows: int,
+    kinds: tuple[str, ...] = ("nominal", "numeric"),
+    most: int = 4,
+    missing: bool = True,
+) -> dict[str, list[Any]]:
+    """Columns of `rows` cells: words or numbers, some of them missing."""
+    blank = st.none() if missing else st.nothing()
+    words = st.one_of(st.sampled_from(_LEVELS), blank)
+    numbers = st.one_of(
+        st.floats(-1e6, 1e6, allow_nan=False, width=32), st.integers(-3, 3).map(float), blank
+    )
+    made: dict[str, list[Any]] = {}
+    for place in range(draw(st.integers(1, most))):
+        kind = draw(st.sampled_from(kinds))
+        cells = words if kind == "nominal" else numbers
+        made[f"{kind}{place}"] = draw(st.lists(cells, min_size=rows, max_size=rows))
+    return made
+
+
+@st.composite
+def tables(
+    draw: st.DrawFn,
+    least_rows: int = 1,
+    most_rows: int = 14,
+    kinds: tuple[str, ...] = ("nominal", "numeric"),
+    most: int = 4,
+    missing: bool = True,
+    classes: tuple[str, ...] = ("no", "perhaps", "yes"),
+) -> Table:
+    """Labelled tables of nominal and numeric columns.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(tables(least_rows=3), lambda table: True)
+    <Table: 3 rows, 1 nominal and 0 numeric columns, target 'class' with 1 classes>
+    """
+    rows = draw(st.integers(least_rows, most_rows))
+    made = draw(columns(rows, kinds, most, missing))
+    labels = draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))
+    nominal = [name for name in made if name.startswith("nominal")]
+    numeric = [name for name in made if name.startswith("numeric")]
+    return read(
+        {**made, "class": labels},
+        target="class",
+        nominal=nominal,
+        numeric=numeric,
+        identifiers="keep",
+    )
+
+
+@st.composite
+def weights(draw: st.DrawFn, rows: int, whole: bool = True) -> NDArray[np.float64]:
+    """One weight a row, not all of them zero."""
+    one = st.integers(0, 3).map(float) if whole else st.floats(0, 5, allow_nan=False, width=16)
+    made = draw(st.lists(one, min_size=rows, max_size=rows).filter(lambda given: sum(given) > 0))
+    return np.asarray(made, dtype=np.float64)

@@ -1,0 +1,19 @@
+"""scikit-learn's own checks, on every estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import countwise as cw
+
+ESTIMATORS = [
+    cw.NaiveBayes(),
+    cw.NaiveBayes(numeric="kernel"),
+    cw.NaiveBayes(combine="posteriors", missing="value", unseen="smooth"),
+    cw.Decide(cw.NaiveBayes()),
+]
+
+
+@pytest.mark.filterwarnings("ignore::countwise.errors.UnseenLevelWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

@@ -1,0 +1,331 @@
+"""Which file is read how: extensions, content, Parquet, JSON, and paths that lead nowhere."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from countwise.errors import ParameterError, TableError
+from countwise.tables.files import Parsed, Reading, parse, parse_blocks
+from countwise.tables.raw import Numbers, Words
+
+
+def cells(parsed: Parsed, name: str) -> list:
+    raw = parsed.columns[name]
+    if isinstance(raw, Numbers):
+        return [None if value != value else value for value in raw.values.tolist()]
+    return [None if code < 0 else raw.distinct[code] for code in raw.codes.tolist()]
+
+
+def refusal(path: str | Path, reading: Reading | None = None) -> str:
+    with pytest.raises(TableError) as caught:
+        parse(path, reading)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+CSV = b"a,b\n1,x\n2,y\n"
+JSON = b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n'
+ARFF = b"% hello\n@RELATION r\n@attribute a numeric\n@attribute b {x,y}\n@data\n1,x\n2,y\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *[
+            (f"t{extension}", CSV)
+            for extension in (".csv", ".CSV", ".tsv", ".txt", ".tab", ".data")
+        ],
+        *[(f"t{extension}", JSON) for extension in (".json", ".jsonl", ".ndjson")],
+        ("t.arff", ARFF),
+        ("t", CSV),
+        ("t.unknown", JSON),
+        ("t.x", b'[{"a": 1, "b": "x"},\n {"a": 2, "b": "y"}]'),
+        ("t.y", ARFF),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_extensions_and_content(tmp_path, name, content, packed):
+    path = tmp_path / (name + ".gz" * packed)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    parsed = parse(path)
+    assert cells(parsed, "a") == [1, 2]
+    assert cells(parsed, "b") == ["x", "y"]
+    assert sum(map(len, parse_blocks(str(path)))) == 2
+
+
+def test_paths_that_lead_nowhere(tmp_path):
+    (tmp_path / "weather.csv").write_bytes(CSV)
+    said = refusal(tmp_path / "wether.csv")
+    assert said.startswith("Table: there is no file '")
+    assert "Did you mean 'weather.csv'?" in said
+    assert "is a directory" in refusal(tmp_path)
+    assert "cannot be opened" in refusal("a\0b.csv")
+    assert "there is no file" in refusal(tmp_path / "no" / "file.csv")
+    assert "cannot be opened" in refusal(tmp_path / "weather.csv" / "file.csv")
+    assert "cannot be opened" in refusal("x" * 5000)
+    assert "must be a regular file" in refusal(os.devnull)
+    with pytest.raises(TableError, match="a file is named by a path, but 3 came"):
+        parse(3)  # type: ignore[arg-type]
+    with pytest.raises(TableError, match="a file is named by a path"):
+        parse(b"weather.csv")  # type: ignore[arg-type]
+    with pytest.raises(TableError, match="there is no file"):
+        parse_blocks(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize("extension", ["csv", "json", "arff", "parquet", "dat", "csv.gz"])
+def test_empty_files(tmp_path, extension):
+    path = tmp_path / f"t.{extension}"
+    path.write_bytes(b"")
+    assert "must hold rows, but it is empty" in refusal(path)
+    path.write_bytes(gzip.compress(b""))
+    assert "must" in refusal(path)
+
+
+def test_workbooks_are_told_what_to_do(tmp_path):
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK\3\4")
+    assert "Save the sheet as CSV" in refusal(path)
+
+
+def test_rows_must_be_positive(tmp_path):
+    for rows in (0, -1, 1.5, True):
+        with pytest.raises(ParameterError, match="rows must be a positive integer"):
+            parse_blocks(tmp_path, rows=rows)
+
+
+# ---------------------------------------------------------------------------- Parquet
+
+
+@pytest.fixture
+def parquet(tmp_path: Path):
+    def write(table: dict | pa.Table, **options) -> Path:
+        path = tmp_path / "t.parquet"
+        pq.write_table(table if isinstance(table, pa.Table) else pa.table(table), path, **options)
+        return path
+
+    return write
+
+
+def test_parquet_keeps_types(parquet):
+    path = parquet(
+        {
+            "i": [1, None, 3],
+            "f": [1.5, None, float("inf")],
+            "s": ["x", "NA", " y"],
+            "digits": ["1", "2", None],
+            "b": [True, None, False],
+            "d": [date(1970, 1, 2), None, date(1970, 1, 3)],
+            "big": [2**53 + 1, 1, 2],
+            "large": pa.array(["u", "?", "v"], pa.large_string()),
+            "kind": pa.array(["p", "q", "p"]).dictionary_encode(),
+            "none": pa.nulls(3),
+            "a.b": [1, 2, 3],
+        }
+    )
+    parsed = parse(path)
+    assert cells(parsed, "i") == [1, None, 3]
+    assert parsed.columns["i"].whole
+    assert cells(parsed, "f") == [1.5, None, float("inf")]
+    assert cells(parsed, "s") == ["x", None, " y"]
+    assert cells(parsed, "digits") == ["1", "2", None]
+    assert cells(parsed, "b") == [True, None, False]
+    assert cells(parsed, "d") == [1, None, 2]
+    assert parsed.columns["big"].rounded == 2**53 + 1
+    assert cells(parsed, "large") == ["u", None, "v"]
+    assert cells(parsed, "kind") == ["p", "q", "p"]
+    assert cells(parsed, "none") == [None] * 3
+    assert cells(parsed, "a.b") == [1, 2, 3]
+    assert parsed.kinds == {}
+
+
+def test_parquet_marks_and_declarations(parquet):
+    path = parquet({"s": ["x", "-", "NA"], "n": ["1", " ? ", "2.5"], "t": ["2024-01-01", None, ""]})
+    reading = Reading(
+        marks={"s": ("-",)}, number=frozenset("n"), dates=frozenset("t"), text=frozenset("s")
+    )
+    parsed = parse(path, reading)
+    assert cells(parsed, "s") == ["x", None, "NA"]
+    assert cells(parsed, "n") == [1, None, 2.5]
+    assert cells(parsed, "t") == [19723, None, None]
+    said = refusal(path, Reading(number=frozenset("s")))
+    assert said.startswith("Table: column 's' is numeric but row 1 holds 'x'.")
+
+
+def test_parquet_blocks(parquet):
+    names = np.array(["u", "v", "w"])
+    path = parquet(
+        {"x": np.arange(1000.0), "s": names[np.arange(1000) // 400], "z": [[1]] * 1000},
+        row_group_size=300,
+    )
+    reading = Reading(text=frozenset("s"), number=frozenset("x"))
+    blocks = list(parse_blocks(path, reading, rows=128))
+    assert [list(block.columns) for block in blocks] == [["x", "s"]] * len(blocks)
+    assert [c for b in blocks for c in cells(b, "x")] == list(range(1000))
+    assert [c for b in blocks for c in cells(b, "s")] == names[np.arange(1000) // 400].tolist()
+    assert blocks[0].columns["s"].distinct == ("u",)
+    assert "column 'z' must hold plain values" in refusal(path)
+
+
+def test_parquet_refusals(parquet, tmp_path):
+    assert "0 rows" in refusal(parquet({"a": pa.array([], pa.int64())}))
+    twins = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    assert "'a' names columns 1 and 2" in refusal(parquet(twins))
+    path = tmp_path / "t.pq"
+    for content in (b"PAR1", b"PAR1 and no more PAR1", CSV, os.urandom(500)):
+        path.write_bytes(content)
+        assert "must be a Parquet file" in refusal(path)
+    good = parquet({"a": list(range(1000))}).read_bytes()
+    path.write_bytes(good[:100] + b"\xff" * 300 + good[400:])
+    with pytest.raises(TableError):
+        parse(path)
+
+
+# ---------------------------------------------------------------------------- JSON
+
+
+@pytest.fixture
+def put(tmp_path: Path):
+    def write(*rows: object, array: bool = False) -> Path:
+        path = tmp_path / "t.json"
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path.write_text("[" + ",".join(lines) + "]" if array else "\n".join(lines))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_json_columns(put, array):
+    path = put(
+        {"n": 1, "s": "x", "b": True, "f": 1.5, "digits": "1"},
+        {"n": None, "s": "NA", "f": 2, "digits": "2"},
+        {"s": "y", "b": False, "n": 3, "late": "z", "digits": None},
+        array=array,
+    )
+    parsed = parse(path)
+    assert list(parsed.columns) == ["n", "s", "b", "f", "digits", "late"]
+    assert cells(parsed, "n") == [1, None, 3]
+    assert parsed.columns["n"].whole
+    assert cells(parsed, "s") == ["x", None, "y"]
+    assert cells(parsed, "b") == [True, None, False]
+    assert cells(parsed, "f") == [1.5, 2, None]
+    assert cells(parsed, "digits") == ["1", "2", None]
+    assert cells(parsed, "late") == [None, None, "z"]
+
+
+def test_json_mixed_values_are_levels(put):
+    assert cells(parse(put({"a": 1}, {"a": "x"}, {"a": True})), "a") == [1, "x", True]
+
+
+def test_json_dates_are_dates_unless_text_is_wanted(put):
+    path = put({"d": "2024-01-01"}, {"d": "2024-01-02"})
+    assert cells(parse(path), "d") == [19723, 19724]
+    assert cells(parse(path, Reading(text=frozenset("d"))), "d") == ["2024-01-01", "2024-01-02"]
+
+
+def test_json_declared_columns(put):
+    path = put({"a": "1", "c": None}, {"a": "?", "c": None})
+    parsed = parse(path, Reading(number=frozenset("a"), text=frozenset("c")))
+    assert cells(parsed, "a") == [1, None]
+    assert parsed.columns["c"] == Words(parsed.columns["c"].codes, ())
+    assert "row 2 holds 'x'" in refusal(put({"a": "1"}, {"a": "x"}), Reading(number=frozenset("a")))
+    said = refusal(put({"a": True}), Reading(number=frozenset("a")))
+    assert "is declared numeric but holds" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (['{"a": {"b": 1}}'], "column 'a' must hold plain values"),
+        (['{"a": [1]}'], "column 'a' must hold plain values"),
+        (['{"a": 1}', '{"a": [1]}'], "column 'a' must hold plain values"),
+        (['{"a": 1}', '{"a": '], "row 2 does not parse"),
+        (['{"a": 1}', "3"], "row 2 is 3"),
+        (["3", "4"], "row 1 is 3"),
+        (['{"a": 1, "a": 2}'], "'a' stands there twice"),
+        (["{}"], "holds no row with a name and a value"),
+        (["   "], "holds no row with a name and a value"),
+        (["[" * 100_000], "does not parse"),
+    ],
+)
+def test_json_refusals(put, rows, said):
+    assert said in refusal(put(*rows))
+
+
+def test_json_numbers_at_the_edge(put):
+    parsed = parse(put('{"a": ' + "9" * 400 + ', "b": 9007199254740993, "c": NaN}'))
+    assert cells(parsed, "a") == [float("inf")]
+    assert parsed.columns["b"].rounded == 2**53 + 1
+    assert cells(parsed, "c") == [None]
+
+
+def test_json_that_is_not_utf8(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_bytes(b'{"a": "\xff"}')
+    assert "it is not UTF-8" in refusal(path)
+    path.write_bytes('{"a": 1}'.encode("utf-16"))
+    assert "NUL bytes" in refusal(path)
+    path.write_bytes('\ufeff{"a": 1}\n{"a": 2}'.encode())
+    assert cells(parse(path), "a") == [1, 2]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1000])
+def test_json_blocks(put, rows):
+    path = put(*[{"a": k, "s": None if k < 5 else f"w{k % 3}", "z": k} for k in range(10)])
+    blocks = list(parse_blocks(path, Reading(number=frozenset("a"), text=frozenset("s")), rows))
+    assert all(list(block.columns) == ["a", "s"] for block in blocks)
+    assert [c for b in blocks for c in cells(b, "a")] == list(range(10))
+    assert [c for b in blocks for c in cells(b, "s")] == cells(parse(path), "s")
+    assert all(isinstance(block.columns["s"], Words) for block in blocks)
+
+
+def test_json_blocks_of_gaps_and_of_arrays(put):
+    path = put({"a": 1, "s": "x"}, {"a": 2}, {"a": 3, "s": "y"})
+    blocks = list(parse_blocks(path, Reading(text=frozenset("s"), number=frozenset("a")), rows=1))
+    assert [cells(block, "s") for block in blocks] == [["x"], [None], ["y"]]
+    (block,) = parse_blocks(put({"a": 1}, {"a": 2}, array=True), rows=1)
+    assert cells(block, "a") == [1, 2]
+    path.write_text('{\n"a": 1\n}\n{"a": 2}\n')
+    (block,) = parse_blocks(path, rows=1)
+    assert cells(block, "a") == [1, 2]
+
+
+plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+values = st.recursive(plain, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+
+
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), values, max_size=3), max_size=5), st.booleans()
+)
+def test_fuzz_json_is_read_as_it_stands_or_refused(tmp_path, rows, array):
+    path = tmp_path / "f.json"
+    text = json.dumps(rows) if array else "\n".join(json.dumps(row) for row in rows)
+    path.write_text(text)
+    try:
+        parsed = parse(path)
+    except TableError as why:
+        said = str(why)
+    else:
+        assert len(parsed) == len(rows)
+        for name, raw in parsed.columns.items():
+            for row, cell in zip(rows, cells(parsed, name), strict=True):
+                value = row.get(name)
+                same = value == cell and isinstance(value, bool) == isinstance(cell, bool)
+                rounded = isinstance(value, int) and float(value) == cell
+                assert same or rounded or cell is None or raw.dates, (value, cell)
+        return
+    assert said.startswith(("Table: ", "read: "))
