@@ -53,8 +53,9 @@ def tables(
     Examples
     --------
     >>> from hypothesis import find
-    >>> find(tables(least_rows=3), lambda table: True)
-    <Table: 3 rows, 1 nominal and 0 numeric columns, target 'class' with 1 classes>
+    >>> table = find(tables(least_rows=3), lambda table: len(table.schema.numeric) > 0)
+    >>> len(table), table.schema.target.name
+    (3, 'class')
     """
     rows = draw(st.integers(least_rows, most_rows))
     made = draw(columns(rows, kinds, most, missing))
