@@ -153,14 +153,23 @@ class CountedClassifier(Classifier):
         self.classes_ = np.asarray([counts.classes[place] for place in present])
         self._present = np.asarray(present, dtype=np.intp)
         self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
-        self._model = self._sum(counts)
+        self._model = self._sum(self._viewed(counts))
         return self
+
+    def _viewed(self, counts: Counts) -> Counts:
+        """The counts as the model sees them; a model that cuts numbers learns its cuts here."""
+        return counts
+
+    def _view(self, table: Table) -> Table:
+        """The rows as the model sees them."""
+        return table
 
     def _by_class(self, array: Doubles) -> Doubles:
         """The slots of a class axis that belong to ``classes_``."""
         return array[self._present]
 
     def _scores(self, table: Table) -> Doubles:
+        table = self._view(table)
         scores = self._model.scores(table)
         lost = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
         if len(lost):
@@ -169,6 +178,7 @@ class CountedClassifier(Classifier):
         return scores
 
     def _best(self, table: Table) -> NDArray[np.int64]:
+        table = self._view(table)
         best, top = self._model.best(table)
         lost = np.flatnonzero(top <= ZERO / 2)
         if len(lost):
@@ -194,7 +204,8 @@ class CountedClassifier(Classifier):
 
     def explain(self, X: Any) -> Explanation:
         """Say what each attribute adds to the answer for each row; the parts sum to it."""
-        table = self._rows(X)
+        rows = self._rows(X)
+        table = self._view(rows)
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(" | ".join(term.columns) for term in self._model.terms),
@@ -207,7 +218,7 @@ class CountedClassifier(Classifier):
             ),
             base=self._model.base.copy(),
             parts=self._model.parts(table),
-            joint=self._scores(table),
+            joint=self._scores(rows),
         )
 
 

@@ -9,16 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.counts.counts import Counts
+from countwise.counts.cuts import METHODS, cut_counts, cut_points, cut_table
 from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.errors import ParameterError, listing
-from countwise.params import Parameter, array, instance, mapping, names, nothing, number, one_of
+from countwise.params import (
+    Parameter,
+    array,
+    instance,
+    mapping,
+    names,
+    nothing,
+    number,
+    one_of,
+    whole,
+)
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.densities import KernelDensity, bandwidth_of
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
 from countwise.tables.schema import Schema
+from countwise.tables.table import Table
 
 __all__ = ["NaiveBayes"]
 
@@ -43,7 +55,7 @@ class NaiveBayes(CountedClassifier):
     smoothing
         Laplace's pseudo-count (0 or None adds nothing), or a `Laplace` or `MEstimate`.
     numeric
-        ``gaussian`` or ``kernel``, for all numeric columns or by column.
+        ``gaussian``, ``kernel`` or ``cuts`` (intervals), for all numeric columns or by column.
     prior
         ``empirical`` class shares, ``uniform``, or given: an array in the order of ``classes_`` or
         a mapping from label to share.
@@ -62,6 +74,11 @@ class NaiveBayes(CountedClassifier):
         ``sample`` divides by n - 1, ``population`` by n.
     bandwidth
         Of kernel estimates: ``silverman``, ``scott`` or a number.
+    cuts
+        How ``numeric="cuts"`` finds its intervals, from the training counts alone: equal ``width``,
+        equal ``frequency``, ``two-way``, or ``mdl`` (Fayyad & Irani 1993).
+    bins
+        How many intervals ``width`` and ``frequency`` make.
 
     Examples
     --------
@@ -82,7 +99,7 @@ class NaiveBayes(CountedClassifier):
             "what is added to every count",
         ),
         "numeric": Parameter(
-            one_of("gaussian", "kernel") | mapping(), "how numbers become densities"
+            one_of("gaussian", "kernel", "cuts") | mapping(), "how numbers become shares"
         ),
         "prior": Parameter(
             one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
@@ -92,6 +109,8 @@ class NaiveBayes(CountedClassifier):
         "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
         "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
         "variance": Parameter(one_of("sample", "population"), "divide by n - 1, or by n"),
+        "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
+        "bins": Parameter(whole(at_least=2), "how many intervals"),
         "bandwidth": Parameter(one_of("silverman", "scott") | number(above=0), "width of kernels"),
     }
 
@@ -107,6 +126,8 @@ class NaiveBayes(CountedClassifier):
         nominal: Any = (),
         variance: str = "sample",
         bandwidth: str | float = "silverman",
+        cuts: str = "width",
+        bins: int = 10,
     ) -> None:
         self.smoothing = smoothing
         self.numeric = numeric
@@ -117,23 +138,36 @@ class NaiveBayes(CountedClassifier):
         self.nominal = nominal
         self.variance = variance
         self.bandwidth = bandwidth
+        self.cuts = cuts
+        self.bins = bins
 
     def _wishes(self) -> dict[str, Any]:
         return {"nominal": self.nominal}
 
     def plan(self, schema: Schema) -> Plan:
-        """Count every attribute by class: tables, moments, and fine grids for kernel estimates."""
-        kernel = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "kernel")
-        plan = Plan.each(schema)
-        return plan if not kernel else Plan(plan.tables, plan.moments, kernel)
+        """Count every attribute by class: tables, moments, fine grids for kernels and cuts."""
+        normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
+        fine = tuple(c.name for c in schema.numeric if self._estimate(c.name) != "gaussian")
+        return Plan(tuple((c.name,) for c in schema.nominal), normal, fine)
+
+    def _viewed(self, counts: Counts) -> Counts:
+        self.cut_points_ = {
+            column.name: cut_points(counts.grids[column.name], self.cuts, self.bins)
+            for column in counts.schema.numeric
+            if self._estimate(column.name) == "cuts"
+        }
+        return cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
+
+    def _view(self, table: Table) -> Table:
+        return cut_table(table, self.cut_points_) if self.cut_points_ else table
 
     def _estimate(self, name: str) -> str:
         if isinstance(self.numeric, str):
             return self.numeric
         estimate = self.numeric.get(name, "gaussian")
-        if estimate not in ("gaussian", "kernel"):
+        if estimate not in ("gaussian", "kernel", "cuts"):
             raise ParameterError(
-                f"NaiveBayes: numeric[{name!r}] must be 'gaussian' or 'kernel', but "
+                f"NaiveBayes: numeric[{name!r}] must be 'gaussian', 'kernel' or 'cuts', but "
                 f"{estimate!r} came."
             )
         return estimate
@@ -264,7 +298,7 @@ class NaiveBayes(CountedClassifier):
             absent = _posterior((absent + weight)[None, :])[0]
         return present, absent
 
-    def _scores(self, table: Any) -> Doubles:
+    def _scores(self, table: Table) -> Doubles:
         scores = super()._scores(table)
         if self.combine == "posteriors":
             # No attribute said anything: what is left is the prior.
@@ -273,7 +307,7 @@ class NaiveBayes(CountedClassifier):
                 scores[silent] = np.log(self.class_prior_)
         return scores
 
-    def _best(self, table: Any) -> NDArray[np.int64]:
+    def _best(self, table: Table) -> NDArray[np.int64]:
         if self.combine == "posteriors":
             return np.asarray(self._scores(table).argmax(axis=1))
         return super()._best(table)

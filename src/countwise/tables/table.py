@@ -149,6 +149,10 @@ class Table:
             raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not numeric.")
         return self._array(name)
 
+    def raw_array(self, name: str) -> NDArray[Any]:
+        """Return the codes or the numbers of a column, whichever it has."""
+        return self._array(name)
+
     def _array(self, name: str) -> NDArray[Any]:
         if name not in self._data:
             raise TableError(

@@ -47,9 +47,8 @@ def threads() -> int:
 
 def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
     """Count the table as the plan says."""
-    zero = Counts.zero(table.schema, plan)
     if len(table) == 0:
-        return zero
+        return Counts.zero(table.schema, plan)
     borders = [(at, min(at + CHUNK, len(table))) for at in range(0, len(table), CHUNK)]
     jobs = _Jobs(table, plan, weight)
     if len(borders) == 1 or threads() == 1:
