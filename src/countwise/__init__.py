@@ -17,6 +17,7 @@ _HOMES = {
     "Column": "countwise.tables.schema",
     "Confusion": "countwise.decisions.confusion",
     "Counts": "countwise.counts.counts",
+    "Curve": "countwise.evaluation.curves",
     "CountwiseError": "countwise.errors",
     "Decide": "countwise.decisions.decide",
     "ExpectedGain": "countwise.decisions.rules",
@@ -30,10 +31,15 @@ _HOMES = {
     "RouletteWheel": "countwise.decisions.rules",
     "Schema": "countwise.tables.schema",
     "Table": "countwise.tables.table",
+    "Trials": "countwise.evaluation.trials",
     "UnseenLevelWarning": "countwise.errors",
     "count": "countwise.counts.count",
     "count_groups": "countwise.counts.count",
+    "evaluate": "countwise.evaluation.run",
+    "learning_curve": "countwise.evaluation.curves",
+    "load": "countwise.store.files",
     "read": "countwise.tables.read",
+    "save": "countwise.store.files",
 }
 
 __all__ = ["__version__", *_HOMES]

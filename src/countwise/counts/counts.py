@@ -83,6 +83,8 @@ class Counts:
 
         A table that was not counted by itself is summed from a larger one that holds it.
         """
+        if names in self.tables:
+            return self.tables[names]
         best = min(
             (key for key in self.tables if set(names) <= set(key)),
             key=lambda key: self.tables[key].size,

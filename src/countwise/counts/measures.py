@@ -1,11 +1,11 @@
-"""What counts say about the class: entropy and information gain, in bits."""
+"""What counts say: entropy, information gain and conditional mutual information, in bits."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["entropy", "information_gain"]
+__all__ = ["conditional_information", "entropy", "information_gain"]
 
 Doubles = NDArray[np.float64]
 
@@ -39,3 +39,24 @@ def information_gain(table: Doubles) -> float:
     if total <= 0:
         return 0.0
     return float(entropy(table.sum(axis=1)) - (weight * entropy(table)).sum() / total)
+
+
+def conditional_information(table: Doubles) -> float:
+    """How many bits two attributes (axes 1 and 2) tell of each other, given the class (axis 0).
+
+    Σ P(a, b, c) log P(a, b | c) / (P(a | c) P(b | c)), by plain shares (Friedman et al. 1997).
+
+    Examples
+    --------
+    >>> conditional_information(np.array([[[2.0, 0.0], [0.0, 2.0]]]))
+    1.0
+    """
+    total = table.sum()
+    if total <= 0:
+        return 0.0
+    a = table.sum(axis=2, keepdims=True)
+    b = table.sum(axis=1, keepdims=True)
+    c = a.sum(axis=1, keepdims=True)
+    filled = table > 0
+    ratio = np.divide(table * c, a * b, out=np.ones_like(table), where=filled)
+    return max(float((table * np.log2(ratio)).sum() / total), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +40,10 @@ class CountedClassifier(Classifier):
         """What must be counted for this model on tables of this schema."""
         raise NotImplementedError
 
+    def counts_suffice(self, schema: Schema) -> bool:
+        """Whether counts by `plan` are all the model needs on tables of this schema."""
+        return True
+
     def _sum(self, counts: Counts) -> Sum:
         """The prior and the terms that these counts (of the known classes) imply."""
         raise NotImplementedError
@@ -64,7 +69,11 @@ class CountedClassifier(Classifier):
         self._check_parameters()
         self._named: tuple[Any, ...] = ()
         table = self._labelled(X, y, **self._wishes())
+        self._prepare(table, sample_weight)
         return self._learn(self._counted(table, sample_weight), table)
+
+    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+        """Learn from the first rows what must be known before counting, such as cuts."""
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
@@ -77,6 +86,14 @@ class CountedClassifier(Classifier):
         restricted = counts.restricted(self.plan(counts.schema))
         self._go_by_name()
         return self._learn(restricted)
+
+    def learned(self) -> dict[str, Any]:
+        """What beside the counts makes the model what it is, as plain data, for the store."""
+        return {}
+
+    def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
+        """Become the model that these counts and `learned` describe."""
+        return self.fit_counts(counts)
 
     def partial_fit(
         self,
@@ -92,13 +109,15 @@ class CountedClassifier(Classifier):
         self._check_parameters()
         known = getattr(self, "schema_", None)
         table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
+        if known is None:
+            self._prepare(table, sample_weight)
         fresh = self._counted(table, sample_weight)
         if known is not None:
             fresh = self.counts_ + fresh
         if classes is not None:
             fresh = _with_classes(fresh, np.unique(np.asarray(classes)))
             self._named = tuple(fresh.classes)
-        return self._learn(fresh)
+        return self._learn(fresh, table)
 
     def forget(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -136,14 +155,15 @@ class CountedClassifier(Classifier):
     def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
         who = type(self).__name__
         weight = weights_of(sample_weight, len(table), who)
-        counts = count(table, self.plan(table.schema), weight=weight)
+        seen = self._coded(table)
+        counts = count(seen, self.plan(seen.schema), weight=weight)
         if counts.total <= 0:
             raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
         return counts
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
         self.counts_ = counts
-        self.schema_ = counts.schema
+        self.schema_ = self._input_schema(counts, table)
         named = set(getattr(self, "_named", ()))
         present = [
             place
@@ -155,6 +175,14 @@ class CountedClassifier(Classifier):
         self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
         self._model = self._sum(self._viewed(counts))
         return self
+
+    def _coded(self, table: Table) -> Table:
+        """The rows as they are counted."""
+        return table
+
+    def _input_schema(self, counts: Counts, table: Table | None) -> Schema:
+        """What rows to predict must look like."""
+        return counts.schema
 
     def _viewed(self, counts: Counts) -> Counts:
         """The counts as the model sees them; a model that cuts numbers learns its cuts here."""
@@ -206,19 +234,20 @@ class CountedClassifier(Classifier):
         """Say what each attribute adds to the answer for each row; the parts sum to it."""
         rows = self._rows(X)
         table = self._view(rows)
+        return self._explained(table, self._model.parts(table), self._scores(rows))
+
+    def _explained(self, table: Table, parts: Doubles, joint: Doubles) -> Explanation:
+        terms = self._model.terms
         return Explanation(
             classes=tuple(self.classes_.tolist()),
-            attributes=tuple(" | ".join(term.columns) for term in self._model.terms),
+            attributes=tuple(" | ".join(term.columns) for term in terms),
             values=tuple(
-                tuple(
-                    " | ".join(_shown(table, name, row) for name in term.columns)
-                    for term in self._model.terms
-                )
+                tuple(" | ".join(_shown(table, name, row) for name in t.columns) for t in terms)
                 for row in range(len(table))
             ),
             base=self._model.base.copy(),
-            parts=self._model.parts(table),
-            joint=self._scores(rows),
+            parts=parts,
+            joint=joint,
         )
 
 

@@ -1,0 +1,135 @@
+"""The table as scikit-learn's classifiers can take it.
+
+Models of ours take the table itself. A table of numbers without a gap goes to other classifiers as
+it is, so that their results are those of scikit-learn's own `cross_validate`. Otherwise, within
+each training part and from it alone, nominal columns become one column a level (an unknown level
+none, a missing cell a level of its own), and gaps in numbers the median with a column that says so;
+classifiers that take gaps themselves get them. A pipeline that begins with a `ColumnTransformer`
+gets a pandas frame with the columns' own names and values, and does as it likes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from countwise.errors import ParameterError
+from countwise.posteriors.base import Classifier
+from countwise.tables.table import Table
+
+__all__ = ["Material", "material_of"]
+
+#: Beyond this many cells one column a level is kept as a sparse matrix.
+MOST_CELLS = 50_000_000
+
+
+@dataclass(frozen=True)
+class Material:
+    """Rows in the shape a model takes, and the steps to put before it."""
+
+    X: Any
+    y: NDArray[Any]
+    steps: Any = None
+    encoded: bool = False
+
+    def estimator(self, model: Any) -> Any:
+        """Return an unfitted copy of the model, with the steps before it if any are needed."""
+        if self.steps is None:
+            return clone(model)
+        return Pipeline([("encode", clone(self.steps)), ("model", clone(model))])
+
+    def rows(self, index: NDArray[np.intp]) -> Any:
+        """Return some of the rows."""
+        if isinstance(self.X, Table):
+            return self.X.take(index)
+        return self.X.iloc[index] if hasattr(self.X, "iloc") else self.X[index]
+
+    def labels(self, index: NDArray[np.intp]) -> Any:
+        """Return their classes; None where the rows bring them along."""
+        return None if isinstance(self.X, Table) else self.y[index]
+
+    def weights(self, model: Any, weight: NDArray[np.float64] | None) -> dict[str, Any] | None:
+        """Name the weights as the model's fit calls them; None if it cannot take any."""
+        if weight is None:
+            return {}
+        if self.steps is not None:
+            inner = Material(self.X, self.y).weights(model, weight)
+            return None if inner is None else {f"model__{k}": w for k, w in inner.items()}
+        if isinstance(model, Pipeline):
+            name, last = model.steps[-1]
+            takes = has_fit_parameter(last, "sample_weight")
+            return {f"{name}__sample_weight": weight} if takes else None
+        return {"sample_weight": weight} if has_fit_parameter(model, "sample_weight") else None
+
+
+def material_of(model: Any, table: Table) -> Material:
+    """Bring a table to the shape a model takes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> material_of(LogisticRegression(), cw.read("sample:iris")).steps is None
+    True
+    >>> material_of(LogisticRegression(), cw.read("sample:weather")).X.shape
+    (14, 4)
+    """
+    labels = table.labels
+    if isinstance(model, Classifier):
+        return Material(table, labels)
+    if _names_columns(model):
+        return Material(_frame(table), labels)
+    columns = table.schema.attributes
+    arrays = [_codes(table, c.name) if c.coded else table.values(c.name) for c in columns]
+    X = np.column_stack(arrays)
+    nominal = [at for at, column in enumerate(columns) if column.coded]
+    gaps = [
+        at
+        for at, column in enumerate(columns)
+        if not column.coded and np.isnan(X[:, at]).any()
+    ]
+    if get_tags(model).input_tags.allow_nan:
+        gaps = []
+    if not nominal and not gaps:
+        return Material(X, labels)
+    width = sum(columns[at].width + 1 for at in nominal) + len(columns)
+    steps = ColumnTransformer(
+        [
+            ("levels", OneHotEncoder(handle_unknown="ignore"), nominal),
+            ("gaps", SimpleImputer(strategy="median", add_indicator=True), gaps),
+        ],
+        remainder="passthrough",
+        sparse_threshold=1.0 if width * len(table) > MOST_CELLS else 0.0,
+    )
+    return Material(X, labels, steps, encoded=True)
+
+
+def _codes(table: Table, name: str) -> NDArray[np.float64]:
+    codes = table.codes(name).astype(np.float64)
+    codes[codes >= table.schema[name].width] = np.nan
+    return codes
+
+
+def _names_columns(model: Any) -> bool:
+    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], ColumnTransformer)
+
+
+def _frame(table: Table) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ParameterError(
+            "evaluate: a pipeline that begins with a ColumnTransformer needs a pandas frame, but "
+            "pandas is not installed. Install it, or give the classifier alone."
+        ) from None
+    return pd.DataFrame({c.name: table.decode(c.name) for c in table.schema.attributes})

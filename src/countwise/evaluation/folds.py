@@ -1,0 +1,269 @@
+"""Which rows are tested when: stratified folds, repeated hold-outs, one row at a time.
+
+One repeat of any protocol is one array: the number of the test part each row falls in. Rows that
+are never tested are numbered after the last part. Sorted by that number, the rows of a part lie
+together, so that a part is a slice and costs no copy.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ParameterError, listing
+from countwise.tables.notes import Note
+from countwise.tables.table import Table
+
+__all__ = ["Deal", "Seed", "Split", "deal", "folds_of", "generator", "holdouts_of", "proportions"]
+
+Numbers = NDArray[np.unsignedinteger[Any]]
+Seed = int | np.random.Generator | None
+Kind = Literal["folds", "holdout", "leave-one-out", "given"]
+
+
+@dataclass(frozen=True)
+class Deal:
+    """One repeat: the test part of each row, and how many parts there are.
+
+    Rows numbered ``parts`` always train; rows numbered ``parts + 1`` take no part at all.
+
+    Examples
+    --------
+    >>> deal = Deal(np.array([1, 0, 2, 0], dtype=np.uint8), parts=2)
+    >>> deal.order.tolist(), deal.edges.tolist()
+    ([1, 3, 0, 2], [0, 2, 3, 4])
+    """
+
+    part: Numbers
+    parts: int
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The rows that take part, sorted by part, otherwise as they stood."""
+        order = np.argsort(self.part, kind="stable")
+        return order[: int(np.count_nonzero(self.part <= self.parts))]
+
+    @property
+    def edges(self) -> NDArray[np.intp]:
+        """Where each part begins in `order`, that of the rows that always train included."""
+        sizes = np.bincount(self.part, minlength=self.parts + 1)[: self.parts + 1]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A whole protocol: its repeats, its name in words, and what should be said about it."""
+
+    kind: Kind
+    words: str
+    deals: tuple[Deal, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def tests(self) -> int:
+        """How many test parts there are, over all repeats."""
+        return sum(deal.parts for deal in self.deals)
+
+
+def generator(who: str, seed: Any) -> np.random.Generator:
+    """Return the stream of a seed: a whole number, a Generator, or None for a new one each time.
+
+    Examples
+    --------
+    >>> int(generator("evaluate", 0).integers(10))
+    8
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0
+    if seed is None or whole:
+        return np.random.default_rng(seed)
+    raise ParameterError(
+        f"{who}: random_state must be a whole number of at least 0, a numpy Generator or None, but "
+        f"{seed!r} came."
+    )
+
+
+def folds_of(
+    table: Table, folds: Any, repeats: Any, stratified: bool, rng: np.random.Generator
+) -> Split:
+    """Deal the rows into folds, as evenly as can be, and each class evenly among them.
+
+    Every fold has the same number of rows but for one, and the same number of each class but for
+    one (two with the sizes taken together), as Kohavi (1995) recommends.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> split = folds_of(cw.read("sample:weather"), 2, 1, True, np.random.default_rng(0))
+    >>> split.words, np.bincount(split.deals[0].part).tolist()
+    ('2-fold cross-validation, stratified', [7, 7])
+    """
+    rows = len(table)
+    _whole("folds", folds, 2)
+    _whole("repeats", repeats, 1)
+    if folds > rows:
+        raise ParameterError(
+            f"evaluate: there must be at least as many rows as folds, but {folds} folds were asked "
+            f"of {rows} rows. Use fewer folds, or leave_one_out=True."
+        )
+    pattern = (np.arange(rows) % folds).astype(_type(folds))
+    deals = tuple(
+        Deal(deal(pattern, table, stratified, rng), int(folds)) for _ in range(repeats)
+    )
+    words = f"{folds}-fold cross-validation{', stratified' if stratified else ''}"
+    words += f", {repeats} repeats" if repeats > 1 else ""
+    return Split("folds", words, deals, _small_classes(table, folds))
+
+
+def holdouts_of(
+    table: Table, holdout: Any, repeats: Any, stratified: bool, rng: np.random.Generator
+) -> Split:
+    """Set a share of the rows aside for testing, several times anew.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> split = holdouts_of(cw.read("sample:weather"), 0.3, 10, True, np.random.default_rng(0))
+    >>> split.words, np.bincount(split.deals[0].part).tolist()
+    ('hold-out 70:30, stratified, 10 repeats', [4, 10])
+    """
+    rows = len(table)
+    tested = tested_rows("evaluate", holdout, rows)
+    _whole("repeats", repeats, 1)
+    deals = []
+    for _ in range(repeats):
+        pattern = np.ones(rows, dtype=np.uint8)
+        pattern[((np.arange(tested) + rng.random()) * rows / tested).astype(np.intp)] = 0
+        deals.append(Deal(deal(pattern, table, stratified, rng), 1))
+    words = f"hold-out {100 * (1 - holdout):g}:{100 * holdout:g}"
+    words += ", stratified" if stratified else ""
+    words += f", {repeats} repeats" if repeats > 1 else ""
+    return Split("holdout", words, tuple(deals), _small_classes(table, 2))
+
+
+def tested_rows(who: str, holdout: Any, rows: int) -> int:
+    """How many of the rows a hold-out share sets aside; at least one, and not all."""
+    real = isinstance(holdout, numbers.Real) and not isinstance(holdout, bool)
+    if not real or not 0 < float(holdout) < 1:
+        raise ParameterError(
+            f"{who}: holdout must be a share of the rows between 0 and 1, such as 0.3, but "
+            f"{holdout!r} came."
+        )
+    return min(max(round(float(holdout) * rows), 1), rows - 1)
+
+
+def deal(
+    pattern: Numbers, table: Table, stratified: bool, rng: np.random.Generator
+) -> Numbers:
+    """Give every row a number of the pattern, at random within its class (or within all rows).
+
+    The pattern is laid along the rows sorted by class; shuffling it class by class leaves how many
+    of each number a class gets.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> half = deal(np.arange(14, dtype=np.uint8) % 2, weather, True, np.random.default_rng(0))
+    >>> np.bincount(half[weather.target == 1]).tolist()
+    [4, 5]
+    """
+    dealt = pattern.copy()
+    if not stratified:
+        rng.shuffle(dealt)
+        return dealt
+    target = table.target
+    start = 0
+    for size in np.bincount(target, minlength=len(table.classes)).tolist():
+        rng.shuffle(dealt[start : start + size])
+        start += size
+    placed = np.empty_like(dealt)
+    placed[np.argsort(target, kind="stable")] = dealt
+    return placed
+
+
+def proportions(
+    sizes: Sequence[int], table: Table, stratified: bool, rng: np.random.Generator
+) -> Numbers:
+    """Return a pattern for `deal` in which consecutive numbers have these many rows.
+
+    The rows of every class are spread evenly over the numbers, so that the first so many of them
+    hold the classes in the proportions of the table.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> np.bincount(proportions([4, 6, 4], weather, True, np.random.default_rng(0))).tolist()
+    [4, 6, 4]
+    """
+    numbers_of = np.repeat(np.arange(len(sizes)), sizes).astype(_type(len(sizes)))
+    if not stratified:
+        return numbers_of
+    counts = np.bincount(table.target, minlength=len(table.classes))
+    present = counts[counts > 0]
+    keys = np.concatenate([(np.arange(size) + rng.random()) / size for size in present])
+    pattern = np.empty_like(numbers_of)
+    pattern[np.argsort(keys, kind="stable")] = numbers_of
+    return pattern
+
+
+def _small_classes(table: Table, folds: int) -> tuple[Note, ...]:
+    counts = np.bincount(table.target, minlength=len(table.classes))
+    few = [
+        f"{label!r} ({size})"
+        for label, size in zip(table.classes, counts.tolist(), strict=True)
+        if 0 < size < folds
+    ]
+    if not few:
+        return ()
+    more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+    text = (
+        f"Fewer rows than test parts: class {', '.join(few[:5])}{more}. Some test parts lack such "
+        "a class, and a class of one row is never known when it is tested."
+    )
+    return (Note("E01", table.target_column.name, text),)
+
+
+def usable(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
+    """Leave out rows without a known class, and refuse a table of one class.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> len(usable("evaluate", cw.read("sample:weather"))[0])
+    14
+    """
+    column = table.target_column
+    known = table.target < column.width
+    notes: tuple[Note, ...] = ()
+    if not known.all():
+        gone = int(np.count_nonzero(~known))
+        text = f"{gone} of {len(table)} rows have no known class and were left out."
+        notes = (Note("E02", column.name, text),)
+        table = table.take(known)
+    present = np.flatnonzero(np.bincount(table.target, minlength=column.width))
+    if len(present) < 2:
+        shown = f"only {listing([column.levels[code] for code in present])}"
+        raise ParameterError(
+            f"{who}: there must be rows of at least two classes, but column {column.name!r} holds "
+            f"{shown if len(present) else 'none'}. Name another target, or add rows."
+        )
+    return table, notes
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
+        raise ParameterError(
+            f"evaluate: {name} must be a whole number of at least {least}, but {value!r} came."
+        )
+
+
+def _type(parts: int) -> np.dtype[Any]:
+    return np.min_scalar_type(parts + 1)

@@ -1,0 +1,151 @@
+"""How sure a mean over test parts is.
+
+Test parts of one table share training rows, so their scores are not independent and the usual
+standard error is too small. Nadeau and Bengio (2003, *Inference for the generalization error*,
+Machine Learning 52, eq. 9) take the variance of a mean over J parts as
+
+    (1 / J + n_test / n_train) s²,
+
+with s² the sample variance of the J scores, and Student's t with J - 1 degrees of freedom. It was
+derived for repeated hold-outs; for cross-validation, whose test parts are apart, it is the usual
+and rather cautious choice (Bouckaert and Frank 2004). Where there is one test part only
+(leave-one-out, a single hold-out), the rows themselves are the sample: Wilson's interval (1927) for
+shares, a t interval for means. Those intervals speak of these rows and one training set; they leave
+out that other training rows would have given another model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+__all__ = ["Estimate", "corrected", "effective", "of_rows", "quantile", "wilson"]
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, its interval, and the values of the test parts it comes from.
+
+    Examples
+    --------
+    >>> print(Estimate(0.9, 0.86, 0.94, (0.88, 0.92), 0.95, "of 2 parts"))
+    0.9 (0.86 to 0.94)
+    """
+
+    value: float
+    low: float
+    high: float
+    values: tuple[float, ...]
+    level: float
+    method: str
+
+    def __str__(self) -> str:
+        if math.isnan(self.low):
+            return f"{self.value:.4g}"
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+    def within(self, least: float, most: float) -> Estimate:
+        """Return the estimate with its interval cut off where the score itself ends."""
+        low = self.low if math.isnan(self.low) else max(self.low, least)
+        high = self.high if math.isnan(self.high) else min(self.high, most)
+        return replace(self, low=low, high=high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers; what is not known is None."""
+        plain = [None if math.isnan(own) else own for own in (self.value, self.low, self.high)]
+        values = [None if math.isnan(own) else own for own in self.values]
+        return {
+            "value": plain[0], "low": plain[1], "high": plain[2],
+            "values": values, "level": self.level, "method": self.method,
+        }
+
+
+def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Estimate:
+    """Return the mean over test parts with Nadeau and Bengio's corrected t interval.
+
+    `ratio` is the number of tested rows over the number of training rows. Parts whose score is not
+    defined (NaN) are left out.
+
+    Examples
+    --------
+    >>> print(corrected([0.8, 0.9, 1.0], ratio=1 / 2))
+    0.9 (0.5072 to 1.293)
+    """
+    known = np.asarray([value for value in values if not math.isnan(value)], dtype=np.float64)
+    method = f"corrected t over {len(known)} test parts (Nadeau and Bengio 2003)"
+    if len(known) < 2:
+        only = float(known[0]) if len(known) else math.nan
+        return Estimate(only, math.nan, math.nan, tuple(values), level, "one test part")
+    mean = float(known.mean())
+    spread = float(known.var(ddof=1)) * (1.0 / len(known) + ratio)
+    half = quantile(level, len(known) - 1) * math.sqrt(spread)
+    return Estimate(mean, mean - half, mean + half, tuple(values), level, method)
+
+
+def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
+    """Return a share of so many independent rows with Wilson's interval.
+
+    Examples
+    --------
+    >>> print(wilson(0.9, 100))
+    0.9 (0.8256 to 0.9448)
+    """
+    if not size > 0 or math.isnan(share):
+        return Estimate(share, math.nan, math.nan, (share,), level, "no rows")
+    z = quantile(level, math.inf)
+    scale = 1.0 + z * z / size
+    middle = (share + z * z / (2 * size)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return Estimate(share, low, high, (share,), level, f"Wilson over {size:g} rows")
+
+
+def of_rows(rows: Doubles, weight: Doubles | None, level: float = 0.95) -> Estimate:
+    """Return the mean of one figure a row with its t interval; weights are shares, not repeats.
+
+    Examples
+    --------
+    >>> print(of_rows(np.array([1.0, 2.0, 3.0, 2.0]), None))
+    2 (0.7008 to 3.299)
+    """
+    mean = float(np.average(rows, weights=weight))
+    size = effective(len(rows), weight)
+    if size <= 1:
+        return Estimate(mean, math.nan, math.nan, (mean,), level, "one row")
+    variance = float(np.average((rows - mean) ** 2, weights=weight)) / (size - 1)
+    half = quantile(level, size - 1) * math.sqrt(variance)
+    return Estimate(mean, mean - half, mean + half, (mean,), level, f"t over {size:g} rows")
+
+
+def effective(rows: int, weight: Doubles | None) -> float:
+    """How many equally weighted rows these are worth (Kish): (Σw)² / Σw².
+
+    Examples
+    --------
+    >>> effective(3, np.array([1.0, 1.0, 0.0]))
+    2.0
+    """
+    if weight is None:
+        return float(rows)
+    squares = float(weight @ weight)
+    return float(weight.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def quantile(level: float, freedom: float) -> float:
+    """The point a t variable stays within, on both sides, with this probability.
+
+    Examples
+    --------
+    >>> round(quantile(0.95, 9), 3), round(quantile(0.95, math.inf), 3)
+    (2.262, 1.96)
+    """
+    finite = min(freedom, 1e12)
+    return float(stdtrit(finite, 0.5 + level / 2))

@@ -1,0 +1,194 @@
+"""Scores of one test part, from posteriors and decisions.
+
+Scores of rows (`ROWS`) are means of one figure a row; scores of cells (`CELLS`) are read off the
+table of true classes and decisions. A rule that draws is scored by its exact expectation: the mean
+of W_i[y_i] for accuracy, with nothing drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.decisions.expectations import gains_of
+from countwise.decisions.gain import GainMatrix
+from countwise.decisions.labels import Label
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.evaluation.outcomes import Entry, Part, Piece
+
+__all__ = [
+    "CELLS",
+    "LIMITS",
+    "LOWER_IS_BETTER",
+    "ROWS",
+    "WIDE",
+    "Scored",
+    "View",
+    "cells_of",
+    "position",
+    "score_named",
+]
+
+Doubles = NDArray[np.float64]
+Scored = str | Callable[..., float]
+
+#: Scores of which less is better.
+LOWER_IS_BETTER = frozenset({"log_loss", "brier"})
+WIDE = (-math.inf, math.inf)
+#: Between what a score can lie; its interval is cut off there.
+LIMITS: dict[str, tuple[float, float]] = {
+    "accuracy": (0.0, 1.0),
+    "balanced_accuracy": (0.0, 1.0),
+    "precision": (0.0, 1.0),
+    "recall": (0.0, 1.0),
+    "log_loss": (0.0, math.inf),
+    "brier": (0.0, 2.0),
+}
+#: No posterior is taken as less than this, so that one sure error does not cost an infinite loss.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class View:
+    """One entry on one test part, ready to be scored."""
+
+    classes: tuple[Label, ...]
+    entry: Entry
+    part: Part
+    piece: Piece
+    gain: GainMatrix | None = None
+
+    def mean(self, rows: Doubles) -> float:
+        """The weighted mean of one figure a row."""
+        return float(np.average(rows, weights=self.part.weight))
+
+
+def accuracy(view: View) -> Doubles:
+    """Whether the decision is the true class, or how often a rule that draws is right."""
+    truth, piece = view.part.truth, view.piece
+    if piece.shares is not None:
+        share = piece.shares[np.arange(len(truth)), truth].astype(np.float64)
+        return np.asarray(share / piece.shares.sum(axis=1))
+    return np.asarray(piece.decided == truth, dtype=np.float64)
+
+
+def log_loss(view: View) -> Doubles:
+    """Minus the log of the posterior of the true class, never below the smallest double step."""
+    truth = view.part.truth
+    if view.entry.certain:
+        return np.full(len(truth), np.nan)
+    own = view.piece.posteriors[np.arange(len(truth)), truth].astype(np.float64)
+    return -np.log(np.clip(own, LEAST, 1.0))
+
+
+def brier(view: View) -> Doubles:
+    """Squared distance of the posterior from the truth; halved for two classes, as is usual."""
+    truth = view.part.truth
+    if view.entry.certain:
+        return np.full(len(truth), np.nan)
+    posteriors = view.piece.posteriors.astype(np.float64)
+    own = posteriors[np.arange(len(truth)), truth]
+    squares = np.einsum("ij,ij->i", posteriors, posteriors) - 2 * own + 1.0
+    return np.asarray(squares / 2 if len(view.classes) == 2 else squares)
+
+
+def expected_gain(view: View) -> Doubles:
+    """What the decision earns."""
+    if view.gain is None:
+        raise ParameterError(
+            "Trials: expected_gain needs a gain matrix, but none was given. Pass gain= to evaluate "
+            "or to score."
+        )
+    gains = gains_of(view.gain, view.entry.decisions)
+    truth, piece = view.part.truth, view.piece
+    if piece.shares is None:
+        return np.asarray(gains[truth, piece.decided])
+    earned = np.einsum("ij,ij->i", piece.shares.astype(np.float64), gains[truth])
+    return np.asarray(earned / piece.shares.sum(axis=1))
+
+
+#: Scores that are means over rows.
+ROWS: dict[str, Callable[[View], Doubles]] = {
+    "accuracy": accuracy,
+    "log_loss": log_loss,
+    "brier": brier,
+    "expected_gain": expected_gain,
+}
+
+
+def cells_of(view: View) -> Doubles:
+    """Return the weight of every pair of true class (line) and decision (column)."""
+    shape = (len(view.classes), len(view.entry.decisions))
+    part, piece = view.part, view.piece
+    if piece.shares is None:
+        place = part.truth.astype(np.intp) * shape[1] + piece.decided
+        counted = np.bincount(place, weights=part.weight, minlength=shape[0] * shape[1])
+        return counted.astype(np.float64).reshape(shape)
+    shares = piece.shares / piece.shares.sum(axis=1, keepdims=True)
+    weight = np.ones(len(shares)) if part.weight is None else part.weight
+    columns = [np.bincount(part.truth, weight * share, shape[0]) for share in shares.T]
+    return np.stack(columns, axis=1)
+
+
+def recall(cells: Doubles) -> Doubles:
+    """For each class the share of its rows that are called so; NaN without such rows."""
+    return _ratio(np.diagonal(cells), cells.sum(axis=1))
+
+
+def precision(cells: Doubles) -> Doubles:
+    """For each class the share of rows called so that are so; NaN where none is called so."""
+    return _ratio(np.diagonal(cells), cells.sum(axis=0)[: len(cells)])
+
+
+#: Scores read off the table of true classes and decisions: one figure a class.
+CELLS: dict[str, Callable[[Doubles], Doubles]] = {
+    "balanced_accuracy": recall,
+    "recall": recall,
+    "precision": precision,
+}
+
+
+def score_named(what: Scored, view: View, label: Label | None = None) -> float:
+    """Score one entry on one test part.
+
+    `balanced_accuracy` is the mean recall of the classes that occur; `recall` and `precision` are
+    those of the class `label`, or their mean over the classes where they are defined. A callable
+    gets the true labels, the decisions and the posteriors.
+    """
+    if callable(what):
+        labels = np.asarray(view.classes)
+        decisions = np.asarray(view.entry.decisions)
+        truth = labels[view.part.truth]
+        return float(what(truth, decisions[view.piece.decided], view.piece.posteriors))
+    if what in ROWS:
+        return view.mean(ROWS[what](view))
+    if what in CELLS:
+        by_class = CELLS[what](cells_of(view))
+        if label is not None and what != "balanced_accuracy":
+            return float(by_class[position(label, view.classes)])
+        known = by_class[~np.isnan(by_class)]
+        return float(known.mean()) if len(known) else float("nan")
+    every = [*ROWS, *CELLS]
+    raise ParameterError(
+        f"Trials: a score must be one of {listing(every, 9)} or a callable, but {what!r} came."
+        f"{did_you_mean(what, every)}"
+    )
+
+
+def position(label: Any, classes: tuple[Label, ...]) -> int:
+    """Return where a class stands; refuse what is none."""
+    if label not in classes:
+        raise ParameterError(
+            f"Trials: label must be one of the classes {listing(classes)}, but {label!r} came."
+            f"{did_you_mean(label, classes)}"
+        )
+    return classes.index(label)
+
+
+def _ratio(part: Doubles, whole: Doubles) -> Doubles:
+    return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))

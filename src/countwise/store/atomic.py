@@ -1,0 +1,125 @@
+"""Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from countwise.errors import StoreError
+from countwise.store.flaws import shown
+
+__all__ = ["atomic_write"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Path]:
+    r"""Give a temporary file to write to; it takes the place of `path` when the block ends well.
+
+    The temporary file lies in the same directory and has the same suffix. When the block ends it
+    is brought to the disk and renamed over `path`, which no reader and no crash can see half done.
+    When the block raises, the temporary file is removed and `path` is as it was. A link is
+    followed, and the permissions of a file that is replaced are kept.
+
+    Parameters
+    ----------
+    path
+        Where the file shall be. Its directory must exist.
+    who
+        The name an error message begins with.
+
+    Yields
+    ------
+    Path
+        An empty file of one's own, to be opened and written in any way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "report.csv"
+    ...     with atomic_write(target) as temporary:
+    ...         _ = temporary.write_text("class\nyes\n")
+    ...         before = target.exists()
+    ...     before, target.read_text(), len(list(Path(folder).iterdir()))
+    (False, 'class\nyes\n', 1)
+    """
+    target, mode = _target(path, who)
+    temporary = _fresh(target, path, who)
+    try:
+        yield temporary
+        try:
+            _settle(temporary, target, mode)
+        except OSError as why:
+            raise _unwritable(who, path, why) from None
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _target(path: str | os.PathLike[str], who: str) -> tuple[Path, int | None]:
+    """Follow links; return the real place and the permissions of what lies there."""
+    try:
+        target = Path(os.path.realpath(path))
+        there = target.stat()
+    except FileNotFoundError:
+        return target, None
+    except (OSError, ValueError, TypeError) as why:
+        raise _unwritable(who, path, why) from None
+    if stat.S_ISREG(there.st_mode):
+        return target, stat.S_IMODE(there.st_mode)
+    what = "a directory" if stat.S_ISDIR(there.st_mode) else "a device or a pipe"
+    raise StoreError(f"{who}: {shown(path)} must be a file, but it is {what}. Name a file in it.")
+
+
+def _fresh(target: Path, path: str | os.PathLike[str], who: str) -> Path:
+    """Create an empty file beside the target, with the permissions new files get here."""
+    while True:
+        name = f".{target.stem[:32]}.{secrets.token_hex(6)}.tmp{target.suffix[:16]}"
+        temporary = target.with_name(name)
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            raise StoreError(
+                f"{who}: {shown(path)} cannot be written, because there is no directory "
+                f"{shown(target.parent)}. Make it first."
+            ) from None
+        except (OSError, ValueError) as why:
+            raise _unwritable(who, path, why) from None
+        return temporary
+
+
+def _settle(temporary: Path, target: Path, mode: int | None) -> None:
+    """Bring the file to the disk, then its name."""
+    if mode is not None:
+        temporary.chmod(mode | stat.S_IWUSR)
+    file = os.open(temporary, os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+    if mode is not None:
+        temporary.chmod(mode)
+    os.replace(temporary, target)
+    # The new name is on the disk only when the directory is; some systems cannot do that.
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _unwritable(who: str, path: object, why: Exception) -> StoreError:
+    reason = (why.strerror if isinstance(why, OSError) else None) or str(why)
+    return StoreError(
+        f"{who}: {shown(path)} cannot be written ({reason}). Check the path, its permissions and "
+        "the space left."
+    )

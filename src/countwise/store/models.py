@@ -1,0 +1,156 @@
+"""Counted models as documents and back: the parameters, and what training left behind."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from countwise.counts.counts import Counts
+from countwise.errors import StoreError, listing
+from countwise.store.fields import Fields
+from countwise.store.flaws import UnsoundError
+from countwise.store.plain import from_plain, label_from, to_plain
+from countwise.tables.notes import Note
+
+__all__ = [
+    "MODELS",
+    "UPGRADE",
+    "classes_in",
+    "is_model",
+    "learned",
+    "model_to",
+    "prototype",
+    "training_to",
+]
+
+#: The models a file may hold and their homes. Nothing else is ever imported for a file.
+MODELS: dict[str, str] = {
+    "NaiveBayes": "countwise.posteriors.naive_bayes",
+    "TAN": "countwise.posteriors.tan",
+}
+UPGRADE = "Upgrade countwise if it was written by a newer one."
+
+
+def _home(name: str) -> Any:
+    return getattr(import_module(MODELS[name]), name)
+
+
+def is_model(thing: Any) -> bool:
+    """Whether a thing is a model of ours, and no subclass that may hold more than counts.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> is_model(cw.NaiveBayes()), is_model("NaiveBayes")
+    (True, False)
+    """
+    name = type(thing).__name__
+    return name in MODELS and type(thing) is _home(name)
+
+
+def model_to(model: Any) -> dict[str, Any]:
+    """Return the name and the parameters of a model as plain data.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> model_to(cw.NaiveBayes(prior={0: 0.5, 1: 0.5}))["parameters"]["prior"]
+    {'is': 'mapping', 'pairs': [[0, 0.5], [1, 0.5]]}
+    """
+    if not is_model(model):
+        raise StoreError(
+            f"save: the model must be one of {listing(MODELS, 20)}, but a {type(model).__name__} "
+            "came. Fit again with one of these."
+        )
+    parameters = model.get_params(deep=False)
+    return {
+        "model": type(model).__name__,
+        "parameters": {name: to_plain(value, name) for name, value in parameters.items()},
+    }
+
+
+def classes_in(counts: Counts) -> dict[str, Any]:
+    """Return the weight of all rows, the classes and their shares, for people.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> classes_in(cw.count(cw.read("sample:weather")))["weight"]
+    14.0
+    """
+    total = counts.total
+    return {
+        "weight": total,
+        "classes": to_plain(list(counts.classes), "the classes"),
+        "class_shares": [float(own) / total if total > 0 else 0.0 for own in counts.weight[:-1]],
+    }
+
+
+def training_to(model: Any) -> dict[str, Any]:
+    """Return what training left beside the counts: named classes, the columns that came.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> training_to(cw.NaiveBayes().fit([[0.5], [1.5]], [0, 1]))["features_in"]
+    1
+    """
+    named = getattr(model, "_named", None)
+    names = getattr(model, "feature_names_in_", None)
+    features = getattr(model, "n_features_in_", None)
+    return {
+        "rows": model.counts_.rows,
+        **classes_in(model.counts_),
+        "classes_named": None if named is None else to_plain(list(named), "classes"),
+        "features_in": None if features is None else int(features),
+        "feature_names_in": None if names is None else to_plain(list(names), "feature names"),
+    }
+
+
+def prototype(given: Fields) -> Any:
+    """Make the model that is named, if it is on the list, with parameters it knows.
+
+    Examples
+    --------
+    >>> prototype(Fields({"model": "NaiveBayes", "parameters": {"smoothing": 2.0}}, "example"))
+    NaiveBayes(smoothing=2.0)
+    """
+    name = given.text("model")
+    if name not in MODELS:
+        raise UnsoundError(f"holds a model this countwise does not know, {name[:40]!r}", UPGRADE)
+    kind = _home(name)
+    known = kind().get_params(deep=False)
+    parameters = given.inner("parameters").plain
+    strange = [key[:40] for key in parameters if key not in known]
+    if strange:
+        raise UnsoundError(
+            f"holds parameters of {name} that this countwise does not know, {listing(strange)}",
+            UPGRADE,
+        )
+    return kind(**{key: from_plain(value, key) for key, value in parameters.items()})
+
+
+def learned(model: Any, counts: Counts, training: Fields, notes: Fields) -> Any:
+    """Let a model learn from its counts again, by the arithmetic it learned by at first."""
+    if "classes_named" in training:
+        named = tuple(label_from(own, "classes") for own in training.items("classes_named"))
+        if any(label not in counts.classes for label in named):
+            raise UnsoundError("names classes that its schema does not have")
+        model._named = named
+    model.notes_ = tuple(map(_note, notes.objects("model")))
+    model.fit_counts(counts)
+    if "features_in" in training:
+        model.n_features_in_ = training.whole("features_in", high=2**31)
+    if "feature_names_in" in training:
+        names = training.texts("feature_names_in")
+        if len(names) != getattr(model, "n_features_in_", None):
+            raise UnsoundError("names more or fewer columns than the model was trained on")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    return model
+
+
+def _note(entry: Fields) -> Note:
+    column = entry.text("column") if "column" in entry else None
+    return Note(entry.text("code"), column, entry.text("text"))

@@ -1,0 +1,146 @@
+"""What a saved thing consists of, and the thing again from what a file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from countwise.counts.counts import Counts
+from countwise.decisions.decide import Decide
+from countwise.decisions.gain import GainMatrix
+from countwise.errors import StoreError, listing
+from countwise.posteriors.counted import CountedClassifier
+from countwise.store.archive import Archive
+from countwise.store.checks import check_counts
+from countwise.store.decided import decide_from, decide_to
+from countwise.store.flaws import UnsoundError
+from countwise.store.models import (
+    MODELS,
+    UPGRADE,
+    classes_in,
+    is_model,
+    learned,
+    model_to,
+    prototype,
+    training_to,
+)
+from countwise.store.packing import Parts
+from countwise.store.plain import from_plain, to_plain
+from countwise.store.schemas import cuts_from, cuts_to, schema_from, schema_to
+from countwise.store.tallies import counts_from, counts_to
+from countwise.tables.schema import Schema
+
+__all__ = ["OTHERS", "parts_of", "rebuilt"]
+
+#: What a file may hold beside the models.
+OTHERS = ("Decide", "Counts", "Schema", "GainMatrix")
+
+
+def parts_of(thing: Any, notes: Any = None) -> Parts:
+    """Return what a thing consists of, or refuse to save it.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> parts = parts_of(cw.NaiveBayes().fit(cw.read("sample:weather")))
+    >>> parts.kind, sorted(parts.documents)[0], parts.summary["rows"]
+    ('NaiveBayes', 'counts.json', 14)
+    """
+    remarks: dict[str, Any] = {"saved_with": to_plain(notes, "notes")}
+    if isinstance(thing, Schema):
+        documents = {"schema.json": schema_to(thing), "notes.json": remarks}
+        return Parts("Schema", documents, summary=_columns_in(thing))
+    if isinstance(thing, GainMatrix):
+        gain = {"gain": to_plain(thing, "the gain matrix")}
+        summary = {"classes": to_plain(list(thing.classes), "classes"), "says": thing.sentences()}
+        documents = {"parameters.json": gain, "notes.json": remarks}
+        return Parts("GainMatrix", documents, summary=summary)
+    if isinstance(thing, Counts):
+        return _counted("Counts", thing, {"notes.json": remarks})
+    decided = type(thing) is Decide and hasattr(thing, "model_")
+    model = thing.model_ if decided else thing
+    if not is_model(model) or not hasattr(model, "counts_"):
+        raise _refusal(thing, model)
+    remarks["model"] = [note.to_dict() for note in model.notes_]
+    documents = {
+        "parameters.json": model_to(model),
+        "notes.json": remarks,
+        "training.json": training_to(model),
+    }
+    cuts = cuts_to(model)
+    if cuts is not None:
+        documents["cuts.json"] = cuts
+    if not decided:
+        return _counted(type(model).__name__, model.counts_, documents)
+    documents["decide.json"] = decide_to(thing)
+    return _counted("Decide", model.counts_, documents, over=type(model).__name__)
+
+
+def _refusal(thing: Any, model: Any) -> StoreError:
+    name = type(model).__name__
+    if is_model(model) or type(model) is Decide:
+        return StoreError(
+            f"save: a model must be fitted to be saved, but this {name} is not. Call fit first."
+        )
+    came = f"a Decide over a {name}" if model is not thing else f"a {name}"
+    cure = "Give one of these."
+    if isinstance(model, CountedClassifier):
+        cure = "Save its counts_, and give them to fit_counts after loading."
+    elif hasattr(model, "predict"):
+        cure = "For models of other libraries use their own ways, such as skops or joblib."
+    elif hasattr(thing, "schema") and hasattr(thing, "notes"):
+        cure = "Save its schema or its counts; rows belong in a CSV or Parquet file."
+    return StoreError(
+        f"save: what can be saved are {listing((*MODELS, *OTHERS), 20)}, but {came} came. {cure}"
+    )
+
+
+def _counted(kind: str, counts: Counts, documents: dict[str, Any], **summary: Any) -> Parts:
+    try:
+        check_counts(counts)
+    except UnsoundError as why:
+        raise StoreError(
+            f"save: only sound counts can be saved, but this {kind} {why.what}. Count anew."
+        ) from None
+    index, arrays = counts_to(counts)
+    documents = {"schema.json": schema_to(counts.schema), **documents, "counts.json": index}
+    summary |= {"rows": counts.rows, **classes_in(counts), **_columns_in(counts.schema)}
+    return Parts(kind, documents, arrays, summary)
+
+
+def _columns_in(schema: Schema) -> dict[str, Any]:
+    target = schema.target
+    return {
+        "target": None if target is None else target.name,
+        "nominal": len(schema.nominal),
+        "numeric": len(schema.numeric),
+        "columns": [column.name for column in schema.attributes],
+    }
+
+
+def rebuilt(archive: Archive) -> Any:
+    """Return the thing a file holds, a model learned again from its counts."""
+    kind = archive.kind
+    if kind not in MODELS and kind not in OTHERS:
+        known = listing((*MODELS, *OTHERS), 20)
+        raise UnsoundError(
+            f"holds a {kind[:40]!r}, which this countwise does not know; it knows {known}", UPGRADE
+        )
+    if kind == "GainMatrix":
+        gain = from_plain(archive.fields("parameters.json").any("gain"), "the gain matrix")
+        if not isinstance(gain, GainMatrix):
+            raise UnsoundError("must hold a gain matrix, but does not")
+        return gain
+    schema = schema_from(archive.fields("schema.json"))
+    if kind == "Schema":
+        return schema
+    counts = counts_from(archive.fields("counts.json"), schema, archive)
+    if kind == "Counts":
+        return counts
+    given = archive.fields("parameters.json")
+    if kind != "Decide" and given.text("model") != kind:
+        raise UnsoundError(f"says it holds a {kind}, but its parameters are of another model")
+    training, notes = archive.fields("training.json"), archive.fields("notes.json")
+    model = learned(prototype(given), counts, training, notes)
+    if "cuts.json" in archive:
+        model.schema_, model.cut_points_ = cuts_from(archive.fields("cuts.json"), schema)
+    return decide_from(archive.fields("decide.json"), model) if kind == "Decide" else model

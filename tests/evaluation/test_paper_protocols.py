@@ -1,0 +1,48 @@
+"""The papers' protocols on their data: P1.3 and P1.10 (naive Bayes), P0.6 (70:30, ten times)."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.evaluation.run import evaluate
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def read(name, **options):
+    path = DATA / f"{name}.csv"
+    assert path.exists(), f"{path} is needed for the papers' protocols, but it is not there."
+    return cw.read(path, target="class", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "options"),
+    [
+        ("house-votes-84", 0.903436, {"when_missing": "value"}),
+        ("soybean-small", 1.0, {"nominal": "all"}),
+        ("breast-w", 0.975085, {"when_missing": {"Bare_Nuclei": "drop"}}),
+        ("glass", 0.649783, {}),
+        ("iris", 0.95333, {}),
+    ],
+)
+def test_naive_bayes_of_table_1_lies_within_the_interval(name, printed, options):
+    """Ten bins of equal width, learned in each training fold, stratified ten-fold, as P1 did."""
+    trials = evaluate(cw.NaiveBayes(numeric="cuts", bins=10), read(name, **options), folds=10)
+    own = trials.score("accuracy", "NaiveBayes")
+    assert own.low <= printed <= own.high
+
+
+def test_seventy_thirty_ten_times_argmax_against_the_wheel():
+    table = read("house-votes-84", when_missing="value")
+    model = cw.NaiveBayes()
+    trials = evaluate(
+        {"argmax": model, "wheel": cw.Decide(model, "roulette")}, table, holdout=0.3, repeats=10
+    )
+    assert len(trials.parts) == 10
+    assert {len(part.rows) for part in trials.parts} == {round(0.3 * 435)}
+    for part, piece in zip(trials.parts, trials.entries["wheel"].pieces, strict=True):
+        hit = piece.posteriors[np.arange(len(part.truth)), part.truth]
+        at = part.repeat
+        assert trials.score("accuracy", "wheel").values[at] == pytest.approx(hit.mean())

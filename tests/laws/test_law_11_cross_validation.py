@@ -1,0 +1,127 @@
+"""Law 11: cross-validation by merging counts equals cross-validation by refitting."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import countwise as cw
+from countwise.evaluation.run import evaluate
+from countwise.tables.schema import Column, Schema
+from countwise.tables.table import Table, code_type
+
+
+@st.composite
+def tables(draw, numeric=False):
+    """Small nominal tables with missing cells, perhaps a numeric column, of 2 or 3 classes."""
+    rows = draw(st.integers(6, 24))
+    classes = draw(st.integers(2, 3))
+    widths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    data, columns = {}, []
+    for at, width in enumerate(widths):
+        codes = draw(st.lists(st.integers(0, width), min_size=rows, max_size=rows))
+        columns.append(Column(f"a{at}", "nominal", tuple(f"v{level}" for level in range(width))))
+        data[f"a{at}"] = np.asarray(codes, dtype=code_type(width))
+    if numeric:
+        values = draw(st.lists(st.integers(-50, 50), min_size=rows, max_size=rows))
+        columns.append(Column("x", "numeric"))
+        data["x"] = np.asarray(values, dtype=float)
+    labels = draw(st.lists(st.integers(0, classes - 1), min_size=rows - 2, max_size=rows - 2))
+    columns.append(Column("y", "target", tuple(f"c{code}" for code in range(classes))))
+    data["y"] = np.asarray([0, 1, *labels], dtype=code_type(classes))
+    return Table(Schema(tuple(columns)), data)
+
+
+def refit(model, table, part, weight=None):
+    """What a model fitted anew on the rows outside the part says about those inside."""
+    train = np.setdiff1d(np.arange(len(table)), part.rows)
+    given = None if weight is None else weight[train]
+    fitted = model.fit(table.take(train), sample_weight=given)
+    said = np.zeros((len(part.rows), len(table.classes)))
+    place = [table.classes.index(label) for label in fitted.classes_.tolist()]
+    said[:, place] = fitted.predict_proba(table.take(part.rows))
+    return said
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.integers(2, 5), st.integers(0, 3), st.sampled_from([0, 1.0, 0.5]))
+def test_nominal_tables_agree_to_the_last_bit(table, folds, seed, smoothing):
+    model = cw.NaiveBayes(smoothing=smoothing)
+    trials = evaluate(model, table, folds=folds, random_state=seed)
+    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
+        again = refit(cw.NaiveBayes(smoothing=smoothing), table, part)
+        assert np.array_equal(piece.posteriors, again)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(numeric=True), st.sampled_from(["gaussian", "kernel"]))
+def test_numbers_agree_but_for_rounding(table, numeric):
+    trials = evaluate(cw.NaiveBayes(numeric=numeric), table, folds=3)
+    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
+        again = refit(cw.NaiveBayes(numeric=numeric), table, part)
+        assert np.allclose(piece.posteriors, again, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["votes", "breast-cancer"])
+@pytest.mark.parametrize("protocol", [{"folds": 10, "repeats": 2}, {"holdout": 0.3, "repeats": 3}])
+def test_real_nominal_tables_agree_to_the_last_bit(name, protocol):
+    table = cw.read(f"sample:{name}")
+    trials = evaluate(cw.NaiveBayes(), table, **protocol)
+    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(cw.NaiveBayes(), table, part))
+
+
+@pytest.mark.parametrize("name", ["credit-g", "glass"])
+def test_real_mixed_tables_agree_but_for_rounding(name):
+    table = cw.read(f"sample:{name}")
+    trials = evaluate(cw.NaiveBayes(), table)
+    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
+        again = refit(cw.NaiveBayes(), table, part)
+        assert np.allclose(piece.posteriors, again, rtol=1e-9, atol=1e-12)
+        assert np.array_equal(piece.decided, again.argmax(axis=1))
+
+
+def test_weighted_rows_agree():
+    table = cw.read("sample:votes")
+    weight = np.random.default_rng(1).integers(0, 4, len(table)).astype(float)
+    trials = evaluate(cw.NaiveBayes(), table, folds=5, sample_weight=weight)
+    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(cw.NaiveBayes(), table, part, weight))
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(numeric=True), st.sampled_from(["omit", "value"]), st.sampled_from([0, 1.0]))
+def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothing):
+    options = {"missing": missing, "smoothing": smoothing}
+    trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
+    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    for row in range(len(table)):
+        fitted = cw.NaiveBayes(**options).fit(table.take(np.delete(np.arange(len(table)), row)))
+        again = np.zeros(len(table.classes))
+        place = [table.classes.index(label) for label in fitted.classes_.tolist()]
+        again[place] = fitted.predict_proba(table.take([row]))[0]
+        assert np.allclose(said[row], again, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("votes", {}),
+        ("credit-g", {}),
+        ("glass", {"variance": "population"}),
+        ("iris", {"numeric": "kernel"}),
+        ("hepatitis", {"missing": "value"}),
+        ("weather", {"combine": "posteriors"}),
+        ("weather", {"smoothing": cw.MEstimate(2)}),
+        ("contact-lenses", {"smoothing": 0}),
+        ("contact-lenses", {"prior": "uniform"}),
+    ],
+)
+def test_leave_one_out_on_real_tables(name, options):
+    table = cw.read(f"sample:{name}")
+    trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
+    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    rows = np.random.default_rng(0).permutation(len(table))[:40]
+    for row in rows:
+        fitted = cw.NaiveBayes(**options).fit(table.take(np.delete(np.arange(len(table)), row)))
+        assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-9)
