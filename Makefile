@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo test check format unit snippets bench checked clean
+.PHONY: help install browser demo test check format unit snippets bench checked clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -31,7 +31,11 @@ check: $(READY)  ## format, lint, types, import contract, docs snippets
 snippets: $(READY)  ## run every example in docstrings and in the Markdown pages
 	$(BIN)/python -m pytest -q --doctest-modules src/countwise tests/house/test_snippets.py
 
-unit: $(READY)  ## the tests, slow ones included
+browser:  ## Chromium, in which the report pages are tested (Debian's package, if there is none yet)
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+
+unit: $(READY) browser  ## the tests, slow ones included
 	$(BIN)/python -m pytest -n auto tests
 
 test: check unit  ## everything that must be green

@@ -12,6 +12,7 @@
     └── StoreError          a saved file that cannot be trusted or written
 
     UnseenLevelWarning      a row holds a level that training never saw
+    PrecisionWarning        a figure is left that rounding has eaten into
 
 A message reads *who: what must hold, what came instead. How to mend it.* It is one sentence or
 two, never a traceback to interpret.
@@ -27,6 +28,7 @@ __all__ = [
     "CountwiseError",
     "GainError",
     "ParameterError",
+    "PrecisionWarning",
     "SampleError",
     "SchemaError",
     "StoreError",
@@ -71,6 +73,10 @@ class StoreError(CountwiseError, ValueError):
 
 class UnseenLevelWarning(UserWarning):
     """Rows held levels never seen in training; the message says which and what was done."""
+
+
+class PrecisionWarning(UserWarning):
+    """What is left after taking rows away may be lost in rounding; the message says where."""
 
 
 def did_you_mean(word: object, candidates: Iterable[object]) -> str:

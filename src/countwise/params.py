@@ -161,7 +161,9 @@ def names() -> Constraint:
     """A list of column names or positions."""
 
     def admits(value: Any) -> bool:
-        if isinstance(value, str | bytes | Mapping):
+        if isinstance(value, str):
+            return True
+        if isinstance(value, bytes | Mapping):
             return False
         if isinstance(value, np.ndarray):
             return value.ndim == 1

@@ -11,6 +11,7 @@ from countwise.counts.engines import memory
 from countwise.counts.grid import MOST_CELLS, Grid, keys_of, values_of
 from countwise.counts.moments import Moments
 from countwise.errors import CountsError, ParameterError
+from countwise.tables.schema import level_key
 
 
 @pytest.fixture
@@ -203,3 +204,46 @@ def test_folds_in_many_chunks_equal_one(monkeypatch):
     assert cw.count(table, plan, weight=weight).close_to(
         cw.count(table, plan, weight=weight, engine="reference")
     )
+
+
+def test_plans_that_name_the_same_columns_in_another_order(weather):
+    one = cw.count(weather, cw.Plan.joint(weather.schema, "outlook", "windy"))
+    two = cw.count(weather, cw.Plan.joint(weather.schema, "windy", "outlook"))
+    assert one == two
+    assert (one + two).table("outlook", "windy").sum() == 28
+    assert sum([one, two]) == one + two
+
+
+def test_counts_of_other_targets_differ_without_a_fuss():
+    one = cw.count({"a": ["x"], "y": ["p"]}, target="y")
+    two = cw.count({"a": ["x"], "z": ["p"]}, target="z")
+    assert one != two
+
+
+def test_one_true_and_text_are_three_levels():
+    left = cw.count({"a": [1, True] * 3, "y": ["p", "q"] * 3}, target="y")
+    right = cw.count({"a": [True, 1] * 3, "y": ["q", "p"] * 3}, target="y")
+    both = left + right
+    cells = {
+        level_key(level): both.table("a")[:2, place].tolist()
+        for place, level in enumerate(both.levels("a"))
+    }
+    assert cells == {("number", 1): [6, 0], ("bool", True): [0, 6]}
+    whole = cw.count({"a": [1, 2], "y": ["p", "q"]}, target="y", nominal=["a"])
+    halves = cw.count({"a": [1.0, 2.5], "y": ["p", "q"]}, target="y", nominal=["a"])
+    assert (whole + halves).levels("a") == (1, 2, 2.5)
+
+
+def test_counts_of_a_wrong_shape_are_refused(weather):
+    plain = cw.count(weather).to_dict()
+    plain["tables"][0] = [row[:1] for row in plain["tables"][0]]
+    with pytest.raises(CountsError, match="the shape its schema implies"):
+        cw.Counts.from_dict(plain)
+
+
+def test_what_is_no_plan_and_no_group(weather):
+    with pytest.raises(ParameterError, match="must be a Plan"):
+        cw.count(weather, "each")
+    with pytest.raises(CountsError, match="Number them anew"):
+        cw.count_groups(weather, groups=np.arange(14) * 10**4)
+    assert cw.count(weather, weight=2).total == 28

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
@@ -12,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -19,6 +22,8 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel
 from countwise.errors import CountwiseError, GainError, ParameterError
+from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.tables.read import read
 
 X, CODES = make_classification(200, n_features=4, flip_y=0.2, weights=[0.3], random_state=0)
 Y = np.array(["bad", "good"])[CODES]
@@ -216,6 +221,72 @@ def test_frames_pass_through_and_names_are_the_models():
     )
     assert polar.n_features_in_ == 4
     assert not hasattr(Decide(GaussianNB()), "n_features_in_")
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, dict])
+def test_a_column_may_be_named_as_fit_takes_it(kind):
+    columns = {"a": (X[:, 0] > 0).tolist(), "b": X[:, 1].tolist(), "class": Y.tolist()}
+    frame = kind(columns)
+    if kind is pl.LazyFrame:
+        model = Decide(NaiveBayes(), CREDIT).fit(frame.collect(), "class")
+        frame = frame.collect()
+    else:
+        model = Decide(NaiveBayes(), CREDIT).fit(frame, "class")
+    assert model.expected_gain(frame, "class") == model.expected_gain(frame, Y)
+    assert model.expected_accuracy(frame, "class") == model.expected_accuracy(frame, Y)
+    assert model.confusion(frame, "class") == model.confusion(frame, Y)
+    assert model.score(frame, "class") == model.score(frame, Y)
+    with pytest.raises(ParameterError, match=r"'clas' came and the columns are 'a', 'b', 'class'"):
+        model.expected_gain(frame, "clas")
+    with pytest.raises(ParameterError, match=r"Give the labels\. Did you mean 'class'\?"):
+        model.confusion(frame, "clas")
+
+
+def test_a_named_column_of_a_table_and_of_an_array():
+    table = read({"a": (X[:, 0] > 0).tolist(), "class": Y.tolist()}, target="class")
+    model = Decide(NaiveBayes(), CREDIT).fit(table)
+    assert model.expected_gain(table, "class") == model.expected_gain(table)
+    with pytest.raises(ParameterError, match="the columns are 'class'"):
+        model.expected_gain(table, "a")
+    with pytest.raises(ParameterError, match="X has no named columns"):
+        Decide(GaussianNB()).fit(X, Y).expected_accuracy(X, "class")
+
+
+def test_training_shares_come_from_a_named_column():
+    frame = pd.DataFrame({"a": X[:, 0], "class": Y})
+
+    class Named(BaseEstimator, ClassifierMixin):
+        def fit(self, X, y):
+            self.classes_ = np.unique(X[y])
+            return self
+
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    decide = Decide(Named(), prior="uniform").fit(frame, "class")
+    share = np.bincount(CODES) / len(CODES)
+    np.testing.assert_allclose(decide.correction_, 0.5 / share)
+
+
+def test_a_prior_over_a_product_of_posteriors_is_refused():
+    frame, product = pd.DataFrame(X), NaiveBayes(combine="posteriors")
+    said = r"once per attribute\. Give the prior to the model itself, or use combine='bayes'\."
+    for model in (product, make_pipeline(FunctionTransformer(), product)):
+        with pytest.raises(ParameterError, match=said):
+            Decide(model, prior="uniform").fit(X, Y)
+        with pytest.raises(ParameterError, match=said):
+            Decide.over(model.fit(X, Y), prior=[0.5, 0.5])
+        for prior in (None, "empirical"):
+            assert Decide(model, CREDIT, prior=prior).fit(X, Y).correction_ is None
+    assert Decide(NaiveBayes(), prior="uniform").fit(frame, Y).correction_ is not None
+
+
+def test_a_rule_may_be_the_path_of_a_gain_matrix(tmp_path):
+    path = str(tmp_path / "gain.csv")
+    GainMatrix.of(CREDIT).write(path)
+    decide = Decide(GaussianNB(), path).fit(X, Y)
+    assert decide.rule_ == Decide(GaussianNB(), CREDIT).fit(X, Y).rule_
+    assert clone(decide).rule == path
 
 
 def test_pickle_keeps_decisions():

@@ -132,6 +132,56 @@ def test_labels_read_from_a_file_meet_classes_of_another_type(tmp_path):
     assert GainMatrix.of(path, classes=[0, 1]) == read.align([0, 1])
 
 
+def test_float_classes_survive_a_file(tmp_path):
+    path = tmp_path / "gains.csv"
+    for classes in ([0.5, 1.0], [1e16, 2.5], [-1.0, 1e-05], [0.0, 1.0]):
+        matrix = GainMatrix.from_array([[1, -2], [-3, 4]], classes)
+        matrix.write(path)
+        assert GainMatrix.read(path).align(classes) == matrix
+        backwards = GainMatrix.of(path, classes=np.array(classes[::-1]))
+        assert backwards.values.tolist() == [[4, -3], [-2, 1]]
+    for classes in ([0, 1], ["0", "1"], ["0.0", "1.0"], ["0", 1.0]):
+        assert GainMatrix.of(path, classes=classes).values.tolist() == [[1, -2], [-3, 4]]
+
+
+def test_names_that_only_look_like_numbers_stay_names():
+    matrix = GainMatrix.identity(["007", "1e999"])
+    for strange in ([7, "1e999"], ["7", "1e999"], ["007", float("inf")], ["007", "1e9999"]):
+        with pytest.raises(GainError, match="has none; the matrix has '007', '1e999'"):
+            matrix.align(strange)
+    large = GainMatrix.identity(["12345678901234567890", "12345678901234567891"])
+    assert large.align([12345678901234567891, 12345678901234567890]).values.tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
+    with pytest.raises(GainError, match=r"1 reads like each of '1\.0', '1\.00'"):
+        GainMatrix.identity(["1.0", "1.00"]).align([1, 2])
+    assert GainMatrix.identity([True, False]).align(["False", "True"]).classes == ("False", "True")
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [["a;b"], ["a\tb"], ["a,b"], ["a;b", "c"], ["a;b", "c;d"], ["a;b,c\td", 'x"y'], ["1;1"]],
+)
+@pytest.mark.parametrize("word", [None, "ask; maybe"])
+def test_labels_that_hold_separators_survive_a_file(tmp_path, classes, word):
+    path = tmp_path / "gains.csv"
+    width = len(classes) + (word is not None)
+    rows = np.arange(len(classes) * width).reshape(-1, width) + 0.5
+    matrix = GainMatrix.from_array(rows, classes, no_decision=word)
+    matrix.write(path)
+    assert GainMatrix.read(path) == matrix
+
+
+def test_labels_that_hold_separators_written_by_hand(tmp_path):
+    path = tmp_path / "gains.csv"
+    for text in ("true,a;b\na;b,1\n", "true;'a;b'\n'a;b';1\n".replace("'", '"')):
+        path.write_text(text)
+        assert GainMatrix.read(path).classes == ("a;b",)
+    GainMatrix.identity(["bad", "good"]).write(path)
+    assert path.read_text().splitlines()[1] == "bad,1.0,0.0"
+
+
 def test_align_reorders_both_sides_and_keeps_the_extra_column_last():
     aligned = GainMatrix.of(ASKING).align(["good", "bad"])
     assert aligned.decisions == ("good", "bad", "ask")

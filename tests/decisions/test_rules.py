@@ -128,9 +128,28 @@ def test_words_and_matrices_name_rules():
     assert rule_of(CREDIT) == rule_of(GainMatrix.of(CREDIT)) == ExpectedGain(CREDIT)
     with pytest.raises(ParameterError, match=r"'roulete' came\. Did you mean 'roulette'\?"):
         rule_of("roulete")
+    with pytest.raises(
+        ParameterError, match=r"or the path of one, but 'wheel of fortune' came\. Gi"
+    ):
+        rule_of("wheel of fortune")
     for nonsense in (None, Argmax, len):
         with pytest.raises(ParameterError, match=r"came\. Give an instance of a rule\."):
             rule_of(nonsense)
+
+
+def test_the_path_of_a_gain_matrix_is_a_rule(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("gain.csv", "gain.TSV", "gains"):
+        GainMatrix.of(CREDIT).write(tmp_path / name)
+        assert rule_of(name) == rule_of(tmp_path / name) == ExpectedGain(CREDIT)
+    GainMatrix.of(CREDIT).write(tmp_path / "argmax")
+    assert rule_of("argmax") == Argmax()
+    for missing in ("gone.csv", "gone.json"):
+        with pytest.raises(GainError, match=f"'{missing}' must be a readable CSV file"):
+            rule_of(missing)
+    for nowhere in ("", ".", "a\0b", "x" * 5000):
+        with pytest.raises(ParameterError, match="rule must be 'argmax'"):
+            rule_of(nowhere)
 
 
 @pytest.mark.parametrize("rule", [Argmax(), RouletteWheel(0), ExpectedGain([[1, 0], [0, 1]])])

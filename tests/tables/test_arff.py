@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import TableError
-from countwise.tables.files import Parsed, Reading, parse, parse_blocks
+from countwise.tables.files import Parsed, Reading, column_names, parse, parse_blocks
 from countwise.tables.raw import Numbers, Words
 
 WEKA = Path("/usr/share/doc/weka/examples")
@@ -183,6 +183,40 @@ def test_encodings_and_gzip(put):
         parsed = parse(put(gzip.compress(text.encode(encoding)), "t.arff.gz"))
         assert cells(parsed, "größe") == ["é", "ü"]
         assert [note.code for note in parsed.notes] == codes
+
+
+def test_windows_1252_is_told_by_its_bytes(put):
+    text = "@relation r\n@attribute preis {'5 €', é}\n@data\n'5 €'\né\n"
+    parsed = parse(put(text.encode("cp1252")))
+    assert cells(parsed, "preis") == ["5 €", "é"]
+    assert [note.text for note in parsed.notes] == [
+        "The file is not UTF-8, so Windows-1252 was assumed."
+    ]
+
+
+def test_columns_left_out_are_not_looked_at(put):
+    path = put(HEAD + "1,x\nfour,z\n")
+    assert "holds 'four'" in refusal(path)
+    parsed = parse(path, Reading(skip=frozenset("n"), only=frozenset("n")))
+    assert [cells(parsed, name) for name in ("n", "c")] == [[None, None]] * 2
+    (block,) = parse_blocks(put(HEAD + "1,x\nfour,y\n"), Reading(only=frozenset("c")))
+    assert cells(block, "n") == [None, None]
+    assert cells(block, "c") == ["x", "y"]
+    assert "row 2 holds 1" in refusal(put(HEAD + "1,x\n1\n"), Reading(only=frozenset()))
+
+
+def test_column_names_are_those_of_the_columns(put):
+    long = "".join(f"@attribute a{k} numeric % {'x' * 99}\r\n" for k in range(20_000))
+    for head in (HEAD, "% @data\n" + HEAD.replace("@data", " @DATA"), HEAD.replace("\n", "\r")):
+        assert column_names(put(head + "1,x")) == ["n", "c"]
+    assert column_names(put("@relation r\n" + long + "@data\n1")) == [
+        f"a{k}" for k in range(20_000)
+    ]
+    for encoding in ("utf-8", "utf-8-sig", "latin-1"):
+        text = "@relation r\n@attribute größe {é, ü}\n@data\né\nü\n"
+        assert column_names(put(text.encode(encoding))) == ["größe"]
+    with pytest.raises(TableError, match="below a line @data"):
+        column_names(put("@relation r\n@attribute a numeric\n"))
 
 
 def test_line_ends(put):

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import TableError
-from countwise.tables.files import Parsed, Reading, parse, parse_blocks
+from countwise.tables.cells import iso_days
+from countwise.tables.files import Parsed, Reading, column_names, parse, parse_blocks
 from countwise.tables.raw import Numbers, Words
 
 
@@ -112,8 +113,19 @@ def test_one_stray_text_among_many_numbers_is_refused(put, first):
     text = refusal(put("income,k\n" + "".join(f"{cell},k\n" for cell in rows)))
     assert text == (
         "Table: column 'income' is numeric but row 5531 holds 'none '. "
-        "Add it to missing=, or declare the column nominal."
+        "Add it to missing=, declare the column nominal, or leave it out with drop=."
     )
+
+
+def test_cancelled_invoices_are_refused_with_every_cure(put):
+    rows = [f"C{k}" if k % 50 == 49 else str(k) for k in range(10_000, 10_500)]
+    path = put("invoice,k\n" + "".join(f"{cell},k\n" for cell in rows))
+    said = refusal(path)
+    assert said == (
+        "Table: column 'invoice' is numeric but row 50 holds 'C10049'. "
+        "Add it to missing=, declare the column nominal, or leave it out with drop=."
+    )
+    assert cells(parse(path, Reading(skip=frozenset({"invoice"}))), "k") == ["k"] * 500
 
 
 def test_a_stray_text_is_a_mark_or_a_level_once_declared(put):
@@ -265,6 +277,24 @@ def test_a_cell_longer_than_a_block(put):
     assert len(cells(parsed, "b")[-1]) == 3_000_000
 
 
+@pytest.mark.parametrize("length", [131_072, 131_073, 400_000, 5_000_000])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_cell_longer_than_the_csv_module_allows(put, length, quote):
+    limit = csv.field_size_limit()
+    parsed = parse(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
+    assert cells(parsed, "a") == [1, 2]
+    assert [len(cell) for cell in cells(parsed, "b")] == [length, 1]
+    (block,) = parse_blocks(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
+    assert len(cells(block, "b")[0]) == length
+    assert csv.field_size_limit() == limit
+
+
+def test_long_cells_and_an_odd_number_of_quotes(put):
+    long = "y" * 200_000
+    assert cells(parse(put(f'a,b\n1,{long}\n2,5" pipe\n')), "b") == [long, '5" pipe']
+    assert "every quote in" in refusal(put(f'a,b\n1,"{long}\n' + "2,z\n" * 99_999))
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_and_empty_lines(put, end):
     parsed = parse(put(end.join(["", "a,b", "", "1,x", "   ", "2,y", "", ""])))
@@ -297,6 +327,28 @@ def test_bytes_that_stop_being_utf8_late(put):
     parsed = parse(put(b"a,b\n" + b"1,plain\n" * 60_000 + b"2,caf\xe9\n"))
     assert cells(parsed, "b")[-1] == "café"
     assert [note.code for note in parsed.notes] == ["F02"]
+
+
+@pytest.mark.parametrize("late", [0, 60_000])
+@pytest.mark.parametrize("name", ["preis", "preis €"])
+def test_windows_1252_is_told_by_its_bytes(put, late, name):
+    text = f"{name},b\n" + "1,plain\n" * late + "2,5 €\n3,“café”\n"
+    path = put(text.encode("cp1252"))
+    for parsed in (parse(path), *parse_blocks(path, rows=10**9)):
+        assert list(parsed.columns) == [name, "b"]
+        assert cells(parsed, "b")[-2:] == ["5 €", "“café”"]
+        (note,) = parsed.notes
+        assert (note.code, note.column) == ("F02", None)
+        assert note.text == "The file is not UTF-8, so Windows-1252 was assumed."
+    assert column_names(path) == [name, "b"]
+
+
+def test_bytes_that_windows_1252_does_not_know_are_latin_1(put):
+    parsed = parse(put(b"a,b\n1,caf\xe9\n2,\x80\n" + b"1,plain\n" * 60_000 + b"3,\x81\n"))
+    assert cells(parsed, "b")[:2] == ["café", "\x80"]
+    assert [note.text for note in parsed.notes] == [
+        "The file is not UTF-8, so Latin-1 (ISO 8859-1) was assumed."
+    ]
 
 
 def test_single_column(put):
@@ -363,8 +415,60 @@ def test_a_declared_number_names_row_and_text(put):
     text = refusal(put("a,b\n1,2\nx,3\n"), Reading(number=frozenset("a")))
     assert text == (
         "Table: column 'a' is numeric but row 2 holds 'x'. "
-        "Add it to missing=, or declare the column nominal."
+        "Add it to missing=, declare the column nominal, or leave it out with drop=."
     )
+
+
+def test_columns_left_out_are_not_looked_at(put):
+    rows = "".join(f"{k},C{k},{k}.5,x\n" if k == 70 else f"{k},{k},{k}.5,x\n" for k in range(99))
+    path = put("a,b,c,d\n" + rows)
+    assert "row 71 holds 'C70'" in refusal(path)
+    for reading in (Reading(skip=frozenset("b")), Reading(only=frozenset("acd"))):
+        for parsed in (parse(path, reading), *parse_blocks(path, reading)):
+            assert list(parsed.columns) == list("abcd")
+            assert parsed.columns["b"] == Numbers(parsed.columns["b"].values)
+            assert cells(parsed, "b") == [None] * 99
+            assert cells(parsed, "a") == list(range(99))
+            assert cells(parsed, "c")[0] == 0.5
+            assert cells(parsed, "d") == ["x"] * 99
+    nothing = parse(path, Reading(only=frozenset(), text=frozenset("b")))
+    assert [cells(nothing, name) for name in "abcd"] == [[None] * 99] * 4
+    one = Reading(only=frozenset("ab"), skip=frozenset("a"), number=frozenset("abd"))
+    (block,) = parse_blocks(put("a,b,c,d\nx,1,y,z\n"), one)
+    assert {name: cells(block, name) for name in block.columns} == {
+        "a": [None],
+        "b": [1],
+        "d": [None],
+    }
+
+
+def test_columns_left_out_still_count_in_every_row(put):
+    path = put("a,b,c\n1,2,3\n1,2\n")
+    for reading in (Reading(skip=frozenset("c")), Reading(only=frozenset())):
+        assert "row 2 holds 2" in refusal(path, reading)
+
+
+def test_column_names_are_those_of_the_columns(put):
+    for text in (
+        ' a ,"b\nb",,"c,d"\n1,2,3,4\n',
+        "größe;b\n1;2\n",
+        "v\n1\n2\n",
+        "\n\na,b\n" + "1,2\n" * 99_999,
+    ):
+        path = put(text)
+        assert column_names(path) == list(parse(path).columns)
+    assert column_names(put("1,x\n2,y\n"), Reading(header=False)) == ["x1", "x2"]
+    assert column_names(put("a|b\n1|2\n"), Reading(separator=",")) == ["a|b"]
+    odd = put("größe,b\n".encode() + b"1,plain\n" * 60_000 + b"2,caf\xe9\n")
+    assert column_names(odd) == list(parse(odd).columns)
+    with pytest.raises(TableError, match="column names must differ"):
+        column_names(put("a,a\n1,2\n"))
+
+
+def test_iso_days_knows_what_the_reader_knows():
+    assert iso_days(["1970-01-02", " 1970-01-02T12:00:00Z "]).tolist() == [1, 1.5]
+    for other in ([], [""], ["1970-01-02", ""], ["1970-02-30"], ["19700102"], ["1970-1-2"]):
+        assert iso_days(other) is None
 
 
 def test_many_columns_that_change_their_mind(put):

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import ParameterError, TableError
-from countwise.tables.files import Parsed, Reading, parse, parse_blocks
+from countwise.tables.files import Parsed, Reading, column_names, parse, parse_blocks
 from countwise.tables.raw import Numbers, Words
 
 
@@ -62,6 +62,9 @@ def test_extensions_and_content(tmp_path, name, content, packed):
     assert cells(parsed, "a") == [1, 2]
     assert cells(parsed, "b") == ["x", "y"]
     assert sum(map(len, parse_blocks(str(path)))) == 2
+    assert column_names(path) == ["a", "b"]
+    parsed = parse(path, Reading(only=frozenset("b")))
+    assert [cells(parsed, name) for name in parsed.columns] == [[None, None], ["x", "y"]]
 
 
 def test_paths_that_lead_nowhere(tmp_path):
@@ -177,6 +180,55 @@ def test_parquet_blocks(parquet):
     assert "column 'z' must hold plain values" in refusal(path)
 
 
+def test_parquet_numbers_that_are_marks(parquet):
+    path = parquet(
+        {
+            "i": [1, -999, None],
+            "f": [1.5, -999.0, 2.0],
+            "big": [-(2**60), 5, 6],
+            "kind": pa.array([7, -999, 7]).dictionary_encode(),
+            "d": [date(1970, 1, 2), date(1967, 4, 8), None],
+        }
+    )
+    parsed = parse(path, Reading(all_marks=("-999", str(-(2**60)))))
+    assert cells(parsed, "i") == [1, None, None]
+    assert parsed.columns["i"].whole
+    assert cells(parsed, "f") == [1.5, None, 2]
+    assert cells(parsed, "big") == [None, 5, 6]
+    assert parsed.columns["big"].rounded is None
+    assert cells(parsed, "kind") == [7, None, 7]
+    assert cells(parsed, "d") == [1, -999, None]
+    only = parse(path, Reading(marks={"f": ("-999.0",)}))
+    assert (cells(only, "f"), cells(only, "i")) == ([1.5, None, 2], [1, -999, None])
+    (block,) = parse_blocks(path, Reading(number=frozenset("f"), marks={"f": ("-999",)}))
+    assert cells(block, "f") == [1.5, None, 2]
+
+
+ODD = {
+    "list": pa.array([[1], [2]]),
+    "struct": pa.array([{"x": 1}, {"x": 2}]),
+    "duration": pa.array([1, 2], pa.duration("s")),
+    "map": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "binary": pa.array([b"\xff", b"\x00"]),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_parquet_columns_of_odd_types_may_be_left_out(parquet, odd):
+    path = parquet({"a": [1, 2], odd: ODD[odd], f"{odd}.x": ["u", "v"]})
+    assert f"column {odd!r}" in refusal(path)
+    assert column_names(path) == ["a", odd, f"{odd}.x"]
+    for reading in (Reading(skip=frozenset({odd})), Reading(only=frozenset({"a", f"{odd}.x"}))):
+        for parsed in (parse(path, reading), *parse_blocks(path, reading)):
+            assert list(parsed.columns) == ["a", odd, f"{odd}.x"]
+            assert cells(parsed, "a") == [1, 2]
+            assert parsed.columns[odd] == Numbers(parsed.columns[odd].values)
+            assert cells(parsed, odd) == [None, None]
+            assert cells(parsed, f"{odd}.x") == ["u", "v"]
+    assert cells(parse(path, Reading(only=frozenset())), "a") == [None, None]
+    assert [len(block) for block in parse_blocks(path, Reading(only=frozenset()), 1)] == [1, 1]
+
+
 def test_parquet_refusals(parquet, tmp_path):
     assert "0 rows" in refusal(parquet({"a": pa.array([], pa.int64())}))
     twins = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
@@ -232,6 +284,37 @@ def test_json_dates_are_dates_unless_text_is_wanted(put):
     path = put({"d": "2024-01-01"}, {"d": "2024-01-02"})
     assert cells(parse(path), "d") == [19723, 19724]
     assert cells(parse(path, Reading(text=frozenset("d"))), "d") == ["2024-01-01", "2024-01-02"]
+
+
+def test_json_text_that_looks_like_dates_keeps_its_place(put):
+    path = put({"a": 1, "d": "2024-01-01"}, {"a": 2, "d": "2024-01-02"})
+    assert (
+        list(parse(path, Reading(text=frozenset("d"))).columns) == ["a", "d"] == column_names(path)
+    )
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_json_numbers_that_are_marks(put, array):
+    path = put({"a": -999, "m": -999}, {"a": 2.5, "m": "x"}, {"a": 3, "m": 1}, array=array)
+    parsed = parse(path, Reading(all_marks=("-999",)))
+    assert cells(parsed, "a") == [None, 2.5, 3]
+    assert cells(parsed, "m") == [None, "x", 1]
+
+
+@pytest.mark.parametrize("array", [False, True])
+@pytest.mark.parametrize("value", [[1], {"x": 1}])
+def test_json_columns_of_odd_types_may_be_left_out(put, array, value):
+    path = put({"a": 1, "z": value}, {"z": value, "a": 2}, {"a": 3, "late": value}, array=array)
+    assert "must hold plain values" in refusal(path)
+    assert column_names(path) == ["a", "z", "late"]
+    for reading in (Reading(skip=frozenset({"z", "late"})), Reading(only=frozenset("a"))):
+        for parsed in (parse(path, reading), *parse_blocks(path, reading)):
+            assert list(parsed.columns) == ["a", "z", "late"]
+            assert cells(parsed, "a") == [1, 2, 3]
+            assert cells(parsed, "z") == cells(parsed, "late") == [None] * 3
+    blocks = list(parse_blocks(path, Reading(number=frozenset("a")), rows=1))
+    assert [cell for block in blocks for cell in cells(block, "a")] == [1, 2, 3]
+    assert all(list(block.columns) == ["a"] for block in blocks)
 
 
 def test_json_declared_columns(put):

@@ -204,6 +204,9 @@ def test_identifiers():
     rng = np.random.default_rng(0)
     data = {
         "row": np.arange(1, n + 1),
+        "year": np.arange(1960, 1960 + n),
+        "num_rooms": rng.permutation(np.arange(n) + 3),
+        "customerid": rng.integers(10**6, 10**7, n),
         "who": [f"person {i}" for i in range(n)],
         "customer_id": rng.integers(10**6, 10**7, n),
         "amount": rng.permutation(np.arange(n) * 37 + 250),
@@ -214,10 +217,13 @@ def test_identifiers():
     table = cw.read(data, target="y")
     assert {c.name: c.kind for c in table.schema} == {
         "row": "id",
+        "year": "numeric",
         "who": "id",
         "customer_id": "id",
         "amount": "numeric",
-        "growing": "id",
+        "growing": "numeric",
+        "num_rooms": "numeric",
+        "customerid": "id",
         "height": "numeric",
         "y": "target",
     }
@@ -274,7 +280,7 @@ def test_declared_categories_are_kept():
         (
             lambda: cw.read({"x": [1.0, np.inf], "y": ["b", "c"]}, target="y"),
             TableError,
-            "column 'x' must hold finite numbers, but row 2 holds inf",
+            "column 'x' must hold finite numbers up to 1e+140, but row 2 holds inf",
         ),
         (
             lambda: cw.read({"x": ["1", "2", "n.a."], "y": list("aab")}, target="y", numeric=["x"]),
@@ -316,7 +322,11 @@ def test_declared_categories_are_kept():
             ParameterError,
             "'drop' or 'keep'",
         ),
-        (lambda: cw.read({"x": [1], "y": ["a"]}, target="y", missing=[7]), ParameterError, "texts"),
+        (
+            lambda: cw.read({"x": [1], "y": ["a"]}, target="y", missing=[None]),
+            ParameterError,
+            "texts",
+        ),
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", when_missing={"x": "value"}),
             SchemaError,
@@ -418,3 +428,118 @@ def test_all_uci_sets_read_as_their_schema_says(shared_data):
         assert len(table) == facts["rows"], name
         kinds = {c["name"]: c["kind"] for c in facts["columns"] if c["name"] != facts["target"]}
         assert {c.name: c.kind for c in table.schema if c.kind != "target"} == kinds, name
+
+
+def test_labels_given_beside_the_rows_are_never_missing_marks():
+    table = cw.read(np.arange(4.0)[:, None], target=["na", "?", "eu", "null"])
+    assert table.classes == ("?", "eu", "na", "null")
+    declared = pd.DataFrame({"country": pd.Categorical(["NA", "DE", "NA"]), "y": [0, 1, 0]})
+    assert cw.read(declared, target="y").schema["country"].levels == ("DE", "NA")
+
+
+def test_integers_beyond_two_to_the_53_stay_apart_as_labels_and_codes(tmp_path):
+    big = [2**60, 2**60 + 1, 2**60, 2**60 + 1]
+    table = cw.read({"a": big, "x": [1.0, 2.5, 3.0, 4.0]}, target=big, nominal=["a"])
+    assert table.classes == (2**60, 2**60 + 1)
+    assert table.schema["a"].width == 2
+    path = tmp_path / "big.csv"
+    path.write_text("a,x,y\n" + "".join(f"{value},{i}.5,{value}\n" for i, value in enumerate(big)))
+    for options in ({"nominal": "all"}, {"nominal": [0]}):
+        assert cw.read(path, target=-1, **options).schema["a"].width == 2
+
+
+def test_names_go_before_positions():
+    frame = pd.DataFrame({1: list("abab"), 0: list("nyny")})
+    assert cw.read(frame, target=0).schema.target.name == "0"
+    assert cw.read(frame, target=1).schema.target.name == "1"
+
+
+def test_numeric_marks_hold_for_every_source(tmp_path):
+    data = {"a": [-999, 1, 2], "y": list("pqp")}
+    parquet, lines = tmp_path / "a.parquet", tmp_path / "a.jsonl"
+    pl.DataFrame(data).write_parquet(parquet)
+    pl.DataFrame(data).write_ndjson(lines)
+    for source in (data, pd.DataFrame(data), parquet, lines):
+        for mark in ("-999", -999, ["-999.0"]):
+            table = cw.read(source, target="y", missing=mark)
+            np.testing.assert_array_equal(table.values("a"), [np.nan, 1, 2])
+    endless = cw.read({"a": [np.inf, 1.0, 2.0], "y": list("pqp")}, target="y", missing="inf")
+    assert np.isnan(endless.values("a")[0])
+
+
+def test_a_table_does_not_change_when_its_source_does():
+    values = np.arange(5.0)
+    frame = pd.DataFrame({"a": values.copy()})
+    tables = [cw.read({"a": values}), cw.read(frame), cw.read(np.asfortranarray(values[:, None]))]
+    values[0] = 999
+    frame.iloc[0, 0] = 999.0
+    for table in tables:
+        assert table.values(table.names[0])[0] == 0
+    codes = np.zeros(3, np.uint8)
+    schema = cw.Schema((cw.Column("k", "nominal", ("x", "y")),))
+    table = cw.Table(schema, {"k": codes})
+    codes[:] = 200
+    assert table.codes("k").tolist() == [0, 0, 0]
+    with pytest.raises(AttributeError):
+        table.schema = schema
+
+
+def test_the_same_cells_match_across_formats(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("flag,code,day,y\nTRUE,1.0,2024-01-01,a\nFALSE,2.0,2024-01-03,b\n")
+    schema = cw.read(path, target="y", nominal=["code"]).schema
+    frame = pd.DataFrame(
+        {"flag": [False, True], "code": [2, 1], "day": ["2024-01-03", "2024-01-01"]}
+    )
+    table = cw.read(frame, schema=schema)
+    assert table.unseen == {}
+    assert table.decode("flag").tolist() == ["FALSE", "TRUE"]
+    assert table.decode("code").tolist() == ["2.0", "1.0"]
+    assert table.values("day").tolist() == [19725.0, 19723.0]
+    dates = cw.read(pd.DataFrame({"day": ["2024-01-01", "2024-01-03"] * 9}))
+    assert dates.schema["day"].dates
+
+
+def test_unseen_levels_survive_taking_and_recoding():
+    schema = cw.read({"a": ["x", "y"], "k": ["p", "q"]}, target="k").schema.without_target()
+    table = cw.read({"a": ["fog", "x", "mist"]}, schema=schema)
+    assert table.take([0, 1]).unseen == {"a": {"(never seen)": 1}}
+    assert table.take([1]).unseen == {}
+    wider = cw.Schema((cw.Column("a", "nominal", ("w", "x", "y")),))
+    assert cw.read(table, schema=wider).codes("a").tolist() == [4, 1, 4]
+
+
+def test_columns_that_are_left_out_need_not_be_readable():
+    frame = pl.DataFrame({"b": [[1]] * 4, "c": ["u", "v"] * 2, "y": ["p", "q"] * 2})
+    table = cw.read(frame, target="y", drop=["b"])
+    assert table.schema["b"].kind == "drop"
+    again = cw.read(frame, schema=table.schema)
+    assert len(again) == 4
+
+
+def test_odd_frames_are_read_or_refused_in_one_sentence():
+    cut = pd.DataFrame({"k": pd.cut([1, 5, 9, 2], 2), "y": list("abab")})
+    assert cw.read(cut, target="y").schema["k"].width == 2
+    mixed = pd.DataFrame({"k": pd.Categorical([1, "a"] * 5), "y": list("ab") * 5})
+    assert cw.read(mixed, target="y").schema["k"].width == 2
+    batch = pa.RecordBatch.from_pydict({"k": ["u", "v"], "y": ["p", "q"]})
+    assert len(cw.read(batch, target="y")) == 2
+    records = cw.read([{"k": "u", "y": "p"}, {"y": "q", "n": 2}], target="y")
+    assert records.to_dict() == {"k": ["u", None], "y": ["p", "q"], "n": [None, 2.0]}
+    masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[1, 0], [0, 0]])
+    assert np.isnan(cw.read(masked).values("x1")[0])
+    named = np.array([(1.5, "u"), (2.5, "v")], dtype=[("n", "f8"), ("k", "U1")])
+    assert [c.kind for c in cw.read(named).schema] == ["numeric", "nominal"]
+
+
+def test_a_column_of_texts_that_is_all_missing_stays_nominal():
+    table = cw.read({"a": [None] * 4, "b": [1.0, 2.5, 3.0, 4.0], "y": list("pqpq")}, target="y")
+    assert table.schema["a"].kind == "nominal"
+    model = cw.NaiveBayes().fit(table)
+    with pytest.warns(cw.UnseenLevelWarning):
+        assert model.predict({"a": ["x"], "b": [1.0]}).shape == (1,)
+
+
+def test_a_quantity_as_target_is_noted():
+    table = cw.read({"x": np.arange(60) % 7, "price": np.arange(60) * 1.5}, target="price")
+    assert "T13" in [note.code for note in table.notes]

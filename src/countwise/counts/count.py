@@ -52,7 +52,7 @@ def count(
     array([5., 9., 0.])
     """
     table = _table(rows, read_options)
-    plan = Plan.each(table.schema) if plan is None else plan
+    plan = _plan(plan, table)
     if plan.apart is not None:
         raise CountsError(
             f"count: the plan keeps counts apart within {plan.apart!r}, which makes several of "
@@ -85,7 +85,7 @@ def count_groups(
     True
     """
     table = _table(rows, read_options)
-    plan = Plan.each(table.schema) if plan is None else plan
+    plan = _plan(plan, table)
     label, number = _groups(table, plan, groups)
     given = weights_of(weight, len(table), "count_groups")
     fold = _engine(engine)
@@ -109,6 +109,16 @@ def _table(rows: Any, read_options: dict[str, Any]) -> Table:
     if isinstance(rows, Table) and not read_options:
         return rows
     return read(rows, **read_options)
+
+
+def _plan(plan: Plan | None, table: Table) -> Plan:
+    if plan is None:
+        return Plan.each(table.schema)
+    if not isinstance(plan, Plan):
+        raise ParameterError(
+            f"count: a plan must be a Plan, such as Plan.each(table.schema), but {plan!r} came."
+        )
+    return plan
 
 
 def _engine(name: str) -> Callable[[Table, Plan, NDArray[np.float64] | None], Counts]:
@@ -137,16 +147,23 @@ def _groups(table: Table, plan: Plan, groups: ArrayLike | None) -> tuple[NDArray
         )
     if label.size and label.min() < 0:
         raise CountsError("count_groups: groups are numbered from 0, but a negative one came.")
-    return label.astype(np.intp), int(label.max()) + 1 if label.size else 0
+    number = int(label.max()) + 1 if label.size else 0
+    if number > 10 * len(label) + 1000:
+        raise CountsError(
+            f"count_groups: groups are numbered one after the other, but the largest is "
+            f"{number - 1} for {len(label)} rows. Number them anew, as np.unique does."
+        )
+    return label.astype(np.intp), number
 
 
 def weights_of(weight: ArrayLike | None, rows: int, who: str) -> NDArray[np.float64] | None:
     """Check one weight a row: finite and not negative; None stays None."""
     if weight is None:
         return None
-    given = np.ascontiguousarray(weight, dtype=np.float64)
+    given = np.asarray(weight, dtype=np.float64)
     if given.shape == ():
         given = np.full(rows, float(given))
+    given = np.ascontiguousarray(given)
     if given.shape != (rows,):
         raise ParameterError(
             f"{who}: sample weights must be one number for each of the {rows} rows, but an array "

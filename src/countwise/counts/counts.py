@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -14,7 +14,8 @@ from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, listing
-from countwise.tables.schema import Column, Level, Schema
+from countwise.tables.coding import by_value
+from countwise.tables.schema import Column, Level, Schema, level_key
 
 __all__ = ["Counts", "merge_schemas"]
 
@@ -112,12 +113,14 @@ class Counts:
             left.plan,
             left.rows + right.rows,
             left.weight + right.weight,
-            {key: table + right.tables[key] for key, table in left.tables.items()},
+            {key: table + right.table(*key) for key, table in left.tables.items()},
             {name: own + right.moments[name] for name, own in left.moments.items()},
             {name: own + right.grids[name] for name, own in left.grids.items()},
         )
 
-    __radd__ = __add__
+    def __radd__(self, other: object) -> Counts:
+        """Let the built-in sum() begin with 0."""
+        return self if other == 0 else NotImplemented
 
     def __sub__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -129,12 +132,12 @@ class Counts:
             left.plan,
             left.rows - right.rows,
             _minus(left.weight, right.weight, "class"),
-            {key: _minus(own, right.tables[key], key) for key, own in left.tables.items()},
+            {key: _minus(own, right.table(*key), key) for key, own in left.tables.items()},
             {name: own - right.moments[name] for name, own in left.moments.items()},
             {name: own - right.grids[name] for name, own in left.grids.items()},
         )
         # Levels that only the rows taken away brought along are unknown again.
-        return less if schema == self.schema else less._onto(self.schema, self.plan)
+        return less if _identical(schema, self.schema) else less._onto(self.schema, self.plan)
 
     def __eq__(self, other: object) -> bool:
         """Equal counts under equal names, whatever the order of levels."""
@@ -146,7 +149,7 @@ class Counts:
         left, right = pair
         return (
             np.array_equal(left.weight, right.weight)
-            and all(np.array_equal(own, right.tables[key]) for key, own in left.tables.items())
+            and all(np.array_equal(own, right.table(*key)) for key, own in left.tables.items())
             and all(own == right.moments[name] for name, own in left.moments.items())
             and all(own == right.grids[name] for name, own in left.grids.items())
         )
@@ -163,7 +166,7 @@ class Counts:
         return (
             np.allclose(left.weight, right.weight, rtol=tolerance, atol=scale)
             and all(
-                np.allclose(own, right.tables[key], rtol=tolerance, atol=scale)
+                np.allclose(own, right.table(*key), rtol=tolerance, atol=scale)
                 for key, own in left.tables.items()
             )
             and all(own.close_to(right.moments[n], tolerance) for n, own in left.moments.items())
@@ -172,7 +175,10 @@ class Counts:
 
     def _comparable(self, other: Counts) -> tuple[Counts, Counts] | None:
         mine, theirs = self.schema, other.schema
-        if {c.name for c in mine.attributes} != {c.name for c in theirs.attributes}:
+        kinds = [
+            {c.name: c.kind for c in s if c.kind not in ("id", "drop")} for s in (mine, theirs)
+        ]
+        if kinds[0] != kinds[1]:
             return None
         if self.rows != other.rows or self.plan not in other.plan or other.plan not in self.plan:
             return None
@@ -186,7 +192,7 @@ class Counts:
                 "Counts: both sides must be counted by the same plan to be merged, compared or "
                 "subtracted, but one lacks what the other counts. Count both with the same plan."
             )
-        if schema == self.schema:
+        if _identical(schema, self.schema):
             return self
         width = _target(schema).width + 1
         order = _slots(_target(self.schema), _target(schema))
@@ -241,7 +247,7 @@ class Counts:
         """Read counts back from plain data."""
         plan = Plan.from_dict(plain["plan"])
         tables = [np.asarray(table, dtype=np.float64) for table in plain["tables"]]
-        return cls(
+        made = cls(
             Schema.from_dict(plain["schema"]),
             plan,
             int(plain["rows"]),
@@ -250,6 +256,52 @@ class Counts:
             {name: Moments.from_dict(own) for name, own in plain["moments"].items()},
             {name: Grid.from_dict(own) for name, own in plain["grids"].items()},
         )
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse counts whose arrays do not have the shapes their schema implies."""
+        slots = _target(self.schema).width + 1
+        sound = self.weight.shape == (slots,)
+        for key, table in self.tables.items():
+            sound = sound and table.shape == _shape(self.schema, key)
+        for own in self.moments.values():
+            sound = sound and all(array.shape == (slots,) for array in own.arrays())
+        for grid in self.grids.values():
+            sound = sound and grid.table.shape == (slots, len(grid.keys))
+            sound = (
+                sound
+                and grid.missing.shape == (slots,)
+                and bool(np.all(grid.keys[1:] > grid.keys[:-1]))
+            )
+        if not sound:
+            raise CountsError(
+                "Counts: every table, moment and grid must have the shape its schema implies, but "
+                "some do not. Count the rows again."
+            )
+
+    def without_levels(self, kept: Mapping[str, Collection[Level]]) -> Counts:
+        """Drop levels that no row holds, but for those to be `kept`; columns not named stay."""
+        changed = []
+        for name, levels in kept.items():
+            column = self.schema[name]
+            held = {level_key(level) for level in levels}
+            filled = self._filled(name)
+            changed.append(
+                column.with_levels(
+                    level
+                    for place, level in enumerate(column.levels)
+                    if filled[place] or level_key(level) in held
+                )
+            )
+        schema = self.schema.with_columns(changed)
+        return self._onto(schema, self.plan)
+
+    def _filled(self, name: str) -> NDArray[np.bool_]:
+        if self.schema[name].kind == "target":
+            return np.asarray(self.weight > 0)
+        table = self.table(name)
+        return np.asarray(table.sum(axis=0) > 0)
 
     def __repr__(self) -> str:
         what = [f"{len(self.tables)} tables"] if self.tables else []
@@ -275,7 +327,7 @@ def merge_schemas(left: Schema, right: Schema) -> Schema:
     >>> merge_schemas(one, two)["a"].levels
     ('x', 'z')
     """
-    if left == right:
+    if _identical(left, right):
         return left
     columns = []
     for column in left:
@@ -304,21 +356,20 @@ def merge_schemas(left: Schema, right: Schema) -> Schema:
 
 
 def _united(left: Column, right: Column) -> tuple[Level, ...]:
-    if left.levels == right.levels:
+    if left.same_levels(right):
         return left.levels
-    known = {(type(level), level) for level in left.levels}
-    new = [level for level in right.levels if (type(level), level) not in known]
+    new = [level for level in right.levels if level_key(level) not in left.places]
     every = [*left.levels, *new]
     if left.kind == "target":
-        return tuple(_sorted(every))
+        return tuple(by_value(every))
     return tuple(every)
 
 
-def _sorted(levels: list[Level]) -> list[Level]:
-    try:
-        return sorted(levels)
-    except TypeError:
-        return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+def _identical(left: Schema, right: Schema) -> bool:
+    """Equal schemas whose levels are also of equal kinds; Python holds 1 and True for the same."""
+    return left is right or (
+        left == right and all(a.same_levels(b) for a, b in zip(left, right, strict=True))
+    )
 
 
 def _target(schema: Schema) -> Column:
@@ -336,9 +387,8 @@ def _shape(schema: Schema, names: Key) -> tuple[int, ...]:
 
 def _slots(old: Column, new: Column) -> NDArray[np.intp]:
     """Where each slot of an old axis lies on the new one; the missing slot stays last."""
-    place = {(type(level), level): position for position, level in enumerate(new.levels)}
     lost = new.width  # a level the new axis does not know can only be empty: see _minus
-    where = [place.get((type(level), level), lost) for level in old.levels]
+    where = [new.places.get(level_key(level), lost) for level in old.levels]
     return np.asarray([*where, new.width], dtype=np.intp)
 
 
@@ -358,4 +408,5 @@ def _minus(left: Doubles, right: Doubles, what: object) -> Doubles:
             f"Counts: rows can be taken away only once and only if they were counted, but the "
             f"table of {what!r} would fall below zero. Check which rows are forgotten."
         )
-    return np.maximum(less, 0.0)
+    # What rounding leaves of fractional weights is nothing.
+    return np.where(less <= 1e-12 * left, 0.0, less)

@@ -173,7 +173,9 @@ def cut_table(table: Table, points: Mapping[str, Doubles]) -> Table:
         codes = np.searchsorted(own, values, side="left")
         codes[np.isnan(values)] = len(own) + 1
         data[name] = codes.astype(code_type(len(own) + 1))
-    return Table(_schema_of(table.schema, points), data, table.notes, table.unseen, len(table))
+    return Table._made(
+        _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
+    )
 
 
 def cut_counts(counts: Counts, points: Mapping[str, Doubles]) -> Counts:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from countwise.counts.counts import Counts
-from countwise.tables.schema import Level, Schema
+from countwise.tables.schema import Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
 __all__ = ["MOST_PAIR_CELLS", "OTHER", "fold_table", "frequent_levels", "width_limit"]
@@ -73,10 +73,10 @@ def fold_table(table: Table, kept: Mapping[str, tuple[Level, ...]]) -> Table:
     for name, levels in kept.items():
         column = table.schema[name]
         width = len(levels) + 1
-        place = {(type(level), level): at for at, level in enumerate(levels)}
-        where = [place.get((type(level), level), width - 1) for level in column.levels]
+        place = {level_key(level): at for at, level in enumerate(levels)}
+        where = [place.get(level_key(level), width - 1) for level in column.levels]
         lookup = np.asarray([*where, width, width - 1], dtype=code_type(width))
         data[name] = lookup[table.codes(name)]
         changed.append(column.with_levels((*levels, OTHER)))
     schema: Schema = table.schema.with_columns(changed)
-    return Table(schema, data, table.notes, table.unseen, len(table))
+    return Table._made(schema, data, table.notes, table.unseen, len(table))

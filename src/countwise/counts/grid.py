@@ -114,8 +114,16 @@ class Grid:
     def __sub__(self, other: Grid) -> Grid:
         negative = Grid(other.shift, other.keys, -other.table, -other.missing, other.most)
         grid = self + negative
-        full = np.any(grid.table != 0, axis=0)
-        return Grid(grid.shift, grid.keys[full], grid.table[:, full], grid.missing, grid.most)
+        size = max(float(self.table.sum()), 1.0)
+        if np.any(grid.table < -1e-9 * size) or np.any(grid.missing < -1e-9 * size):
+            raise CountsError(
+                "Counts: rows can be taken away only once and only if they were counted, but the "
+                "grid of a numeric column would fall below zero. Check which rows are forgotten."
+            )
+        table = np.where(grid.table <= 1e-12 * size, 0.0, grid.table)
+        full = np.any(table > 0, axis=0)
+        missing = np.maximum(grid.missing, 0.0)
+        return Grid(grid.shift, grid.keys[full], table[:, full], missing, grid.most)
 
     def __eq__(self, other: object) -> bool:
         """Equal counts on the coarser of both grids."""
@@ -132,7 +140,7 @@ class Grid:
 
     def close_to(self, other: Grid, tolerance: float = 1e-9) -> bool:
         """Whether both describe the same rows, but for the rounding of fractional weights."""
-        gap = self - other
+        gap = self + Grid(other.shift, other.keys, -other.table, -other.missing, other.most)
         size = max(float(np.abs(self.table).sum()), float(np.abs(other.table).sum()), 1.0)
         left = float(np.abs(gap.table).sum()) + float(np.abs(gap.missing).sum())
         return left <= tolerance * size

@@ -8,9 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Moments"]
+from countwise.errors import CountsError
+
+__all__ = ["Moments", "freedom"]
 
 Doubles = NDArray[np.float64]
+
+
+def freedom(weight: Doubles | float) -> Doubles:
+    """What a sum of squares is divided by for a sample variance: weight - 1 from a weight of 2 on.
+
+    Examples
+    --------
+    >>> freedom(np.array([0.5, 1.0, 1.5, 2.0, 10.0]))
+    array([0.5, 1. , 1. , 1. , 9. ])
+    """
+    return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +70,22 @@ class Moments:
         mean = np.where(left, self.mean + (self.mean - other.mean) * (other.weight / safe), 0.0)
         gap = other.mean - mean
         spread = gap * gap * weight * other.weight / np.where(self.weight > 0, self.weight, 1.0)
-        square = np.where(left, np.maximum(self.square - other.square - spread, 0.0), 0.0)
+        rest = self.square - other.square - spread
+        size = self.square + other.square + spread
+        if np.any(self.weight - other.weight < -1e-9 * np.maximum(self.weight, 1.0)) or np.any(
+            left & (other.weight > 0) & (rest < -1e-6 * size)
+        ):
+            raise CountsError(
+                "Counts: rows can be taken away only once and only if they were counted, but the "
+                "moments of a numeric column say they were not. Check which rows are forgotten."
+            )
+        square = np.where(left, np.maximum(rest, 0.0), 0.0)
         untouched = other.weight == 0
         return Moments(
             weight,
             np.where(untouched, self.mean, mean),
             np.where(untouched, self.square, square),
-            self.missing - other.missing,
+            np.maximum(self.missing - other.missing, 0.0),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +93,7 @@ class Moments:
             return NotImplemented
         return all(
             np.array_equal(mine, theirs)
-            for mine, theirs in zip(self._arrays(), other._arrays(), strict=True)
+            for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -99,16 +121,21 @@ class Moments:
     def slots(self, order: NDArray[np.intp], size: int) -> Moments:
         """Put the class slots into a longer or reordered class axis."""
         new = Moments.zero(size)
-        for mine, theirs in zip(new._arrays(), self._arrays(), strict=True):
+        for mine, theirs in zip(new.arrays(), self.arrays(), strict=True):
             mine[order] = theirs
         return new
 
-    def _arrays(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    def arrays(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+        """Weight, mean, squared deviation and missing weight."""
         return self.weight, self.mean, self.square, self.missing
 
     def variance(self, sample: bool = True) -> Doubles:
-        """Variance by class: divided by weight - 1 (`sample`) or weight; NaN where undefined."""
-        divisor = self.weight - 1.0 if sample else self.weight
+        """Variance by class: divided by weight - 1 (`sample`) or weight; NaN where undefined.
+
+        Weights that are shares, summing to one or less, cannot be numbers of rows: there the
+        sample variance is divided by the weight, and from 1 to 2 by 1, so that nothing jumps.
+        """
+        divisor = freedom(self.weight) if sample else self.weight
         defined = divisor > 0
         return np.where(defined, self.square / np.where(defined, divisor, 1.0), np.nan)
 

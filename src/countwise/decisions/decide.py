@@ -6,6 +6,7 @@ Models decide by argmax; every other rule is this wrapper around them.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -21,8 +22,13 @@ from countwise.decisions.gain import Gains
 from countwise.decisions.labels import Labels
 from countwise.decisions.priors import Prior, class_shares, weights_of
 from countwise.decisions.rules import Rule, rule_of
-from countwise.decisions.training import corrected, ratio_of, training_shares
-from countwise.errors import ParameterError
+from countwise.decisions.training import (
+    corrected,
+    ratio_of,
+    refuse_product_of_posteriors,
+    training_shares,
+)
+from countwise.errors import ParameterError, did_you_mean, listing
 
 __all__ = ["Decide"]
 
@@ -95,7 +101,8 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X
             Whatever the model's ``fit`` takes; it is passed on untouched.
         y
-            The classes; None if `X` holds them, as a `Table` does.
+            The classes, or the name of their column where the model's ``fit`` takes one; None if
+            `X` holds them, as a `Table` does.
         sample_weight
             A weight per row, passed on if given.
         **fit_params
@@ -103,9 +110,10 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         rule_of(self.rule)
         _refuse_without_posteriors(self.model)
+        _refuse_prior(self.model, self.prior)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.model_ = clone(self.model).fit(X, y, **weight, **fit_params)
-        shares = None if self.prior is None else _labels(X, y)
+        shares = None if self.prior is None else _labels(X, y)[0]
         return self._ready(shares, sample_weight)
 
     @classmethod
@@ -139,6 +147,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         decide = cls(model, rule, prior)
         _refuse_without_posteriors(model)
+        _refuse_prior(model, prior)
         decide.model_ = model
         return decide._ready(None, None, training_prior)
 
@@ -296,13 +305,43 @@ def _refuse_without_posteriors(model: Any) -> None:
         )
 
 
-def _labels(X: Any, y: Any) -> Any:
-    """Return the true labels, from the table itself if they did not come apart."""
-    return X.labels if y is None and getattr(X, "labelled", False) else y
+def _refuse_prior(model: Any, prior: Prior | None) -> None:
+    if prior is not None and not (isinstance(prior, str) and prior == "empirical"):
+        refuse_product_of_posteriors(model)
+
+
+def _labels(X: Any, y: Any) -> tuple[Any, list[str]]:
+    """Return the true labels, from `X` itself if they did not come apart, and names in `X`.
+
+    A `y` that names no column comes back as it is.
+    """
+    if y is None and getattr(X, "labelled", False):
+        return X.labels, []
+    if not isinstance(y, str):
+        return y, []
+    if getattr(X, "labelled", False) and hasattr(X, "target_column"):
+        target = X.target_column.name
+        return (X.labels if y == target else y), [target]
+    if isinstance(X, Mapping):
+        return X.get(y, y), [str(name) for name in X]
+    import narwhals as nw
+
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return y, []
+    return (frame.get_column(y).to_numpy() if y in frame.columns else y), list(frame.columns)
 
 
 def _truth(X: Any, y: Any) -> Any:
-    labels = _labels(X, y)
+    labels, names = _labels(X, y)
+    if isinstance(labels, str):
+        held = f"the columns are {listing(names)}" if names else "X has no named columns"
+        raise ParameterError(
+            f"Decide: y must be labels or the name of a column that holds them, but {y!r} came "
+            f"and {held}. Give the labels.{did_you_mean(y, names)}"
+        )
     if labels is None:
         raise ParameterError(
             "Decide: decisions are judged by the true labels, but none came. Give y, or a table "

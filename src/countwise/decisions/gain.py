@@ -25,6 +25,7 @@ from countwise.decisions.gain_checks import (
 from countwise.decisions.labels import Label, plain, quoted
 from countwise.decisions.remarks import gain_sentences, idle_decisions
 from countwise.decisions.sources import (
+    SEPARATORS,
     Bare,
     Grid,
     PathLike,
@@ -271,8 +272,13 @@ class GainMatrix:
 
     def write(self, path: PathLike) -> None:
         """Write a CSV file that `read` reads back; labels become text."""
+        doubtful = any(mark in str(label) for label in self.decisions for mark in SEPARATORS)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
+            writer = csv.writer(
+                file,
+                lineterminator="\n",
+                quoting=csv.QUOTE_NONNUMERIC if doubtful else csv.QUOTE_MINIMAL,
+            )
             writer.writerow(["true \\ assigned", *self.decisions])
             writer.writerows(
                 [true, *row] for true, row in zip(self.classes, self.rows, strict=True)

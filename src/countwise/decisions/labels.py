@@ -1,11 +1,14 @@
 """Which label is which: a class meets itself again in a file, in a frame, in the data.
 
 A label matches a class when the two are equal or, failing that, when they read the same: the
-``1`` of a CSV file is text, the class ``1`` a number.
+``1`` of a CSV file is text, the class ``1`` a number. Failing that too, they match when both read
+as the same number: the ``1.0`` of a file is the class ``1``. ``007`` is a name, no number.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -28,6 +31,9 @@ __all__ = [
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = NDArray[Any]
+
+# Leading zeros make a name; more digits than this are no number either.
+NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,99})(?:(\.\d+)?([eE][+-]?\d+)?)", re.ASCII)
 
 
 def plain(label: Any) -> Label:
@@ -64,11 +70,13 @@ def find(
     who: str,
     error: type[CountwiseError] = GainError,
 ) -> int:
-    """Return the position of a label among others, by equality, then by text; -1 if absent.
+    """Return the position of a label among others, by equality, text, then value; -1 if absent.
 
     Examples
     --------
     >>> find("1", [0, 1], who="GainMatrix")
+    1
+    >>> find(1.0, ["0.5", "1.0"], who="GainMatrix")
     1
     >>> find("maybe", [0, 1], who="GainMatrix")
     -1
@@ -77,6 +85,9 @@ def find(
     if equal:
         return equal[0]
     alike = [at for at, other in enumerate(among) if text(label) == text(other)]
+    value = None if alike else _value(label)
+    if value is not None:
+        alike = [at for at, other in enumerate(among) if _value(other) == value]
     if len(alike) > 1:
         several = ", ".join(repr(among[at]) for at in alike)
         raise error(
@@ -84,6 +95,16 @@ def find(
             "Use the classes' own type for the labels."
         )
     return alike[0] if alike else -1
+
+
+def _value(label: Label) -> int | float | None:
+    """Return the number a label reads as, whole ones exactly; None if it is none."""
+    written = text(label)
+    found = NUMBER.fullmatch(written)
+    if found is None:
+        return None
+    value = float(written) if found[1] or found[2] else int(written)
+    return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def label_array(classes: Iterable[Any], extra: Label | None = None) -> Labels:

@@ -7,6 +7,7 @@ A rule is a function f_d(c) >= 0 that sums to one over the decisions c (Panda an
 from __future__ import annotations
 
 import numbers
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ Reals: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 WORDS = ("argmax", "roulette")
+FILES = (".csv", ".tsv", ".json")
 
 
 class Rule(ABC):
@@ -208,6 +210,8 @@ class ExpectedGain(Rule):
 def rule_of(rule: Rule | Gains) -> Rule:
     """Return the rule a user means: a rule, a word, or a gain matrix to earn most by.
 
+    A text that is no word is the path of a gain matrix if a file is there or it ends like one.
+
     Examples
     --------
     >>> from countwise.decisions.rules import rule_of
@@ -217,12 +221,14 @@ def rule_of(rule: Rule | Gains) -> Rule:
     if isinstance(rule, Rule):
         return rule
     if isinstance(rule, str):
-        if rule not in WORDS:
+        if rule in WORDS:
+            return Argmax() if rule == "argmax" else RouletteWheel()
+        if not rule.lower().endswith(FILES) and not os.path.isfile(rule):
             raise ParameterError(
-                f"Decide: rule must be 'argmax', 'roulette', a rule or a gain matrix, but {rule!r} "
-                f"came.{did_you_mean(rule, WORDS)}"
+                f"Decide: rule must be 'argmax', 'roulette', a rule, a gain matrix or the path of "
+                f"one, but {rule!r} came.{did_you_mean(rule, WORDS) or ' Give one of these.'}"
             )
-        return Argmax() if rule == "argmax" else RouletteWheel()
+        return ExpectedGain(rule)
     if isinstance(rule, GainMatrix | Mapping | PathLike | np.ndarray | list | tuple):
         return ExpectedGain(rule)
     if isinstance(rule, type) or rule is None or callable(rule):

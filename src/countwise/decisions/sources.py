@@ -130,7 +130,11 @@ def _decode(path: Path) -> str:
 
 
 def _parse(content: str, name: str) -> list[list[str]]:
-    """Split by the separator that makes a rectangle; else by the one the first row uses most."""
+    """Split by the separator that makes the best matrix; else by the one the first row uses most.
+
+    A label may hold a separator itself, so several may make a rectangle. The right one is that
+    under which the true labels are assigned ones and the cells are numbers.
+    """
     try:
         ways = [list(csv.reader(io.StringIO(content), delimiter=mark)) for mark in SEPARATORS]
     except csv.Error as trouble:
@@ -139,10 +143,16 @@ def _parse(content: str, name: str) -> list[list[str]]:
             "GainMatrix.write."
         ) from None
     filled = [[row for row in way if any(cell.strip() for cell in row)] for way in ways]
-    for way in filled:
-        if len({len(row) for row in way}) == 1 and len(way[0]) > 1:
-            return way
-    return max(filled, key=lambda way: len(way[0]) if way else 0)
+    fits = [way for way in filled if len({len(row) for row in way}) == 1 and len(way[0]) > 1]
+    return max(fits, key=_likeness) if fits else max(filled, key=lambda way: len((way or [[]])[0]))
+
+
+def _likeness(rows: list[list[str]]) -> tuple[float, float]:
+    """Return how much a table looks like a gain matrix: shares of known labels and of numbers."""
+    assigned = {cell.strip() for cell in rows[0][1:]}
+    named = [row[0].strip() in assigned for row in rows[1:]]
+    numbers = [isinstance(_number(cell), float) for row in rows[1:] for cell in row[1:]]
+    return sum(named) / max(len(named), 1), sum(numbers) / max(len(numbers), 1)
 
 
 def _number(cell: str) -> float | str:

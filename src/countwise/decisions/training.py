@@ -11,7 +11,7 @@ from countwise.decisions.labels import positions, quoted
 from countwise.decisions.priors import weights_of
 from countwise.errors import ParameterError, listing
 
-__all__ = ["corrected", "ratio_of", "training_shares"]
+__all__ = ["corrected", "ratio_of", "refuse_product_of_posteriors", "training_shares"]
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -52,6 +52,24 @@ def _told_by(model: Any) -> Reals | None:
             return np.asarray(told, dtype=np.float64)
     logs = getattr(model, "class_log_prior_", None)
     return None if logs is None else np.exp(np.asarray(logs, dtype=np.float64))
+
+
+def refuse_product_of_posteriors(model: Any) -> None:
+    """Refuse a model that multiplies P(c|x): its prior enters once per attribute, not once.
+
+    Examples
+    --------
+    >>> from countwise.posteriors.naive_bayes import NaiveBayes
+    >>> refuse_product_of_posteriors(NaiveBayes())
+    """
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    combined = [value for name, value in params.items() if name.split("__")[-1] == "combine"]
+    if any(isinstance(value, str) and value == "posteriors" for value in combined):
+        raise ParameterError(
+            "Decide: a prior re-weights posteriors once, but with combine='posteriors' "
+            f"{type(model).__name__} takes it in once per attribute. Give the prior to the model "
+            "itself, or use combine='bayes'."
+        )
 
 
 def ratio_of(prior: Reals, training: Reals, classes: NDArray[Any]) -> tuple[Reals, str]:

@@ -78,13 +78,16 @@ class Curve:
         return self.trials[0].ranked_by
 
     def score(
-        self, what: Scored, model: str, *, label: Any = None, gain: Gains | None = None,
+        self,
+        what: Scored,
+        model: str,
+        *,
+        label: Any = None,
+        gain: Gains | None = None,
         level: float = 0.95,
     ) -> list[Estimate]:
         """Score one entry at every size; the arguments are those of `Trials.score`."""
-        return [
-            own.score(what, model, label=label, gain=gain, level=level) for own in self.trials
-        ]
+        return [own.score(what, model, label=label, gain=gain, level=level) for own in self.trials]
 
     def records(self, what: Scored | None = None, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one record an entry and size: figure, interval, values of the repeats, seconds."""
@@ -200,8 +203,12 @@ def learning_curve(
 
 
 def _curve(
-    task: Task, split: Split, rounds: Sequence[Round], sizes: Sequence[int],
-    progress: Progress | None, notes: tuple[Note, ...],
+    task: Task,
+    split: Split,
+    rounds: Sequence[Round],
+    sizes: Sequence[int],
+    progress: Progress | None,
+    notes: tuple[Note, ...],
 ) -> Curve:
     task.progress = progress
     steps = len(task.counted) + len(task.others)

@@ -94,9 +94,7 @@ def material_of(model: Any, table: Table) -> Material:
     X = np.column_stack(arrays)
     nominal = [at for at, column in enumerate(columns) if column.coded]
     gaps = [
-        at
-        for at, column in enumerate(columns)
-        if not column.coded and np.isnan(X[:, at]).any()
+        at for at, column in enumerate(columns) if not column.coded and np.isnan(X[:, at]).any()
     ]
     if get_tags(model).input_tags.allow_nan:
         gaps = []

@@ -113,9 +113,7 @@ def folds_of(
             f"of {rows} rows. Use fewer folds, or leave_one_out=True."
         )
     pattern = (np.arange(rows) % folds).astype(_type(folds))
-    deals = tuple(
-        Deal(deal(pattern, table, stratified, rng), int(folds)) for _ in range(repeats)
-    )
+    deals = tuple(Deal(deal(pattern, table, stratified, rng), int(folds)) for _ in range(repeats))
     words = f"{folds}-fold cross-validation{', stratified' if stratified else ''}"
     words += f", {repeats} repeats" if repeats > 1 else ""
     return Split("folds", words, deals, _small_classes(table, folds))
@@ -158,9 +156,7 @@ def tested_rows(who: str, holdout: Any, rows: int) -> int:
     return min(max(round(float(holdout) * rows), 1), rows - 1)
 
 
-def deal(
-    pattern: Numbers, table: Table, stratified: bool, rng: np.random.Generator
-) -> Numbers:
+def deal(pattern: Numbers, table: Table, stratified: bool, rng: np.random.Generator) -> Numbers:
     """Give every row a number of the pattern, at random within its class (or within all rows).
 
     The pattern is laid along the rows sorted by class; shuffling it class by class leaves how many

@@ -46,7 +46,12 @@ class Round:
 
 
 def holdout_rounds(
-    table: Table, aside: int, sizes: Sequence[int], repeats: int, most: int, stratified: bool,
+    table: Table,
+    aside: int,
+    sizes: Sequence[int],
+    repeats: int,
+    most: int,
+    stratified: bool,
     rng: np.random.Generator,
 ) -> list[Round]:
     """Set rows aside anew in every repeat and deal the others into slices."""
@@ -61,7 +66,11 @@ def holdout_rounds(
 
 
 def fold_rounds(
-    table: Table, deals: Sequence[Deal], sizes: Sequence[int], most: int, stratified: bool,
+    table: Table,
+    deals: Sequence[Deal],
+    sizes: Sequence[int],
+    most: int,
+    stratified: bool,
     rng: np.random.Generator,
 ) -> list[Round]:
     """Test on each fold, and deal the rows of the others into slices."""
@@ -100,8 +109,13 @@ def grown(
     for learner in task.others:
         splits = [(own.trained(step), own.tested) for own in rounds for step in steps]
         answers = refitted(
-            learner, task.material(learner), splits, task.weight, task.table.classes,
-            task.n_jobs, task.tick,
+            learner,
+            task.material(learner),
+            splits,
+            task.weight,
+            task.table.classes,
+            task.n_jobs,
+            task.tick,
         )
         for at, answer in enumerate(answers):
             said[learner.name][at % len(sizes)].append(answer)
@@ -130,8 +144,10 @@ def _counted(task: Task, own: Round, said: Answers) -> None:
         task.tick("counted once")
         jobs = [(step, learner) for step in range(len(grown_counts)) for learner in task.counted]
         answers = mapped(
-            lambda job: said_by(job[1].model, grown_counts[job[0]][0], block,
-                                grown_counts[job[0]][1]), jobs,
+            lambda job: said_by(
+                job[1].model, grown_counts[job[0]][0], block, grown_counts[job[0]][1]
+            ),
+            jobs,
         )
         for (step, learner), answer in zip(jobs, answers, strict=True):
             said[learner.name][step].append(answer)

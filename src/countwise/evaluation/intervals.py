@@ -63,8 +63,12 @@ class Estimate:
         plain = [None if math.isnan(own) else own for own in (self.value, self.low, self.high)]
         values = [None if math.isnan(own) else own for own in self.values]
         return {
-            "value": plain[0], "low": plain[1], "high": plain[2],
-            "values": values, "level": self.level, "method": self.method,
+            "value": plain[0],
+            "low": plain[1],
+            "high": plain[2],
+            "values": values,
+            "level": self.level,
+            "method": self.method,
         }
 
 

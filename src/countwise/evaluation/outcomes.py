@@ -97,8 +97,13 @@ def entry_of(entrant: Entrant, said: Sequence[Said], classes: Sequence[Label]) -
     wanted = class_shares(entrant.prior, names, "Decide")
     pieces = tuple(_piece(own, rule, wanted, len(decisions), single) for own in said)
     return Entry(
-        entrant.name, entrant.learner, entrant.words, decisions, pieces,
-        any(own.certain for own in said), entrant.baseline,
+        entrant.name,
+        entrant.learner,
+        entrant.words,
+        decisions,
+        pieces,
+        any(own.certain for own in said),
+        entrant.baseline,
     )
 
 
@@ -125,8 +130,11 @@ def _piece(
         posteriors = _single(posteriors)
         shares = posteriors if same else None if shares is None else _single(shares)
     return Piece(
-        posteriors, decided.astype(np.min_scalar_type(decisions)), shares,
-        said.fit_seconds, said.predict_seconds,
+        posteriors,
+        decided.astype(np.min_scalar_type(decisions)),
+        shares,
+        said.fit_seconds,
+        said.predict_seconds,
     )
 
 

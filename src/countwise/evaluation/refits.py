@@ -76,8 +76,12 @@ def _refit(
     part = None if weight is None else weight[train]
     shares = training_shares(last, own, material.y[train], part)
     return Said(
-        posteriors, widened(shares[None, :], own, classes)[0], learned - started, ended - learned,
-        decided, certain,
+        posteriors,
+        widened(shares[None, :], own, classes)[0],
+        learned - started,
+        ended - learned,
+        decided,
+        certain,
     )
 
 

@@ -103,8 +103,13 @@ def evaluate(
 
 
 def _split(
-    table: Table, folds: Any, repeats: Any, holdout: Any, leave_one_out: bool,
-    stratified: bool, rng: np.random.Generator,
+    table: Table,
+    folds: Any,
+    repeats: Any,
+    holdout: Any,
+    leave_one_out: bool,
+    stratified: bool,
+    rng: np.random.Generator,
 ) -> Split:
     if not isinstance(stratified, bool) or not isinstance(leave_one_out, bool):
         raise ParameterError(
@@ -159,8 +164,13 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
                 said[learner.name] += majority_said(truth, edges, deal.parts, classes, weight)
     for learner in task.others:
         said[learner.name] = refitted(
-            learner, task.material(learner), splits, task.weight, task.table.classes,
-            task.n_jobs, task.tick,
+            learner,
+            task.material(learner),
+            splits,
+            task.weight,
+            task.table.classes,
+            task.n_jobs,
+            task.tick,
         )
     return parts, said
 
@@ -179,7 +189,12 @@ def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:
         else:
             splits = [(np.delete(every, row), every[row : row + 1]) for row in every]
             answers = refitted(
-                learner, task.material(learner), splits, weight, table.classes, task.n_jobs,
+                learner,
+                task.material(learner),
+                splits,
+                weight,
+                table.classes,
+                task.n_jobs,
                 task.tick,
             )
             said[learner.name] = [loo.together(answers)]

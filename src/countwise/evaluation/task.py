@@ -79,7 +79,10 @@ class Task:
         return self.materials[learner.name]
 
     def trials(
-        self, split: Split, parts: Sequence[Part], said: dict[str, list[Said]],
+        self,
+        split: Split,
+        parts: Sequence[Part],
+        said: dict[str, list[Said]],
         ratio: float | None = None,
     ) -> Trials:
         """Let every rule decide, and keep the result."""
@@ -88,19 +91,32 @@ class Task:
         shares = [len(part.rows) / max(part.trained, 1) for part in parts]
         notes = (*self.notes, *split.notes, *remarks(split, entries, self))
         return Trials(
-            tuple(classes), tuple(parts), entries, split.words,
-            float(np.mean(shares)) if ratio is None else ratio, notes, self.gain,
+            tuple(classes),
+            tuple(parts),
+            entries,
+            split.words,
+            float(np.mean(shares)) if ratio is None else ratio,
+            notes,
+            self.gain,
         )
 
 
 def task_of(
-    who: str, models: Any, data: Any, target: Any, gain: Gains | None,
-    sample_weight: ArrayLike | None, n_jobs: int | None, read_options: dict[str, Any],
+    who: str,
+    models: Any,
+    data: Any,
+    target: Any,
+    gain: Gains | None,
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+    read_options: dict[str, Any],
 ) -> Task:
     """Read the data, check who enters, and refuse what cannot be evaluated."""
     named = entrants_of(who, models, None)
-    table = data if isinstance(data, Table) and not read_options and target is None else read(
-        data, target=target, **_wishes(who, named, data, read_options)
+    table = (
+        data
+        if isinstance(data, Table) and not read_options and target is None
+        else read(data, target=target, **_wishes(who, named, data, read_options))
     )
     weight = weights_of(sample_weight, len(table), who)
     rows, notes = usable(who, table)
@@ -114,7 +130,12 @@ def task_of(
     entrants = named if matrix is None else entrants_of(who, models, matrix)
     said = tuple(Note("E10", None, text) for text in (matrix.notes if matrix else ()))
     return Task(
-        rows, entrants, learners_of(entrants, rows.schema), matrix, weight, n_jobs,
+        rows,
+        entrants,
+        learners_of(entrants, rows.schema),
+        matrix,
+        weight,
+        n_jobs,
         (*table.notes, *notes, *said),
     )
 

@@ -85,19 +85,34 @@ class Trials:
 
     @overload
     def score(
-        self, what: Scored, model: str, *, label: Any = ..., gain: Gains | None = ...,
+        self,
+        what: Scored,
+        model: str,
+        *,
+        label: Any = ...,
+        gain: Gains | None = ...,
         level: float = ...,
     ) -> Estimate: ...
 
     @overload
     def score(
-        self, what: Scored = ..., model: None = ..., *, label: Any = ...,
-        gain: Gains | None = ..., level: float = ...,
+        self,
+        what: Scored = ...,
+        model: None = ...,
+        *,
+        label: Any = ...,
+        gain: Gains | None = ...,
+        level: float = ...,
     ) -> dict[str, Estimate]: ...
 
     def score(
-        self, what: Scored = "accuracy", model: str | None = None, *, label: Any = None,
-        gain: Gains | None = None, level: float = 0.95,
+        self,
+        what: Scored = "accuracy",
+        model: str | None = None,
+        *,
+        label: Any = None,
+        gain: Gains | None = None,
+        level: float = 0.95,
     ) -> Estimate | dict[str, Estimate]:
         """Score one entry, or all of them by name.
 
@@ -137,8 +152,14 @@ class Trials:
         return corrected(values, self.ratio, level).within(*LIMITS.get(str(what), WIDE))
 
     def difference(
-        self, first: str, second: str, what: Scored = "accuracy", *, label: Any = None,
-        gain: Gains | None = None, level: float = 0.95,
+        self,
+        first: str,
+        second: str,
+        what: Scored = "accuracy",
+        *,
+        label: Any = None,
+        gain: Gains | None = None,
+        level: float = 0.95,
     ) -> Estimate:
         """Return by how much one entry exceeds another, test part by test part on the same rows.
 

@@ -69,9 +69,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _figures(gap: Estimate) -> str:
-    return (
-        f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
-    )
+    return f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
 
 
 def table_of(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:

@@ -62,9 +62,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._rows(X))
 
     def predict_log_proba(self, X: Any) -> Doubles:
-        """Return the log of the posteriors."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+        """Return the log of the posteriors, exact also where they are next to nothing."""
+        scores = self._scores(self._rows(X))
+        top = scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores - top)
+        return np.asarray(scores - top - np.log(shares.sum(axis=1, keepdims=True)))
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the posterior of each class (columns, in the order of ``classes_``)."""
@@ -74,6 +76,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Return the class with the largest posterior; of equal ones the first."""
         best = self._best(self._rows(X))
         return np.asarray(self.classes_[best])
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the share of rows whose class is predicted right; a `Table` brings its classes."""
+        if y is None and isinstance(X, Table):
+            y = X.labels
+        return float(super().score(X, y, sample_weight))
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(normalised(self._scores(table)).argmax(axis=1))
@@ -115,16 +125,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "schema_")
         schema = self.schema_.without_target()
         if isinstance(X, Table):
-            table = X if _same_columns(X.schema, schema) else read(X, schema=schema)
+            same = _same_columns(X.schema, schema)
+            table = X if same else read(X, schema=schema, keep_rows=True)
         else:
             X = self._shaped(X, reset=False)
-            table = read(X, schema=self._seen_schema())
+            table = read(X, schema=schema, keep_rows=True)
         self._report_unseen(table)
         return table
-
-    def _seen_schema(self) -> Schema:
-        """The schema of what was shown in training, the class aside."""
-        return self.schema_.without_target()
 
     def _report_unseen(self, table: Table) -> None:
         if not table.unseen:
@@ -149,6 +156,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _shaped(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
+        if type(X).__name__ == "LazyFrame":
+            X = X.collect()
         if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
             if reset:
                 self._go_by_name()
@@ -162,6 +171,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 )
             return X
         if isinstance(X, list):
+            if X and isinstance(X[0], Mapping):
+                return X
             X = _array_of(X)
         X = check_array(
             X, dtype=None, ensure_all_finite="allow-nan", estimator=self, input_name="X"
@@ -199,7 +210,8 @@ def normalised(scores: Doubles) -> Doubles:
 
 def _same_columns(have: Schema, want: Schema) -> bool:
     """Whether a table is coded by this very schema, as far as the attributes go."""
-    return have.attributes == want.attributes
+    mine, theirs = have.attributes, want.attributes
+    return mine == theirs and all(a.same_levels(b) for a, b in zip(mine, theirs, strict=True))
 
 
 def _labels(y: ArrayLike) -> NDArray[Any]:
@@ -211,7 +223,7 @@ def _labels(y: ArrayLike) -> NDArray[Any]:
 
 
 def _sized(X: Any) -> Any:
-    return next(iter(X.values())) if isinstance(X, Mapping) else X
+    return next(iter(X.values()), []) if isinstance(X, Mapping) else X
 
 
 def _array_of(rows: list[Any]) -> NDArray[Any]:

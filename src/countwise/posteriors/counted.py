@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -13,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from countwise.counts.count import count, weights_of
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
-from countwise.errors import CountsError, ParameterError, listing
+from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.terms import ZERO, Sum
-from countwise.tables.schema import Schema
+from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 
 __all__ = ["CountedClassifier"]
@@ -70,6 +71,7 @@ class CountedClassifier(Classifier):
         self._named: tuple[Any, ...] = ()
         table = self._labelled(X, y, **self._wishes())
         self._prepare(table, sample_weight)
+        self._given = _given_levels(X, table)
         return self._learn(self._counted(table, sample_weight), table)
 
     def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
@@ -78,6 +80,11 @@ class CountedClassifier(Classifier):
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
         self._check_parameters()
+        if not isinstance(counts, Counts):
+            raise CountsError(
+                f"{type(self).__name__}: fit_counts takes Counts, but a {type(counts).__name__} "
+                "came. Call fit for rows."
+            )
         if counts.total <= 0:
             raise CountsError(
                 f"{type(self).__name__}: at least one row with a class must be counted, but the "
@@ -85,6 +92,7 @@ class CountedClassifier(Classifier):
             )
         restricted = counts.restricted(self.plan(counts.schema))
         self._go_by_name()
+        self._given = {c.name: c.levels for c in counts.schema if c.coded}
         return self._learn(restricted)
 
     def learned(self) -> dict[str, Any]:
@@ -111,6 +119,7 @@ class CountedClassifier(Classifier):
         table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
         if known is None:
             self._prepare(table, sample_weight)
+            self._given = _given_levels(X, table)
         fresh = self._counted(table, sample_weight)
         if known is not None:
             fresh = self.counts_ + fresh
@@ -122,7 +131,12 @@ class CountedClassifier(Classifier):
     def forget(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take rows away again; they must have been counted before."""
+        """Take rows away again; they must have been counted before.
+
+        Levels that only the forgotten rows held are forgotten too, unless the first rows came with
+        a schema that knew them. A `PrecisionWarning` says where rounding may have eaten what is
+        left of a numeric column, as it does when the forgotten values were far from all others.
+        """
         check_is_fitted(self, "counts_")
         table = self._labelled(X, y, known=self.schema_)
         less = self.counts_ - self._counted(table, sample_weight)
@@ -130,7 +144,29 @@ class CountedClassifier(Classifier):
             raise CountsError(
                 f"{type(self).__name__}: at least one row must stay, but all were to be forgotten."
             )
+        given = getattr(self, "_given", None)
+        if given is not None:
+            less = less.without_levels(
+                {name: levels for name, levels in given.items() if name in less.schema}
+            )
+        self._warn_of_rounding(self.counts_, less)
         return self._learn(less)
+
+    def _warn_of_rounding(self, before: Counts, after: Counts) -> None:
+        lost = [
+            name
+            for name, own in after.moments.items()
+            if np.any(
+                (own.weight[:-1] > 1) & (own.square[:-1] < 1e-9 * before.moments[name].square.max())
+            )
+        ]
+        if lost:
+            warnings.warn(
+                f"{type(self).__name__}: what is left of the spread of {listing(lost)} may be lost "
+                "in rounding. Fit the rows that stay if it matters.",
+                PrecisionWarning,
+                stacklevel=3,
+            )
 
     def merge(self, other: CountedClassifier) -> Self:
         """Add what another model of the same kind has counted, as if its rows had come here."""
@@ -170,7 +206,7 @@ class CountedClassifier(Classifier):
             for place, label in enumerate(counts.classes)
             if counts.weight[place] > 0 or label in named
         ]
-        self.classes_ = np.asarray([counts.classes[place] for place in present])
+        self.classes_ = labels_array([counts.classes[place] for place in present])
         self._present = np.asarray(present, dtype=np.intp)
         self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
         self._model = self._sum(self._viewed(counts))
@@ -249,6 +285,12 @@ class CountedClassifier(Classifier):
             parts=parts,
             joint=joint,
         )
+
+
+def _given_levels(X: Any, table: Table) -> dict[str, tuple[Level, ...]]:
+    """The levels the first rows came with: all of a table's, none of a frame's."""
+    told = isinstance(X, Table)
+    return {c.name: c.levels if told else () for c in table.schema if c.coded}
 
 
 def _shown(table: Table, name: str, row: int) -> str:

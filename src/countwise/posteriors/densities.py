@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.moments import freedom
+
 __all__ = ["KernelDensity", "bandwidth_of"]
 
 Doubles = NDArray[np.float64]
@@ -38,12 +40,11 @@ def bandwidth_of(points: Doubles, weights: Doubles, rule: str | float, floor: fl
     1.0371
     """
     if not isinstance(rule, str):
-        return max(float(rule), floor)
+        return float(rule)
     total = float(weights.sum())
-    if total <= 1:
-        return floor
     mean = float(np.average(points, weights=weights))
-    deviation = float(np.sqrt((weights * (points - mean) ** 2).sum() / (total - 1)))
+    square = float((weights * (points - mean) ** 2).sum())
+    deviation = float(np.sqrt(square / float(freedom(total))))
     factor = 1.06
     if rule == "silverman":
         factor = 0.9
@@ -51,7 +52,8 @@ def bandwidth_of(points: Doubles, weights: Doubles, rule: str | float, floor: fl
         low, high = points[np.searchsorted(cumulative, [0.25, 0.75])]
         if high > low:
             deviation = min(deviation, float(high - low) / 1.34)
-    return max(factor * deviation * float(total**-0.2), floor)
+    # Weights may be shares that sum to one: there are at least as many rows as points.
+    return max(factor * deviation * float(max(total, len(points)) ** -0.2), floor)
 
 
 @dataclass(frozen=True)

@@ -105,14 +105,23 @@ class Explanation:
         """
         facts = self.to_dict(row)
         share = facts["posterior"][str(facts["class"])]
+        if len(self.classes) == 1:
+            return f"{facts['class']} is the only class there is"
         lines = [
             f"{facts['class']} (posterior {share:.3f}) against {facts['against']}: "
-            f"log-odds {facts['log_odds']:+.3f}",
-            f"  {facts['prior_log_odds']:+8.3f}  before any evidence",
+            f"log-odds {_odds(facts['log_odds']).strip()}",
+            f"  {_odds(facts['prior_log_odds'])}  before any evidence",
         ]
         for part in facts["parts"][:most]:
-            lines.append(f"  {part['log_odds']:+8.3f}  {part['attribute']} = {part['value']}")
+            lines.append(f"  {_odds(part['log_odds'])}  {part['attribute']} = {part['value']}")
         if len(facts["parts"]) > most:
             rest = sum(part["log_odds"] for part in facts["parts"][most:])
-            lines.append(f"  {rest:+8.3f}  {len(facts['parts']) - most} further attributes")
+            lines.append(f"  {_odds(rest)}  {len(facts['parts']) - most} further attributes")
         return "\n".join(lines)
+
+
+def _odds(figure: float) -> str:
+    """Log-odds in eight places; a value that one class never has rules it out altogether."""
+    if abs(figure) > 1e200:
+        return "certain " if figure > 0 else "ruled out"
+    return f"{figure:+8.3f}"

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.counts.counts import Counts
 from countwise.counts.cuts import METHODS, cut_counts, cut_points, cut_table
 from countwise.counts.grid import Grid
-from countwise.counts.moments import Moments
+from countwise.counts.moments import Moments, freedom
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
-from countwise.errors import ParameterError, listing
+from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.params import (
     Parameter,
     array,
@@ -29,7 +29,7 @@ from countwise.params import (
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.densities import KernelDensity, bandwidth_of
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
-from countwise.tables.schema import Schema
+from countwise.tables.schema import Schema, level_text
 from countwise.tables.table import Table
 
 __all__ = ["NaiveBayes"]
@@ -142,7 +142,18 @@ class NaiveBayes(CountedClassifier):
         self.bins = bins
 
     def _wishes(self) -> dict[str, Any]:
-        return {"nominal": self.nominal}
+        # Whoever hands over columns means them: only `read` leaves identifiers out.
+        return {"nominal": self.nominal, "identifiers": "keep"}
+
+    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+        if isinstance(self.numeric, Mapping):
+            names = [column.name for column in table.schema.numeric]
+            for name in self.numeric:
+                if name not in names:
+                    raise ParameterError(
+                        f"NaiveBayes: numeric names {name!r}, which is no numeric column."
+                        f"{did_you_mean(name, names)} The numeric columns are {listing(names)}."
+                    )
 
     def plan(self, schema: Schema) -> Plan:
         """Count every attribute by class: tables, moments, fine grids for kernels and cuts."""
@@ -196,13 +207,14 @@ class NaiveBayes(CountedClassifier):
             weight = self._by_class(counts.weight)
             return np.asarray(weight / weight.sum())
         if isinstance(self.prior, Mapping):
-            lost = [label for label in labels if label not in self.prior]
+            by_text = {level_text(label): share for label, share in self.prior.items()}
+            lost = [label for label in labels if level_text(label) not in by_text]
             if lost:
                 raise ParameterError(
                     f"NaiveBayes: prior must give a share to every class, but {listing(lost)} "
                     "got none. Add it."
                 )
-            given = np.asarray([float(self.prior[label]) for label in labels])
+            given = np.asarray([float(by_text[level_text(label)]) for label in labels])
         else:
             given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (len(labels),):
@@ -210,7 +222,7 @@ class NaiveBayes(CountedClassifier):
                 f"NaiveBayes: prior must hold {len(labels)} shares, one a class, but "
                 f"{given.size} came. The classes are {listing(labels)}."
             )
-        if np.any(given < 0) or not np.isclose(given.sum(), 1.0):
+        if np.any(given < 0) or not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-3):
             raise ParameterError(
                 f"NaiveBayes: prior must hold shares that are not negative and sum to 1, but "
                 f"{given.tolist()} came."
@@ -225,16 +237,20 @@ class NaiveBayes(CountedClassifier):
             logs = np.maximum(np.log(rule.shares(known)), ZERO)
             new = np.maximum(np.log(rule.with_unseen(known)[:, -1:]), ZERO)
         # A level no class was ever seen with says nothing when nothing is added to the counts.
-        logs[:, (logs <= ZERO).all(axis=0)] = 0.0
+        never = (logs <= ZERO).all(axis=0)
+        logs[:, never] = 0.0
         blank = np.zeros((len(every), 1))
         if self.missing == "omit":
             logs = np.concatenate([logs, blank], axis=1)
-        new = new if self.unseen == "smooth" and not (new <= ZERO).all() else blank
+        smooth = self.unseen == "smooth" and not (new <= ZERO).all()
+        new = new if smooth else blank
+        silent = np.concatenate([never, [True] if self.missing == "omit" else [], [not smooth]])
+        silent = silent.astype(bool)
         figures = np.concatenate([logs, new], axis=1).T
         if product:
-            silent = np.all(figures == 0.0, axis=1)
-            figures = _posterior(figures + weight)
-            figures[silent] = 0.0
+            told = _posterior(figures + weight)
+            told[silent] = 0.0
+            figures = told
         return TableTerm((name,), np.ascontiguousarray(figures))
 
     def _gaussian_term(
@@ -248,14 +264,15 @@ class NaiveBayes(CountedClassifier):
     def _normal(self, moments: Moments) -> tuple[Doubles, Doubles]:
         """Mean and variance by class; where a class has too few values, those of the column."""
         total, middle, square = moments.pooled()
-        overall = min(square / (total - 1), MOST_VARIANCE) if total > 1 else 0.0
+        overall = min(square / float(freedom(total)), MOST_VARIANCE) if total > 0 else 0.0
         weight = self._by_class(moments.weight)
         within = self._by_class(moments.square).sum()
-        free = total - np.count_nonzero(weight > 0)
-        pooled = within / free if free > 0 and within > 0 else overall
+        free = max(total - np.count_nonzero(weight > 0), min(total, 1.0))
+        pooled = within / free if within > 0 else overall
         least = LEAST_VARIANCE * overall if overall > 0 else LEAST_VARIANCE
         variance = self._by_class(moments.variance(sample=self.variance == "sample"))
-        few = weight <= 1 if self.variance == "sample" else weight <= 0
+        # One row alone has no spread of its own.
+        few = (weight <= 0) | ((weight < 2) & (self._by_class(moments.square) <= 0))
         variance = np.where(few, pooled if pooled > 0 else 1.0, variance)
         mean = np.where(weight > 0, self._by_class(moments.mean), middle)
         variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
@@ -267,11 +284,7 @@ class NaiveBayes(CountedClassifier):
         everywhere = table.sum(axis=0)
         # No bump is narrower than a sixth of the usual gap between values: they were rounded so.
         seen_at = points[everywhere > 0]
-        least = (
-            float(seen_at[-1] / 6 - seen_at[0] / 6) / (len(seen_at) - 1)
-            if len(seen_at) > 1
-            else 1.0
-        )
+        least = float(np.median(np.diff(seen_at / 6))) if len(seen_at) > 1 else 1.0
         densities = []
         for own in table:
             share = own if own.sum() > 0 else everywhere

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.engines import _kernels
 from countwise.counts.engines.memory import joint_groups, threads
+from countwise.errors import CountsError
 from countwise.posteriors import _scoring
 from countwise.posteriors.densities import KernelDensity
 from countwise.tables.table import Table
@@ -54,11 +57,22 @@ class TableTerm:
 
     def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
         """Look the rows up."""
+        strides, lines = self._lines
+        codes = []
+        for axis, name in enumerate(self.columns):
+            if table.schema[name].width + 2 != self.figures.shape[axis]:
+                raise CountsError(
+                    f"Counts: the table of {name!r} does not fit the levels of its column. "
+                    "Count the rows again."
+                )
+            codes.append(table.codes(name))
+        _scoring.add_tables(_kernels.Axes(codes, strides), start, stop, lines, scores)
+
+    @cached_property
+    def _lines(self) -> tuple[list[int], Doubles]:
         shape = self.figures.shape[:-1]
-        strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-        axes = _kernels.Axes([table.codes(name) for name in self.columns], strides)
-        lines = self.figures.reshape(-1, self.figures.shape[-1])
-        _scoring.add_tables(axes, start, stop, lines, scores)
+        strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        return strides, self.figures.reshape(-1, self.figures.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -74,19 +88,23 @@ class GaussianTerm:
 
     def add(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
         """Evaluate the densities."""
-        constant = self.weight - 0.5 * np.log(2 * np.pi * self.variance)
+        precision, constant = self._constants
         _scoring.add_gaussians(
             table.values(self.columns[0]),
             start,
             stop,
             self.mean,
-            0.5 / self.variance,
+            precision,
             constant,
             self.missing,
             self.normalise,
             LOWEST,
             scores,
         )
+
+    @cached_property
+    def _constants(self) -> tuple[Doubles, Doubles]:
+        return 0.5 / self.variance, self.weight - 0.5 * np.log(2 * np.pi * self.variance)
 
 
 @dataclass(frozen=True)
@@ -146,15 +164,17 @@ class Sum:
     def _chunks(
         self, table: Table, then: Callable[[int, int, Doubles], None], out: Doubles | None
     ) -> None:
+        step = min(_CHUNK, max(256, 2 * _CHUNK // max(len(self.base), 1)))
+
         def one(start: int) -> None:
-            stop = min(start + _CHUNK, len(table))
+            stop = min(start + step, len(table))
             scores = np.empty((stop - start, len(self.base))) if out is None else out[start:stop]
             scores[:] = self.base
             for term in self._fast:
                 term.add(table, start, stop, scores)
             then(start, stop, scores)
 
-        starts = range(0, len(table), _CHUNK)
+        starts = range(0, len(table), step)
         if len(starts) < 2 or threads() == 1:
             for start in starts:
                 one(start)

@@ -18,6 +18,9 @@ from countwise.store.plain import RULES, from_plain, to_plain
 
 __all__ = ["decide_from", "decide_to"]
 
+#: The rules a `Decide` may be given by a word.
+RULE_WORDS = ("argmax", "roulette")
+
 
 def decide_to(decide: Any) -> dict[str, Any]:
     """Return the rule and the prior of a fitted `Decide` as plain data.
@@ -37,7 +40,8 @@ def decide_to(decide: Any) -> dict[str, Any]:
                 f"save: the rule must be one of {known} to be saved, but a {type(rule).__name__} "
                 "came. Save the model, and put the rule over it after loading with Decide.over."
             )
-    given = decide.rule if isinstance(decide.rule, str | Rule) else decide.rule_
+    by_name = isinstance(decide.rule, str) and decide.rule in RULE_WORDS
+    given = decide.rule if by_name or isinstance(decide.rule, Rule) else decide.rule_
     apart = decide.model is not decide.model_
     correction = decide.correction_
     return {
@@ -54,7 +58,9 @@ def decide_from(document: Fields, model: Any) -> Decide:
     """Put the rule of a document over a fitted model; nothing is refitted."""
     rule = from_plain(document.any("rule"), "the rule")
     in_use = from_plain(document.any("rule_in_use"), "the rule")
-    if not isinstance(rule, (*RULES, str)) or not isinstance(in_use, RULES):
+    # A text is a rule's name here, never the path of a gain matrix: nothing else may be opened.
+    named = not isinstance(rule, str) or rule in RULE_WORDS
+    if not named or not isinstance(rule, (*RULES, str)) or not isinstance(in_use, RULES):
         raise UnsoundError("must hold a decision rule, but does not")
     prior = from_plain(document.any("prior"), "the prior")
     decide = Decide.over(model, in_use)

@@ -18,12 +18,13 @@ import numpy as np
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.tables.arff_header import QUOTED, Attribute, attribute, unquote
 from countwise.tables.cells import marked, settle
+from countwise.tables.dialect import encoding_notes
 from countwise.tables.notes import Note
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.reading import Parsed, Reading
-from countwise.tables.source import Source, not_text
+from countwise.tables.source import Source, not_text, one_byte_encoding
 
-__all__ = ["parse_arff"]
+__all__ = ["arff_names", "parse_arff"]
 
 _KEYWORD = re.compile(r"\s*@(\w+)(?:\s+|$)(.*)$", re.DOTALL)
 _SPECIAL = re.compile(r"['\"{}%]")
@@ -32,6 +33,7 @@ _TOKEN = re.compile(rf"[\s,]*(?:{QUOTED}|([^\s,%'\"{{}}][^\s,%]*)|(%.*)?$)", re.
 _ENTRY = re.compile(rf"\s*(\d+)\s+(?:{QUOTED}|([^,%'\"{{}}\s][^,%{{}}]*))\s*(?:,|$)", re.DOTALL)
 _SPARSE = re.compile(r"\s*\{(.*)\}\s*(%.*)?$", re.DOTALL)
 _WEIGHT = re.compile(r".*[,\s]\{\s*[-+.\deE]+\s*\}\s*(%.*)?$", re.DOTALL)
+_DATA = re.compile(rb"(?:\A|[\r\n])\s*@data(?=\s)", re.IGNORECASE)
 _ROWS = 10_000
 _HELD = "\0"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,21 +42,45 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def parse_arff(source: Source, reading: Reading) -> Parsed:
     """Read a whole ARFF file."""
     text, notes = _text(source)
-    lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
+    lines = _lines(text)
     attributes = _header(source, lines)
     rows = _rows(source, attributes, (line for _, line in lines))
-    places = [_seed(each) for each in attributes]
-    codes: list[list[int]] = [[] for _ in attributes]
+    looked = [at for at, each in enumerate(attributes) if not reading.skips(each.name)]
+    places = {at: _seed(attributes[at]) for at in looked}
+    codes: dict[int, list[int]] = {at: [] for at in looked}
+    count = 0
     while chunk := list(islice(rows, _ROWS)):
-        for place, code, column in zip(places, codes, zip(*chunk, strict=True), strict=True):
-            code.extend([place.setdefault(cell, len(place) - 2) for cell in column])
-    if not codes[0]:
+        count += len(chunk)
+        cells = list(zip(*chunk, strict=True))
+        for at, place in places.items():
+            codes[at].extend([place.setdefault(cell, len(place) - 2) for cell in cells[at]])
+    if not count:
         raise TableError(f"Table: {source.path!r} must hold rows below @data, but there are none.")
     columns = {
-        each.name: _column(each, place, code, reading)
-        for each, place, code in zip(attributes, places, codes, strict=True)
+        each.name: _column(each, places[at], codes[at], reading)
+        if at in places
+        else Numbers(np.full(count, np.nan))
+        for at, each in enumerate(attributes)
     }
     return Parsed(columns, notes, {each.name: each.kind for each in attributes})
+
+
+def arff_names(source: Source) -> list[str]:
+    """Return the names of the attributes, reading no further than ``@data`` if that will do."""
+    content = b""
+    for chunk in source.chunks():
+        content += chunk
+        found = _DATA.search(content)
+        if found:
+            content = content[: found.end()]
+            break
+    # The letters of a header beyond ASCII can be told by the whole file only.
+    text = content.decode() if content.isascii() else _text(source)[0]
+    return [each.name for each in _header(source, _lines(text))]
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
 
 
 def _text(source: Source) -> tuple[str, tuple[Note, ...]]:
@@ -64,8 +90,8 @@ def _text(source: Source) -> tuple[str, tuple[Note, ...]]:
     try:
         return content.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
-        note = Note("F02", None, "The file is not UTF-8, so Latin-1 (ISO 8859-1) was assumed.")
-        return content.decode("latin-1"), (note,)
+        encoding = one_byte_encoding(source)
+        return content.decode(encoding), tuple(encoding_notes(encoding))
 
 
 def _header(source: Source, lines: Iterator[tuple[int, str]]) -> list[Attribute]:

@@ -25,9 +25,11 @@ __all__ = [
     "as_dates",
     "as_numbers",
     "days",
+    "iso_days",
     "looks_comma",
     "marked",
     "settle",
+    "without_marks",
 ]
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -79,10 +81,11 @@ def settle(
     if all(hit or gone for hit, gone in zip(hits, missing, strict=True)):
         numbers = as_numbers(name, words, texts, missing, comma, offset)
         return Settled(numbers, comma and sign is None)
-    if all(_DATE.fullmatch(text) for text in present):
-        found = [None if gone else days(text) for text, gone in zip(texts, missing, strict=True)]
-        if all(gone or day is not None for day, gone in zip(found, missing, strict=True)):
-            return Settled(Numbers(_spread(words, found), dates=True))
+    dated = iso_days(present)
+    if dated is not None:
+        day = iter(dated.tolist())
+        found = [None if gone else next(day) for gone in missing]
+        return Settled(Numbers(_spread(words, found), dates=True))
     _refuse_nearly_numbers(name, words, hits, missing, offset)
     return Settled(_levels(words, texts, missing))
 
@@ -162,14 +165,38 @@ def days(text: str) -> float | None:
     return (moment.replace(tzinfo=UTC) - _EPOCH).total_seconds() / 86_400
 
 
+def iso_days(distinct: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return days since 1970-01-01 if every text is an ISO date or time; None if any is not.
+
+    What counts as a date is what makes a CSV column one; blanks around a text do not matter. No
+    text at all makes no dates.
+
+    Examples
+    --------
+    >>> iso_days(["1970-01-02", "1970-01-02 12:00", "1970/01/03"])
+    array([1. , 1.5, 2. ])
+    >>> iso_days(["1970-01-02", "soon"]) is None
+    True
+    """
+    found: list[float] = []
+    for text in distinct:
+        day = days(text.strip())
+        if day is None:
+            return None
+        found.append(day)
+    return np.asarray(found, dtype=np.float64) if found else None
+
+
 def marked(words: Words, marks: frozenset[str]) -> Words:
     """Make the missing marks among the levels missing, leaving every other level as written.
 
-    Levels that no row holds go too, unless the source declared them.
+    A mark that is a number also takes out the level that is this number. Levels that no row holds
+    go too, unless the source declared them.
     """
     seen = [True] * len(words.distinct) if words.declared else _seen(words)
+    numbers = _numbers_among(marks)
     gone = [
-        not there or (isinstance(level, str) and level.strip() in marks)
+        not there or (level.strip() in marks if isinstance(level, str) else _among(level, numbers))
         for level, there in zip(words.distinct, seen, strict=True)
     ]
     if not any(gone):
@@ -178,6 +205,40 @@ def marked(words: Words, marks: frozenset[str]) -> Words:
     place = np.cumsum([not out for out in gone]) - 1
     place[np.asarray(gone)] = -1
     return Words(_lookup(place, words.codes, -1), kept, words.declared)
+
+
+def without_marks(column: Numbers, marks: frozenset[str]) -> Numbers:
+    """Make the numbers missing that a mark names, such as ``-999``; dates are no numbers here.
+
+    Examples
+    --------
+    >>> without_marks(Numbers(np.array([1.0, -999.0])), frozenset({"", "-999"})).values
+    array([ 1., nan])
+    """
+    numbers = _numbers_among(marks)
+    if not numbers or column.dates:
+        return column
+    gone = np.isin(column.values, list(numbers))
+    if not gone.any():
+        return column
+    values = np.where(gone, np.nan, column.values)
+    rounded = column.rounded
+    if rounded is not None and float(rounded) in numbers:
+        # What was rounded most was a mark, so the next one takes its place.
+        large = values[np.isfinite(values) & (np.abs(values) > _EXACT)]
+        rounded = int(max(large, key=abs)) if large.size else None
+    exact = None if column.exact is None or rounded is None else column.exact.copy()
+    if exact is not None:
+        exact[gone] = None
+    return Numbers(values, column.whole, rounded, exact=exact)
+
+
+def _numbers_among(marks: frozenset[str]) -> frozenset[float]:
+    return frozenset(float(mark) for mark in marks if NUMBER.fullmatch(mark))
+
+
+def _among(level: Any, numbers: frozenset[float]) -> bool:
+    return not isinstance(level, bool) and isinstance(level, int | float) and level in numbers
 
 
 def _seen(words: Words) -> list[bool]:
@@ -219,7 +280,7 @@ def _no_number(name: str, words: Words, bad: Sequence[bool], offset: int) -> Tab
     row, text = _first(words, bad)
     return TableError(
         f"Table: column {name!r} is numeric but row {row + offset} holds {text!r}. "
-        "Add it to missing=, or declare the column nominal."
+        "Add it to missing=, declare the column nominal, or leave it out with drop=."
     )
 
 

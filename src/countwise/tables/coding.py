@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.tables.cells import iso_days
 from countwise.tables.raw import Numbers, Raw, Words
-from countwise.tables.schema import MISSING_VALUE, Column, Level
+from countwise.tables.schema import MISSING_MARKS, MISSING_VALUE, Column, Level, level_key
 from countwise.tables.table import code_type
 
-__all__ = ["as_number", "code", "in_order", "numbers", "words"]
+__all__ = ["LARGEST", "as_number", "code", "in_order", "numbers", "words"]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _DENSE = 1 << 16
+#: Squares and sums of larger numbers would not fit in a double.
+LARGEST = 1e140
 
 
 def as_number(text: str, decimal: str = ".") -> float | None:
@@ -58,15 +62,17 @@ def by_value(levels: Iterable[Level]) -> list[Level]:
     """Sort labels as scikit-learn does, by value; labels of several types by type, then text."""
     every = list(levels)
     try:
-        return sorted(every)
+        return sorted(every, key=lambda level: (level, level_key(level)[0]))
     except TypeError:
-        return sorted(every, key=lambda level: (type(level).__name__, str(level)))
+        return sorted(every, key=lambda level: (level_key(level)[0], str(level)))
 
 
 def words(name: str, raw: Raw, column: Column) -> Words:
-    """Return the column as words with missing marks taken out."""
+    """Return the column as words with missing marks taken out; declared levels are never marks."""
     if isinstance(raw, Numbers):
-        return _words_of_numbers(raw)
+        return _words_of_numbers(_unmarked(raw, column))
+    if raw.declared:
+        return raw
     marks = set(column.missing)
     gone = [
         isinstance(level, str) and (level in marks or level.strip() in marks)
@@ -80,9 +86,29 @@ def words(name: str, raw: Raw, column: Column) -> Words:
     return Words(place[raw.codes], tuple(kept), raw.declared)
 
 
+def _unmarked(raw: Numbers, column: Column) -> Numbers:
+    """Take out the numbers that a mark such as '-999' says are missing."""
+    if column.missing is MISSING_MARKS or column.missing == MISSING_MARKS:
+        return raw
+    marks = [number for mark in column.missing if (number := as_number(mark)) is not None]
+    gone = np.isin(raw.values, marks) if marks else np.zeros(0, dtype=bool)
+    if not gone.any():
+        return raw
+    exact = None
+    if raw.exact is not None:
+        exact = raw.exact.copy()
+        exact[gone] = None
+    return replace(raw, values=np.where(gone, np.nan, raw.values), exact=exact)
+
+
 def _words_of_numbers(raw: Numbers) -> Words:
     values = raw.values
     blank = np.isnan(values)
+    if raw.exact is not None:
+        integers, inverse = np.unique(raw.exact[~blank], return_inverse=True)
+        codes = np.full(len(values), -1, dtype=np.int64)
+        codes[~blank] = inverse
+        return Words(codes, tuple(int(value) for value in integers))
     seen = values[~blank]
     codes = np.full(len(values), -1, dtype=np.int64)
     whole = (
@@ -107,28 +133,37 @@ def _words_of_numbers(raw: Numbers) -> Words:
 def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:
     """Return the column as doubles, NaN where missing; anything else is refused by row."""
     if isinstance(raw, Numbers):
-        values = raw.values
+        values = _unmarked(raw, column).values
     else:
-        plain = words(name, raw, column)
-        parsed = np.full(len(plain.distinct) + 1, np.nan)
-        for place, level in enumerate(plain.distinct):
-            number = _number_of(level, column.decimal)
-            if number is None:
-                row = int(np.flatnonzero(plain.codes == place)[:1].sum()) + 1
-                raise TableError(
-                    f"Table: column {name!r} is numeric but row {row} holds {level!r}. "
-                    "Add it to missing=, or declare the column nominal."
-                )
-            parsed[place] = number
-        values = parsed[plain.codes]
-    endless = np.isinf(values)
-    if endless.any():
-        row = int(np.argmax(endless))
+        values = _parsed(name, words(name, raw, column), column)
+    beyond = np.abs(values) > LARGEST
+    if beyond.any():
+        row = int(np.argmax(beyond))
         raise TableError(
-            f"Table: column {name!r} must hold finite numbers, but row {row + 1} holds "
-            f"{values[row]}. Remove the row, or mark the cell as missing."
+            f"Table: column {name!r} must hold finite numbers up to {LARGEST:g}, but row {row + 1} "
+            f"holds {values[row]:g}. Remove the row, or add the value to missing=."
         )
     return values
+
+
+def _parsed(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
+    """Read words as numbers, or as dates where the column holds those."""
+    parsed = np.full(len(plain.distinct) + 1, np.nan)
+    days = iso_days([str(level) for level in plain.distinct]) if column.dates else None
+    if days is not None:
+        parsed[:-1] = days
+        return np.asarray(parsed[plain.codes])
+    for place, level in enumerate(plain.distinct):
+        number = _number_of(level, column.decimal)
+        if number is None:
+            row = int(np.flatnonzero(plain.codes == place)[:1].sum()) + 1
+            what = "holds dates" if column.dates else "is numeric"
+            raise TableError(
+                f"Table: column {name!r} {what} but row {row} holds {level!r}. "
+                "Add it to missing=, declare the column nominal, or leave it out with drop=."
+            )
+        parsed[place] = number
+    return np.asarray(parsed[plain.codes])
 
 
 def _number_of(level: Level, decimal: str) -> float | None:
@@ -146,15 +181,8 @@ def code(
     unknown occurs.
     """
     levels = list(column.levels)
-    place = {_exact(level): position for position, level in enumerate(levels)}
-    by_text = {_text(level): position for position, level in enumerate(levels)}
-    where: list[int] = []
-    strange: list[int] = []
-    for position, level in enumerate(plain.distinct):
-        found = place.get(_exact(level), by_text.get(_text(level), -1) if levels else -1)
-        if found < 0:
-            strange.append(position)
-        where.append(found)
+    where = [column.place(level) for level in plain.distinct]
+    strange = [position for position, found in enumerate(where) if found < 0]
     if extend and strange:
         new = [plain.distinct[position] for position in strange]
         if not plain.declared:
@@ -180,14 +208,3 @@ def _unknown(plain: Words, strange: Sequence[int]) -> dict[Level, int]:
         return {}
     often = plain.often()
     return {plain.distinct[p]: int(often[p]) for p in strange if often[p]}
-
-
-def _exact(level: Level) -> tuple[str, Level]:
-    kind = "bool" if isinstance(level, bool) else "text" if isinstance(level, str) else "number"
-    return kind, level
-
-
-def _text(level: Level) -> str:
-    if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
-        return str(int(level))
-    return str(level).strip()

@@ -53,14 +53,14 @@ def plan_reading(
     source: Source, dialect: Dialect, reading: Reading, columns: Sequence[int]
 ) -> Plan:
     """Settle how each column is read, from the first records and what the caller declares."""
-    marks = [reading.marks_of(name) for name in dialect.names]
-    nulls = Counter(marks).most_common(1)[0][0]
+    marks = {at: reading.marks_of(dialect.names[at]) for at in columns}
+    nulls = Counter(marks.values()).most_common(1)[0][0]
     whole = [record for record in dialect.records if len(record) == len(dialect.names)]
-    types = []
-    for at, name in enumerate(dialect.names):
-        cells = {record[at].strip() for record in whole} - marks[at]
-        kind = _kind(name, cells, dialect, reading)
-        types.append(kind if marks[at] == nulls else "text")
+    types = ["text"] * len(dialect.names)
+    for at in columns:
+        if marks[at] == nulls and not reading.skips(dialect.names[at]):
+            cells = {record[at].strip() for record in whole} - marks[at]
+            types[at] = _kind(dialect.names[at], cells, dialect, reading)
     if "comma" in types and "float" in types:
         # Arrow knows one decimal sign at a time; the rarer way is read as text.
         types = ["text" if kind == "comma" else kind for kind in types]

@@ -31,7 +31,9 @@ _EXACT = 2.0**53
 def parse_delimited(source: Source, reading: Reading, usual: str = ",") -> Parsed:
     """Read a whole delimited file; `usual` is the separator its extension promises."""
     dialect = sniff(source, reading, usual)
-    plan = plan_reading(source, dialect, reading, range(len(dialect.names)))
+    looked = [at for at, name in enumerate(dialect.names) if not reading.skips(name)]
+    # One column at least is read, because the rows must be counted.
+    plan = plan_reading(source, dialect, reading, looked or [0])
     plan, table = _read(plan)
     if not len(table):
         raise TableError(
@@ -44,6 +46,9 @@ def parse_delimited(source: Source, reading: Reading, usual: str = ",") -> Parse
         _, again = _read(replace(plan, columns=doubtful))
     columns, decimal = dict[str, Raw](), dict[str, str]()
     for at, name in enumerate(dialect.names):
+        if reading.skips(name):
+            columns[name] = _left_out(table)
+            continue
         held = again if again is not None and at in doubtful else table
         columns[name], comma = _column(plan, at, held.column(str(at)))
         if comma:
@@ -60,15 +65,13 @@ def parse_delimited_blocks(
     first records decide what they hold.
     """
     dialect = sniff(source, reading, usual)
-    names = dialect.names
     notes, decimal = dialect.notes, dict[str, str]()
-    if reading.declared:
-        wanted = [at for at, name in enumerate(names) if reading.wants(name)]
-    else:
-        wanted = list(range(len(names)))
+    place = {name: at for at, name in enumerate(dialect.names) if reading.wants(name)}
+    looked = [at for name, at in place.items() if not reading.skips(name)]
+    if not reading.declared:
         reading, decimal = _declare(dialect, reading)
         notes = _with_comma(dialect, decimal)
-    plan, done = plan_reading(source, dialect, reading, wanted), 0
+    plan, done = plan_reading(source, dialect, reading, looked or [0]), 0
     while True:
         try:
             for table in _rebatch(_stream(plan), rows, done):
@@ -77,8 +80,10 @@ def parse_delimited_blocks(
                     plan = plan.with_text(doubtful)
                     break
                 columns = {
-                    names[at]: _column(plan, at, table.column(str(at)), done)[0]
-                    for at in plan.columns
+                    name: _left_out(table)
+                    if reading.skips(name)
+                    else _column(plan, at, table.column(str(at)), done)[0]
+                    for name, at in place.items()
                 }
                 done += len(table)
                 yield Parsed(columns, notes, {}, decimal)
@@ -86,6 +91,10 @@ def parse_delimited_blocks(
                 return
         except _arrow_invalid() as why:
             plan = loosened(plan, why, 0)
+
+
+def _left_out(table: Any) -> Numbers:
+    return Numbers(np.full(len(table), np.nan))
 
 
 def _arrow_invalid() -> type[Exception]:
@@ -190,6 +199,8 @@ def _declare(dialect: Dialect, reading: Reading) -> tuple[Reading, dict[str, str
     decimal = dict[str, str]()
     whole = [record for record in dialect.records if len(record) == len(dialect.names)]
     for at, name in enumerate(dialect.names):
+        if reading.skips(name):
+            continue
         place: dict[str, int] = {}
         codes = [place.setdefault(record[at], len(place)) for record in whole]
         words = Words(np.asarray(codes, np.int64), tuple(place))

@@ -6,9 +6,11 @@ import codecs
 import csv
 import io
 import re
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from countwise.errors import TableError, listing
@@ -16,12 +18,13 @@ from countwise.tables.cells import NUMBER
 from countwise.tables.notes import Note
 from countwise.tables.reading import Reading
 from countwise.tables.schema import MISSING_MARKS
-from countwise.tables.source import Scan, Source, not_text, scan
+from countwise.tables.source import Scan, Source, not_text, one_byte_encoding, scan
 
-__all__ = ["Dialect", "sniff"]
+__all__ = ["Dialect", "encoding_notes", "header_names", "sniff"]
 
 _SAMPLE = 1 << 18
-_LONGEST = 1 << 26
+_LARGEST_SAMPLE = 1 << 24
+_LONGEST_CELL = 1 << 26
 _RECORDS = 5_000
 _SEPARATORS = (",", ";", "\t", "|")
 #: A separator for files of one column: it must not stand in any cell.
@@ -32,6 +35,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_ENCODINGS = {"latin-1": "Latin-1 (ISO 8859-1)", "cp1252": "Windows-1252"}
+_limit = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -50,49 +55,84 @@ class Dialect:
     notes: tuple[Note, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Head:
+    """The first lines of a file, split into records; `first` is where the first one stands."""
+
+    content: bytes
+    bom: int
+    encoding: str
+    separator: str
+    text: str
+    first: tuple[int, int]
+    records: list[list[str]]
+    whole: bool
+
+    def decoded(self, source: Source, encoding: str) -> _Head:
+        """Return the same lines in another encoding."""
+        text = self.content[self.bom :].decode(encoding)
+        first, records = _records(source, text, self.separator, self.whole)
+        return replace(self, encoding=encoding, text=text, first=first, records=records)
+
+
 def sniff(source: Source, reading: Reading, usual: str = ",") -> Dialect:
     """Find out how a delimited file is written; `usual` is the separator its extension promises."""
-    if reading.separator is not None:
-        _check_separator(reading.separator)
-    size = _SAMPLE
-    while True:
-        head = source.head(size)
-        whole = len(head) < size
-        bom, encoding = _bom(head)
-        if b"\0" in head and not encoding.startswith("utf-16"):
-            raise not_text(source, "NUL bytes")
-        text, encoding = _decode(source, head[bom:], encoding)
-        separator = reading.separator or _separator(source, text, whole, usual)
-        first, records = _records(source, text, separator, whole)
-        if whole or len(records) > 1 or size >= _LONGEST:
-            break
-        size *= 16
-    if not records:
-        raise TableError(
-            f"Table: {source.path!r} must hold rows, but no line of it can be read. Check the file."
-        )
-    found = scan(source, encoding, bom)
+    head = _head(source, reading, usual)
+    found = scan(source, head.encoding, head.bom)
     if not found.utf8:
         # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
-        text, encoding = head[bom:].decode("latin-1"), "latin-1"
-        first, records = _records(source, text, separator, whole)
+        head = head.decoded(source, one_byte_encoding(source, head.bom))
+    records, separator = head.records, head.separator
     notes = [
         *_separator_note(reading, separator, usual, len(records[0])),
-        *_encoding_note(encoding),
+        *encoding_notes(head.encoding),
     ]
     names, odd = _names(source, records[0], reading.header)
     if reading.header:
         records = records[1:]
-    rows = first[1] if reading.header else first[0]
-    start = bom + len(text[:rows].encode(encoding, "surrogatepass"))
-    if whole and not records:
+    rows = head.first[1] if reading.header else head.first[0]
+    start = head.bom + len(head.text[:rows].encode(head.encoding, "surrogatepass"))
+    if head.whole and not records:
         raise TableError(
             f"Table: {source.path!r} must hold rows below its header, but it ends there. "
             "Pass header=False if its only line is a row."
         )
     notes.extend(odd)
-    _refuse_open_quote(source, encoding, separator, bom, found)
-    return Dialect(encoding, separator, names, start, records, found, tuple(notes))
+    _refuse_open_quote(source, head.encoding, separator, head.bom, found)
+    return Dialect(head.encoding, separator, names, start, records, found, tuple(notes))
+
+
+def header_names(source: Source, reading: Reading, usual: str = ",") -> tuple[str, ...]:
+    """Return the names that `sniff` would find, looking no further than it must."""
+    head = _head(source, reading, usual)
+    plain = all(cell.isascii() for cell in head.records[0])
+    if not plain and head.encoding == "utf-8" and not scan(source, "utf-8", head.bom).utf8:
+        # Bytes far below the header say how its letters are to be read.
+        head = head.decoded(source, one_byte_encoding(source, head.bom))
+    return _names(source, head.records[0], reading.header)[0]
+
+
+def _head(source: Source, reading: Reading, usual: str) -> _Head:
+    if reading.separator is not None:
+        _check_separator(reading.separator)
+    size = _SAMPLE
+    while True:
+        content = source.head(size)
+        whole = len(content) < size
+        bom, encoding = _bom(content)
+        if b"\0" in content and not encoding.startswith("utf-16"):
+            raise not_text(source, "NUL bytes")
+        text, encoding = _decode(source, content[bom:], encoding, bom)
+        separator = reading.separator or _separator(source, text, whole, usual)
+        first, records = _records(source, text, separator, whole)
+        if whole or len(records) > 1 or size >= _LARGEST_SAMPLE:
+            break
+        size = min(size * 16, _LARGEST_SAMPLE)
+    if not records:
+        raise TableError(
+            f"Table: {source.path!r} must hold rows, but no line of it can be read. Check the file."
+        )
+    return _Head(content, bom, encoding, separator, text, first, records, whole)
 
 
 def _check_separator(separator: str) -> None:
@@ -111,16 +151,31 @@ def _bom(head: bytes) -> tuple[int, str]:
     return 0, "utf-8"
 
 
-def _decode(source: Source, head: bytes, encoding: str) -> tuple[str, str]:
+def _decode(source: Source, head: bytes, encoding: str, start: int) -> tuple[str, str]:
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(head)
     except UnicodeDecodeError as why:
         if encoding != "utf-8":
             raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
-        text, encoding = head.decode("latin-1"), "latin-1"
+        encoding = one_byte_encoding(source, start)
+        text = head.decode(encoding)
         if _CONTROL.search(text):
             raise not_text(source, "bytes that are no text") from None
     return text, encoding
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let the csv module read cells of more than 131 072 characters.
+
+    Its limit is one for the whole process, so it is put back, and one thread at a time moves it.
+    """
+    with _limit:
+        before = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 class _Lines:
@@ -146,15 +201,17 @@ def _records(
     lines = _Lines(text)
     before, first, records = 0, (0, 0), list[list[str]]()
     try:
-        for record in csv.reader(lines, delimiter=separator):
-            blank = not "".join(record).strip()
-            if not record or (blank and len(record) == 1 < len(records[0] if records else "ab")):
-                before = lines.taken
-                continue
-            first = first if records else (before, lines.taken)
-            records.append(record)
-            if len(records) > most:
-                return first, records
+        with _long_cells():
+            for record in csv.reader(lines, delimiter=separator):
+                blank = not "".join(record).strip()
+                width = len(records[0]) if records else 2
+                if not record or (blank and len(record) == 1 < width):
+                    before = lines.taken
+                    continue
+                first = first if records else (before, lines.taken)
+                records.append(record)
+                if len(records) > most:
+                    return first, records
     except csv.Error as why:
         raise TableError(
             f"Table: the first lines of {source.path!r} cannot be split into cells ({why}). "
@@ -197,10 +254,11 @@ def _separator_note(reading: Reading, separator: str, usual: str, width: int) ->
     return [Note("F01", None, f"Separator {separator!r} was assumed.")]
 
 
-def _encoding_note(encoding: str) -> list[Note]:
-    if encoding != "latin-1":
+def encoding_notes(encoding: str) -> list[Note]:
+    """Return the remark that an encoding had to be assumed, if it had to."""
+    if encoding not in _ENCODINGS:
         return []
-    return [Note("F02", None, "The file is not UTF-8, so Latin-1 (ISO 8859-1) was assumed.")]
+    return [Note("F02", None, f"The file is not UTF-8, so {_ENCODINGS[encoding]} was assumed.")]
 
 
 def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, ...], list[Note]]:
@@ -236,7 +294,7 @@ def _refuse_open_quote(
     if found.quotes % 2 == 0:
         return
     end = "\x1e"
-    with source.open() as file:
+    with source.open() as file, _long_cells():
         file.seek(start)
         lines = io.TextIOWrapper(file, encoding=encoding, newline="")
         last: list[str] = []

@@ -11,7 +11,7 @@ from countwise.errors import ParameterError, TableError
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = ["Parsed", "Reading", "parse", "parse_blocks"]
+__all__ = ["Parsed", "Reading", "column_names", "parse", "parse_blocks"]
 
 _FORMS = {
     ".csv": "delimited",
@@ -57,6 +57,38 @@ def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parse
         from countwise.tables.delimited import parse_delimited
 
         return parse_delimited(source, reading, usual)
+
+
+def column_names(path: str | os.PathLike[str], reading: Reading | None = None) -> list[str]:
+    """Return the names of the columns of a file in file order, before anything is read from them.
+
+    The header of a CSV or ARFF file and the footer of a Parquet file say them; any row of a JSON
+    file may bring another name, so such a file is read to its end.
+
+    Raises
+    ------
+    TableError
+        If the file is missing or empty, or its names cannot be read or do not differ.
+    """
+    reading = reading or Reading()
+    source = Source.at(path)
+    form, usual = _form(source)
+    with _plain_errors(source):
+        if form == "parquet":
+            from countwise.tables.typed import parquet_names
+
+            return parquet_names(source)
+        if form == "json":
+            from countwise.tables.typed import json_names
+
+            return json_names(source)
+        if form == "arff":
+            from countwise.tables.arff import arff_names
+
+            return arff_names(source)
+        from countwise.tables.dialect import header_names
+
+        return list(header_names(source, reading, usual))
 
 
 def parse_blocks(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from countwise.errors import TableError
-from countwise.tables.raw import Raw, from_arrow, from_numpy, from_objects
+from countwise.tables.cells import iso_days
+from countwise.tables.raw import Numbers, Raw, Words, from_arrow, from_numpy, from_objects
 from countwise.tables.schema import Schema
 
-__all__ = ["array_columns", "frame_columns", "target_column"]
+__all__ = ["array_columns", "dated", "frame_columns", "record_columns", "target_column"]
 
 
 def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
@@ -19,6 +20,8 @@ def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
 
     With a schema the columns take its names, by position.
     """
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return {name: from_numpy(name, source[name]) for name in source.dtype.names}
     if not isinstance(source, np.ndarray):
         try:
             source = np.asarray(source)
@@ -46,11 +49,28 @@ def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
     return {name: from_numpy(name, source[:, place]) for place, name in enumerate(names)}
 
 
-def frame_columns(source: Any) -> dict[str, Raw]:
-    """Turn a data frame of any library narwhals knows, or a mapping of columns, into columns."""
+def frame_columns(
+    source: Any, skip: Collection[str] = (), only: Collection[str] | None = None
+) -> dict[str, Raw]:
+    """Turn a data frame of any library narwhals knows, or a mapping of columns, into columns.
+
+    Columns to `skip`, or outside `only`, are not looked at: they come back as all missing.
+    """
+
+    def wanted(name: str) -> bool:
+        return name not in skip and (only is None or name in only)
+
     if isinstance(source, Mapping):
-        return {str(name): _sequence(str(name), column) for name, column in source.items()}
+        return {
+            str(name): _sequence(str(name), column) if wanted(str(name)) else _blank(len(column))
+            for name, column in source.items()
+        }
     import narwhals as nw
+
+    if type(source).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        source = pa.Table.from_batches([source])
 
     try:
         frame = nw.from_native(source)
@@ -72,25 +92,64 @@ def frame_columns(source: Any) -> dict[str, Raw]:
             f"Table: column names must differ, but {twice!r} stands there twice. Rename one."
         )
     return {
-        name: _series(name, frame.get_column(own))
+        name: _series(name, frame.get_column(own)) if wanted(name) else _blank(len(frame))
         for name, own in zip(names, frame.columns, strict=True)
     }
+
+
+def _blank(rows: int) -> Raw:
+    return Numbers(np.full(rows, np.nan))
+
+
+def record_columns(source: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
+    """Turn a list of records, as JSON requests bring them, into columns; what lacks is missing.
+
+    Examples
+    --------
+    >>> sorted(record_columns([{"sky": "sun"}, {"sky": "rain", "hours": 2}]))
+    ['hours', 'sky']
+    """
+    names = dict.fromkeys(str(name) for record in source for name in record)
+    return {name: from_objects(name, [record.get(name) for record in source]) for name in names}
 
 
 def _series(name: str, series: Any) -> Raw:
     kind = str(series.dtype)
     if kind == "Object":
         return from_objects(name, series.to_list())
-    if kind.startswith(("Categorical", "Enum")):
-        return _categorical(name, series)
-    return from_arrow(name, series.to_arrow())
+    import pyarrow as pa
+
+    try:
+        if kind.startswith(("Categorical", "Enum")):
+            return _categorical(name, series)
+        raw = from_arrow(name, series.to_arrow())
+    except (pa.ArrowException, NotImplementedError):
+        return from_objects(name, [_plain(value) for value in series.to_list()])
+    if isinstance(raw, Words) and not raw.declared:
+        return dated(raw)
+    return raw
+
+
+def dated(raw: Words) -> Raw:
+    """Turn a column of ISO dates written as text into days; any other column stays as it is."""
+    if not raw.distinct or not all(isinstance(level, str) for level in raw.distinct):
+        return raw
+    days = iso_days([str(level) for level in raw.distinct])
+    if days is None:
+        return raw
+    return Numbers(np.append(days, np.nan)[raw.codes], dates=True)
+
+
+def _plain(value: Any) -> Any:
+    """Intervals and other odd values of a frame as text; plain ones as they are."""
+    if value is None or isinstance(value, str | bool | int | float | list | dict):
+        return value
+    return value if hasattr(value, "isoformat") or value != value else str(value)
 
 
 def _categorical(name: str, series: Any) -> Raw:
     """Keep the declared categories of a categorical, used or not, in their order."""
     import pyarrow as pa
-
-    from countwise.tables.raw import Words
 
     column = from_arrow(name, series.to_arrow())
     if not isinstance(column, Words):

@@ -17,7 +17,10 @@ FEWEST_ROWS = 8
 MANY_LEVELS = 1000
 
 _NAME_HINT = re.compile(
-    r"(^|[\W_])(id|ids|identifier|code|key|number|no|nr|num|name|uuid|guid|serial|index)($|[\W_])",
+    r"(^|[\W_])(id|ids|identifier|key|uuid|guid|serial|code|number|no|nr)$"
+    r"|^(name|id)$|[\W_]name$"
+    r"|^(customer|user|client|patient|order|account|person|member|record|row|case|sample|item|"
+    r"transaction|product|employee|student|subject|invoice|session|device)_?(id|no|nr)$",
     re.IGNORECASE,
 )
 
@@ -30,9 +33,9 @@ def kind_of(raw: Raw) -> str:
 def identifies(name: str, raw: Raw) -> str | None:
     """Say why a column identifies rows rather than describing them, or return None.
 
-    Text that differs in nearly every row, integers that number the rows, and integers that nearly
-    always differ under a name such as ``Id`` or ``sample_code_number``. A number that merely takes
-    many values, such as an amount of money, is not an identifier.
+    Text that differs in nearly every row, integers that number the rows from 0 or 1, and integers
+    that nearly always differ under a name such as ``Id`` or ``sample_code_number``. A number that
+    merely takes many values, such as an amount of money or a year, is not an identifier.
     """
     if isinstance(raw, Words):
         return None if raw.declared else _text_identifies(name, raw)
@@ -42,10 +45,8 @@ def identifies(name: str, raw: Raw) -> str | None:
         return None
     distinct = len(np.unique(values))
     about = f"{distinct} different whole numbers in {rows} rows"
-    if distinct == rows and values.max() - values.min() + 1 == rows:
+    if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
         return f"it numbers the rows ({about})"
-    if distinct == rows and rows >= 20 and np.all(np.diff(values) > 0):
-        return f"it grows from row to row ({about})"
     if distinct >= 0.8 * rows and (_hinted(name) or raw.rounded is not None):
         return f"its name and its {about} say so"
     return None
@@ -56,7 +57,7 @@ def _text_identifies(name: str, raw: Words) -> str | None:
     if rows < FEWEST_ROWS:
         return None
     distinct = len(raw.distinct)
-    share = 0.5 if _hinted(name) else 0.9
+    share = 0.8 if _hinted(name) else 0.9
     if distinct >= share * rows:
         return f"it holds {distinct} different texts in {rows} rows"
     return None

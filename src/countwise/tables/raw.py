@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.tables.schema import Level
+from countwise.tables.schema import Level, level_key
 
 __all__ = ["Numbers", "Raw", "Words", "from_arrow", "from_numpy", "from_objects"]
 
@@ -24,7 +24,8 @@ __all__ = ["Numbers", "Raw", "Words", "from_arrow", "from_numpy", "from_objects"
 class Numbers:
     """A column of numbers; `whole` says that the source stored integers.
 
-    `rounded` is the largest integer that a double could not hold exactly, if there was one;
+    `rounded` is the largest integer that a double could not hold exactly, if there was one, and
+    `exact` then holds the integers themselves, should they turn out to be labels or codes;
     `dates` says that the numbers are days since 1970-01-01.
     """
 
@@ -32,6 +33,7 @@ class Numbers:
     whole: bool = False
     rounded: int | None = None
     dates: bool = False
+    exact: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -141,7 +143,10 @@ def _whole_numbers(column: Any) -> Numbers:
     for bound in (bounds["min"], bounds["max"]):
         if bound is not None and abs(bound) > _EXACT:
             rounded = bound
-    return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)), True, rounded)
+    exact = None
+    if rounded is not None:
+        exact = np.asarray(column.to_pylist(), dtype=object)
+    return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)), True, rounded, exact=exact)
 
 
 def _days(name: str, column: Any) -> Numbers:
@@ -159,7 +164,8 @@ def _days(name: str, column: Any) -> Numbers:
 
 
 def _doubles(column: Any) -> NDArray[np.float64]:
-    return np.ascontiguousarray(_numpy(column), dtype=np.float64)  # Arrow makes nulls NaN
+    # A copy, because Arrow may lend the memory of a frame that its owner goes on to change.
+    return np.array(_numpy(column), dtype=np.float64)
 
 
 def _numpy(column: Any) -> NDArray[Any]:
@@ -173,12 +179,15 @@ def _numpy(column: Any) -> NDArray[Any]:
 def from_numpy(name: str, column: NDArray[Any]) -> Raw:
     """Turn a NumPy column into a raw column."""
     kind = column.dtype.kind
+    if isinstance(column, np.ma.MaskedArray):
+        return from_objects(name, column.tolist())
     if kind == "f":
-        return Numbers(np.ascontiguousarray(column, dtype=np.float64))
+        return Numbers(np.array(column, dtype=np.float64))
     if kind in "iu":
         low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
         rounded = next((bound for bound in (low, high) if abs(bound) > _EXACT), None)
-        return Numbers(column.astype(np.float64), True, rounded)
+        exact = None if rounded is None else column.astype(object)
+        return Numbers(column.astype(np.float64), True, rounded, exact=exact)
     if kind == "b":
         return Words(column.astype(np.int32), (False, True))
     if kind in "US":
@@ -216,6 +225,8 @@ def _text(value: Any) -> str:
 
 def from_objects(name: str, values: Sequence[Any]) -> Raw:
     """Turn a list of Python values into a raw column: all numbers, or levels as they stand."""
+    if all(_empty(value) for value in values):
+        return Words(np.full(len(values), -1, dtype=np.int64), ())
     if all(_number_or_empty(value) for value in values):
         whole = all(isinstance(value, int | np.integer) for value in values if not _empty(value))
         big = next((int(v) for v in values if isinstance(v, int) and abs(v) > _EXACT), None)
@@ -226,15 +237,18 @@ def from_objects(name: str, values: Sequence[Any]) -> Raw:
                 f"Table: column {name!r} holds {big}, which no double can hold. Drop the column "
                 "with drop=, or write its values as text."
             ) from None
-        return Numbers(np.asarray(numbers, dtype=np.float64), whole and bool(values), big)
-    place: dict[tuple[type, Any], int] = {}
+        exact = None
+        if big is not None and whole:
+            exact = np.asarray([None if _empty(value) else int(value) for value in values], object)
+        return Numbers(np.asarray(numbers, dtype=np.float64), whole, big, exact=exact)
+    place: dict[tuple[str, Any], int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
         if _empty(value):
             codes[row] = -1
             continue
         level = _level(name, row, value)
-        codes[row] = place.setdefault((type(level), level), len(place))
+        codes[row] = place.setdefault(level_key(level), len(place))
     return Words(codes, tuple(level for _, level in place))
 
 

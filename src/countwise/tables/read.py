@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
-from countwise.tables import coding, profile, samples
-from countwise.tables.files import parse
-from countwise.tables.frames import array_columns, frame_columns, target_column
+from countwise.tables import coding, profile
+from countwise.tables.frames import target_column
+from countwise.tables.incoming import brought
 from countwise.tables.notes import Note
 from countwise.tables.raw import Raw
-from countwise.tables.reading import Parsed, Reading
-from countwise.tables.schema import MISSING_MARKS, Column, Schema, WhenMissing
+from countwise.tables.reading import Parsed
+from countwise.tables.schema import Column, Schema, WhenMissing
 from countwise.tables.table import Table
 from countwise.tables.wishes import Marks, Names, Wishes, resolved
+
+#: More classes than this, on every second row a new one, are hardly classes.
+MANY_CLASSES = 20
 
 __all__ = ["code_columns", "extend", "read"]
 
@@ -38,6 +41,7 @@ def read(
     identifiers: str = "drop",
     header: bool = True,
     separator: str | None = None,
+    keep_rows: bool = False,
 ) -> Table:
     """Read a file, a data frame or an array as a table of nominal and numeric columns.
 
@@ -66,6 +70,9 @@ def read(
         ``drop`` columns that identify rows, with a note, or ``keep`` them.
     header, separator
         For text files: whether the first line names the columns, and what stands between cells.
+    keep_rows
+        Keep rows without a class and rows that ``when_missing="drop"`` would drop: what prediction
+        needs, where every row wants an answer.
 
     Examples
     --------
@@ -78,18 +85,18 @@ def read(
     wishes = Wishes.of(nominal, numeric, drop, missing, when_missing, identifiers)
     known = _schema(schema)
     if isinstance(source, Table):
-        return _again(source, target, wishes, known)
-    parsed, target, wishes = _columns(source, target, wishes, known, header, separator)
+        return _again(source, target, known, keep_rows)
+    parsed, target, wishes = brought(source, target, wishes, known, header, separator)
     columns = dict(parsed.columns)
     notes = list(parsed.notes)
     name, columns = _with_target(columns, target)
     rows = _rows(columns)
-    wishes = wishes.by_name(list(columns))
     if known is not None:
-        return _by_schema(columns, known, rows, notes, name)
+        return _by_schema(columns, known, rows, notes, name, keep_rows)
+    wishes = replace(wishes.by_name(list(columns)), given_labels=not _is_name(target))
     decided, more = _decide(columns, name, wishes, parsed, is_array=isinstance(source, np.ndarray))
     table = code_columns(columns, Schema(tuple(decided)), rows, [*notes, *more], extend=True)
-    return _finished(table)
+    return _finished(table, keep_rows)
 
 
 def _schema(given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema | None:
@@ -100,81 +107,10 @@ def _schema(given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -
     return Schema.read(Path(given))
 
 
-def _columns(
-    source: Any,
-    target: Any,
-    wishes: Wishes,
-    known: Schema | None,
-    header: bool,
-    separator: str | None,
-) -> tuple[Parsed, Any, Wishes]:
-    """Bring any source to raw columns; a sample brings its own target and levels along."""
-    if isinstance(source, str) and source.startswith("sample:"):
-        sample = samples.find(source.removeprefix("sample:"))
-        source = sample.locate()
-        if target is None and known is None:
-            target = sample.target
-        levels = {
-            column["name"]: tuple(column["values"])
-            for column in sample.columns
-            if column.get("values")
-        }
-        declared = frozenset(c["name"] for c in sample.columns if c["kind"] == "nominal")
-        declared -= wishes.numeric | wishes.drop | {sample.target}
-        wishes = replace(wishes, nominal=wishes.nominal | declared, levels=levels)
-    if isinstance(source, str | os.PathLike):
-        reading = _reading(target, wishes, known, header, separator)
-        parsed = parse(source, reading)
-        if (
-            target is None
-            and known is None
-            and str(source).lower().removesuffix(".gz").endswith(".arff")
-        ):
-            target = _arff_target(parsed)
-        return parsed, target, wishes
-    if isinstance(source, np.ndarray | list | tuple):
-        return Parsed(array_columns(source, known)), target, wishes
-    return Parsed(frame_columns(source)), target, wishes
-
-
-def _arff_target(parsed: Parsed) -> str | None:
-    last = next(reversed(parsed.columns), None)
-    named = next((n for n in parsed.columns if n.casefold() == "class"), last)
-    return named if named is not None and parsed.kinds.get(named) == "nominal" else None
-
-
-def _reading(
-    target: Any, wishes: Wishes, known: Schema | None, header: bool, separator: str | None
-) -> Reading:
-    if known is not None:
-        return Reading(
-            marks={c.name: c.missing for c in known if c.missing != MISSING_MARKS},
-            text=frozenset(c.name for c in known if c.coded or c.kind in ("id", "drop")),
-            number=frozenset(c.name for c in known if c.kind == "numeric" and not c.dates),
-            dates=frozenset(c.name for c in known if c.dates),
-            decimal={c.name: c.decimal for c in known if c.decimal != "."},
-            header=header,
-            separator=separator,
-        )
-    text = {item for item in wishes.nominal | wishes.drop if isinstance(item, str)}
-    if isinstance(target, str):
-        text.add(target)
-    return Reading(
-        marks=wishes.marks,
-        all_marks=wishes.all_marks,
-        text=frozenset(text),
-        number=frozenset(item for item in wishes.numeric if isinstance(item, str)),
-        header=header,
-        separator=separator,
-    )
-
-
 def _with_target(columns: dict[str, Raw], target: Any) -> tuple[str | None, dict[str, Raw]]:
     if target is None:
         return None, columns
-    if isinstance(target, str) or (
-        isinstance(target, int | np.integer) and not isinstance(target, bool)
-    ):
+    if _is_name(target):
         return resolved(target, list(columns), "target"), columns
     name, raw = target_column(target, columns)
     rows = _rows(columns)
@@ -183,6 +119,11 @@ def _with_target(columns: dict[str, Raw], target: Any) -> tuple[str | None, dict
             f"read: there must be one label a row, but {rows} rows and {len(raw)} labels came."
         )
     return name, {**columns, name: raw}
+
+
+def _is_name(target: Any) -> bool:
+    """Whether a target is the name or the position of a column, and not the labels themselves."""
+    return isinstance(target, str | int | np.integer) and not isinstance(target, bool)
 
 
 def _rows(columns: Mapping[str, Raw]) -> int:
@@ -259,11 +200,16 @@ def code_columns(
         changed.append(column)
         if strange:
             unseen[name] = strange
-    return Table(schema.with_columns(changed), data, notes, unseen, rows)
+    return Table._made(schema.with_columns(changed), data, notes, unseen, rows)
 
 
 def _by_schema(
-    columns: Mapping[str, Raw], known: Schema, rows: int, notes: list[Note], target: str | None
+    columns: Mapping[str, Raw],
+    known: Schema,
+    rows: int,
+    notes: list[Note],
+    target: str | None,
+    keep_rows: bool,
 ) -> Table:
     _needed(columns, known)
     extra = [name for name in columns if name not in known and name != target]
@@ -276,21 +222,23 @@ def _by_schema(
     elif target is not None and known.target is not None and target != known.target.name:
         columns = {**columns, known.target.name: columns[target]}
     fresh = [c for c in known if c.coded and not c.levels and c.name in columns]
-    if fresh:
+    if fresh and not keep_rows:  # an edited schema may leave levels to be found
         learned = code_columns(columns, Schema(tuple(fresh)), rows, (), extend=True)
         known = known.with_columns(learned.schema)
-    return _finished(code_columns(columns, known, rows, notes, extend=False))
+    return _finished(code_columns(columns, known, rows, notes, extend=False), keep_rows)
 
 
-def _finished(table: Table) -> Table:
+def _finished(table: Table, keep_rows: bool = False) -> Table:
     """Drop the rows that cannot be used, count them, and refuse a table without attributes."""
+    if keep_rows:
+        return _with_attributes(table)
     schema = table.schema
     notes = list(table.notes)
     keep = np.ones(len(table), dtype=bool)
     if table.labelled:
         column = table.target_column
         blank = table.target == column.width
-        if column.width == 0:
+        if column.width == 0 and len(table):
             raise TableError(
                 f"Table: column {column.name!r} is the class, but it is missing in every row. "
                 "Name another target."
@@ -303,6 +251,15 @@ def _finished(table: Table) -> Table:
                     column.name,
                     f"{int(blank.sum())} of {len(table)} rows have no class in "
                     f"{column.name!r} and were dropped.",
+                )
+            )
+        if column.width > MANY_CLASSES and column.width > 0.5 * len(table):
+            notes.append(
+                Note(
+                    "T13",
+                    column.name,
+                    f"Column {column.name!r} has {column.width} classes in {len(table)} rows; it "
+                    "looks like a quantity to predict rather than a class.",
                 )
             )
         if column.width == 1:
@@ -331,16 +288,17 @@ def _finished(table: Table) -> Table:
                     f"{gone} rows miss a value in {column.name!r} and were dropped, as asked.",
                 )
             )
-    if not schema.attributes:
+    kept = table if keep.all() else table.take(keep)
+    return _with_attributes(Table(schema, kept._data, notes, kept.unseen, len(kept)))
+
+
+def _with_attributes(table: Table) -> Table:
+    if not table.schema.attributes:
         raise TableError(
             "Table: at least one nominal or numeric column is needed beside the class, but none "
             "is left. Check target=, drop= and the notes about identifiers."
         )
-    if not keep.all():
-        unseen = table.unseen
-        table = table.take(keep)
-        return Table(table.schema, table._data, notes, unseen, len(table))
-    return Table(schema, table._data, notes, table.unseen, len(table))
+    return table
 
 
 def extend(source: Any, known: Schema, target: Any = None) -> Table:
@@ -360,7 +318,7 @@ def extend(source: Any, known: Schema, target: Any = None) -> Table:
         columns: dict[str, Raw] = {name: source.raw(name) for name in source.names}
         notes = list(source.notes)
     else:
-        parsed, target, _ = _columns(source, target, Wishes(), known, True, None)
+        parsed, target, _ = brought(source, target, Wishes(), known, True, None)
         columns, notes = dict(parsed.columns), list(parsed.notes)
     name, columns = _with_target(columns, target)
     if name is not None and known.target is not None and name != known.target.name:
@@ -378,12 +336,11 @@ def _needed(columns: Mapping[str, Raw], known: Schema) -> None:
             )
 
 
-def _again(table: Table, target: Any, wishes: Wishes, known: Schema | None) -> Table:
+def _again(table: Table, target: Any, known: Schema | None, keep_rows: bool) -> Table:
     """Read a table anew: recoded by another schema, or as it is."""
+    own = table.schema.target
     if known is None:
-        if target is None or (
-            isinstance(target, str) and table.schema.target and table.schema.target.name == target
-        ):
+        if target is None or (own is not None and own.name == target):
             return table
         raise TableError(
             "read: a Table already names its columns and its class. Read the source again to "
@@ -392,4 +349,4 @@ def _again(table: Table, target: Any, wishes: Wishes, known: Schema | None) -> T
     if known == table.schema:
         return table
     columns = {name: table.raw(name) for name in table.names}
-    return _by_schema(columns, known, len(table), list(table.notes), None)
+    return _by_schema(columns, known, len(table), list(table.notes), None, keep_rows)

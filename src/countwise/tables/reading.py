@@ -53,6 +53,11 @@ class Reading:
         Whether the first line names the columns; without it they are ``x1``, ``x2``, ...
     separator
         What separates the cells of a delimited file; None finds it out.
+    skip
+        Columns to leave out: nothing of them is looked at, so nothing in them is refused. They
+        keep their place and come back as numbers that are all missing.
+    only
+        If given, every column that is not among these is left out too.
 
     Examples
     --------
@@ -68,6 +73,8 @@ class Reading:
     decimal: Mapping[str, str] = field(default_factory=dict)
     header: bool = True
     separator: str | None = None
+    skip: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
 
     def marks_of(self, name: str) -> frozenset[str]:
         """Return the missing marks of a column, without surrounding blanks."""
@@ -77,6 +84,16 @@ class Reading:
     def marks_given(self, name: str) -> bool:
         """Return whether the missing marks of a column are other than the usual ones."""
         return self.marks_of(name) != frozenset(MISSING_MARKS)
+
+    def skips(self, name: str) -> bool:
+        """Return whether the cells of a column are not to be looked at.
+
+        Examples
+        --------
+        >>> Reading(only=frozenset({"age"})).skips("name")
+        True
+        """
+        return name in self.skip or (self.only is not None and name not in self.only)
 
     def wants(self, name: str) -> bool:
         """Return whether a block must hold the column: it is declared, or none is."""

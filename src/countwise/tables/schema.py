@@ -5,12 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from countwise.errors import SchemaError, did_you_mean, listing
 
-__all__ = ["MISSING_MARKS", "MISSING_VALUE", "Column", "Kind", "Level", "Schema", "WhenMissing"]
+__all__ = [
+    "MISSING_MARKS",
+    "MISSING_VALUE",
+    "Column",
+    "Kind",
+    "Level",
+    "Schema",
+    "WhenMissing",
+    "labels_array",
+    "level_key",
+    "level_number",
+    "level_text",
+]
 
 Kind = Literal["nominal", "numeric", "target", "id", "drop"]
 WhenMissing = Literal["omit", "value", "drop"]
@@ -20,6 +36,54 @@ Level = str | int | float | bool
 MISSING_MARKS: tuple[str, ...] = ("", "?", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL")
 #: The level a missing cell becomes in a column with ``when_missing="value"``.
 MISSING_VALUE = "(missing)"
+
+
+def level_key(level: Level) -> tuple[str, Level]:
+    """What makes a level itself: 1 and 1.0 are one level; 1, True and '1' are three.
+
+    Examples
+    --------
+    >>> level_key(1) == level_key(1.0), level_key(1) == level_key(True)
+    (True, False)
+    """
+    kind = "bool" if isinstance(level, bool) else "text" if isinstance(level, str) else "number"
+    return kind, level
+
+
+def level_text(level: Level) -> str:
+    """How a level would be written in a file: the way to match it across file formats."""
+    if isinstance(level, bool):
+        return str(level).casefold()
+    if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
+        return str(int(level))
+    text = str(level).strip()
+    return text.casefold() if text.casefold() in ("true", "false") else text
+
+
+def level_number(level: Level) -> float | None:
+    """The number a level is or reads as, for matching '1.0' with 1; None for other texts."""
+    if isinstance(level, bool):
+        return None
+    try:
+        return float(level)
+    except (ValueError, OverflowError):
+        return None
+
+
+def labels_array(levels: Iterable[Level]) -> NDArray[Any]:
+    """Labels as an array that keeps each one as it is, also where their types are mixed.
+
+    Examples
+    --------
+    >>> labels_array(("a", "b")).dtype.kind, labels_array((1, "a")).tolist()
+    ('U', [1, 'a'])
+    """
+    every = tuple(levels)
+    if len({level_key(level)[0] for level in every}) <= 1:
+        return np.asarray(every)
+    mixed = np.empty(len(every), dtype=object)
+    mixed[:] = every
+    return mixed
 
 
 @dataclass(frozen=True)
@@ -49,7 +113,7 @@ class Column:
         """Refuse a column that could not be coded."""
         _one_word("kind", self.name, self.kind, get_args(Kind))
         _one_word("when_missing", self.name, self.when_missing, get_args(WhenMissing))
-        if len({(type(level), level) for level in self.levels}) != len(self.levels):
+        if len(self.places) != len(self.levels):
             raise SchemaError(
                 f"Schema: the levels of column {self.name!r} must differ from each other, but some "
                 "stand there twice. Remove the repeated ones."
@@ -59,6 +123,36 @@ class Column:
                 f"Schema: column {self.name!r} is numeric, and a missing number cannot be a level. "
                 "Use when_missing='omit' or 'drop', or declare the column nominal."
             )
+
+    @cached_property
+    def places(self) -> dict[tuple[str, Level], int]:
+        """Where each level stands."""
+        return {level_key(level): place for place, level in enumerate(self.levels)}
+
+    @cached_property
+    def text_places(self) -> dict[str, int]:
+        """Where the level of a text stands, as files write it."""
+        return {level_text(level): place for place, level in enumerate(self.levels)}
+
+    @cached_property
+    def number_places(self) -> dict[float, int]:
+        """Where the level of a number stands, however it was written."""
+        numbers = ((level_number(level), place) for place, level in enumerate(self.levels))
+        return {number: place for number, place in numbers if number is not None}
+
+    def place(self, level: Level) -> int:
+        """Where a level stands, by itself, its text or its number; -1 if it is unknown."""
+        found = self.places.get(level_key(level))
+        if found is None:
+            found = self.text_places.get(level_text(level))
+        if found is None:
+            number = level_number(level)
+            found = None if number is None else self.number_places.get(number)
+        return -1 if found is None else found
+
+    def same_levels(self, other: Column) -> bool:
+        """Whether both columns have the same levels in the same order."""
+        return self.levels == other.levels and list(self.places) == list(other.places)
 
     @property
     def width(self) -> int:

@@ -12,9 +12,14 @@ from typing import Any, BinaryIO, cast
 
 from countwise.errors import TableError, did_you_mean
 
-__all__ = ["Scan", "Source", "scan"]
+__all__ = ["Scan", "Source", "not_text", "one_byte_encoding", "scan"]
 
 _CHUNK = 1 << 20
+#: Bytes that are letters and signs in Windows-1252 and control codes in Latin-1.
+_WINDOWS = frozenset(range(0x80, 0xA0))
+#: Those of them that Windows-1252 does not know either.
+_NEITHER = b"\x81\x8d\x8f\x90\x9d"
+_ELSEWHERE = bytes(byte for byte in range(256) if byte not in _WINDOWS)
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,23 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
             raise not_text(source, f"half a character of {encoding} at its end")
         utf8 = False
     return Scan(utf8, quotes, hexadecimal)
+
+
+def one_byte_encoding(source: Source, start: int = 0) -> str:
+    """Return how text that is not UTF-8 is read: ``cp1252`` if its bytes tell so, or ``latin-1``.
+
+    The two differ in 32 bytes only, among them the euro sign and curly quotes of Windows, which
+    in Latin-1 are control codes that no text holds.
+    """
+    found = False
+    for chunk in source.chunks(start):
+        if chunk.isascii():
+            continue
+        telling = chunk.translate(None, _ELSEWHERE)
+        if any(byte in telling for byte in _NEITHER):
+            return "latin-1"
+        found = found or bool(telling)
+    return "cp1252" if found else "latin-1"
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, raw: bytes) -> bool:

@@ -11,12 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.tables.notes import Note
 from countwise.tables.raw import Numbers, Raw, Words
-from countwise.tables.schema import Column, Level, Schema
+from countwise.tables.schema import Column, Level, Schema, labels_array
 
-__all__ = ["Codes", "Table", "Values", "code_type"]
+__all__ = ["NEVER_SEEN", "Codes", "Table", "Values", "code_type"]
+
+#: Stands for levels unknown to the schema where several of them share a figure.
+NEVER_SEEN = "(never seen)"
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Values = NDArray[np.float64]
+
+
+_CODES = tuple((np.dtype(f"u{size}"), 256**size - 2) for size in (1, 2, 4))
 
 
 def code_type(width: int) -> np.dtype[Any]:
@@ -27,9 +33,9 @@ def code_type(width: int) -> np.dtype[Any]:
     >>> code_type(254), code_type(255)
     (dtype('uint8'), dtype('uint16'))
     """
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if width + 2 <= np.iinfo(kind).max + 1:
-            return np.dtype(kind)
+    for kind, most in _CODES:
+        if width <= most:
+            return kind
     raise TableError(f"Table: a column may have up to 4294967294 levels, but {width} came.")
 
 
@@ -47,7 +53,7 @@ class Table:
     (14, ('no', 'yes'), dtype('uint8'))
     """
 
-    __slots__ = ("_data", "_rows", "notes", "schema", "unseen")
+    __slots__ = ("_data", "_rows", "_schema", "notes", "unseen")
 
     def __init__(
         self,
@@ -57,7 +63,7 @@ class Table:
         unseen: Mapping[str, Mapping[Level, int]] | None = None,
         rows: int | None = None,
     ) -> None:
-        self.schema = schema
+        self._schema = schema
         self.notes: tuple[Note, ...] = tuple(notes)
         self.unseen: dict[str, dict[Level, int]] = {
             name: dict(levels) for name, levels in (unseen or {}).items()
@@ -71,6 +77,25 @@ class Table:
         if len(lengths) > 1:
             raise TableError(f"Table: columns must be equally long, but lengths {lengths} came.")
         self._rows = lengths.pop() if lengths else int(rows or 0)
+
+    @classmethod
+    def _made(
+        cls,
+        schema: Schema,
+        data: Mapping[str, NDArray[Any]],
+        notes: Iterable[Note] = (),
+        unseen: Mapping[str, Mapping[Level, int]] | None = None,
+        rows: int | None = None,
+    ) -> Table:
+        """A table of arrays made for it: nobody else holds them, so they need not be copied."""
+        for array in data.values():
+            array.flags.writeable = False
+        return cls(schema, data, notes, unseen, rows)
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self._schema
 
     def __len__(self) -> int:
         return self._rows
@@ -170,7 +195,7 @@ class Table:
         levels[: column.width] = column.levels
         decoded: NDArray[Any] = levels[self._array(name)]
         if column.kind == "target" and not np.any(self._array(name) >= column.width):
-            return np.asarray(np.asarray(column.levels)[self._array(name)])
+            return np.asarray(labels_array(column.levels)[self._array(name)])
         return decoded
 
     def raw(self, name: str) -> Raw:
@@ -179,8 +204,11 @@ class Table:
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)
         codes = self._array(name).astype(np.int64)
-        codes[codes >= column.width] = -1
-        return Words(codes, column.levels, declared=True)
+        codes[codes == column.width] = -1
+        if not (codes > column.width).any():
+            return Words(codes, column.levels, declared=True)
+        codes[codes > column.width] = column.width
+        return Words(codes, (*column.levels, NEVER_SEEN), declared=True)
 
     def take(self, rows: ArrayLike | slice) -> Table:
         """Return these rows, by positions, a mask or a slice, under the same schema."""
@@ -191,11 +219,22 @@ class Table:
         taken = len(range(*index.indices(self._rows))) if isinstance(index, slice) else None
         if taken is None and not data:
             taken = int(np.arange(self._rows)[index].size)
-        return Table(self.schema, data, self.notes, rows=taken)
+        if isinstance(index, slice):
+            return Table(self.schema, data, self.notes, self._still_unseen(data), taken)
+        return Table._made(self.schema, data, self.notes, self._still_unseen(data), taken)
+
+    def _still_unseen(self, data: Mapping[str, NDArray[Any]]) -> dict[str, dict[Level, int]]:
+        """Which columns hold unseen levels in some of the rows; several levels share one figure."""
+        left: dict[str, dict[Level, int]] = {}
+        for name, levels in self.unseen.items():
+            number = int(np.count_nonzero(data[name] > self.schema[name].width))
+            if number:
+                left[name] = {next(iter(levels)) if len(levels) == 1 else NEVER_SEEN: number}
+        return left
 
     def select(self, names: Iterable[str]) -> Table:
         """Return the table with these attributes only (and the class)."""
-        wanted = set(names)
+        wanted = {names} if isinstance(names, str) else set(names)
         for name in wanted:
             self.schema[name]
         kept = tuple(c for c in self.schema if c.kind == "target" or c.name in wanted)
@@ -233,9 +272,10 @@ def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:
             f"Table: codes of column {column.name!r} must be at most {column.width + 1}, but "
             f"{array.max()} came. Make tables with read()."
         )
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    if array.flags.writeable or not array.flags.c_contiguous:
+        array = array.copy()  # its owner may go on to change it
+        array.flags.writeable = False
+    return array
 
 
 def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:

@@ -1,24 +1,33 @@
 """Files that know the types of their columns: Parquet and JSON.
 
 Their texts stay texts, as written, even if they look like numbers; only the missing marks among
-them are made missing. A column that the caller declares numeric or a date is turned into that.
+them, and the numbers that a mark such as ``-999`` names, are made missing. A column that the caller
+declares numeric or a date is turned into that.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from countwise.errors import TableError, listing
-from countwise.tables.cells import marked, settle
+from countwise.tables.cells import marked, settle, without_marks
 from countwise.tables.raw import Numbers, Raw, Words, from_arrow, from_objects
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = ["parse_json", "parse_json_blocks", "parse_parquet", "parse_parquet_blocks"]
+__all__ = [
+    "json_names",
+    "parquet_names",
+    "parse_json",
+    "parse_json_blocks",
+    "parse_parquet",
+    "parse_parquet_blocks",
+]
 
 _BLOCK = 1 << 23
 
@@ -26,7 +35,15 @@ _BLOCK = 1 << 23
 def parse_parquet(source: Source, reading: Reading) -> Parsed:
     """Read a whole Parquet file."""
     with _parquet(source) as file:
-        return Parsed(_columns(file.read(), reading, file.schema_arrow.names))
+        names = file.schema_arrow.names
+        table = file.read(columns=_looked_at(names, reading))
+        return Parsed(_columns(table, reading, names))
+
+
+def parquet_names(source: Source) -> list[str]:
+    """Return the names of the columns of a Parquet file, from its footer."""
+    with _parquet(source) as file:
+        return list(file.schema_arrow.names)
 
 
 def parse_parquet_blocks(source: Source, reading: Reading, rows: int) -> Iterator[Parsed]:
@@ -34,9 +51,13 @@ def parse_parquet_blocks(source: Source, reading: Reading, rows: int) -> Iterato
     done = 0
     with _parquet(source) as file:
         names = [name for name in file.schema_arrow.names if reading.wants(name)]
-        for batch in file.iter_batches(batch_size=rows, columns=names):
+        for batch in file.iter_batches(batch_size=rows, columns=_looked_at(names, reading)):
             yield Parsed(_columns(batch, reading, names, done))
             done += len(batch)
+
+
+def _looked_at(names: Iterable[str], reading: Reading) -> list[str]:
+    return [name for name in names if not reading.skips(name)]
 
 
 def _parquet(source: Source) -> Any:
@@ -64,9 +85,18 @@ def _parquet(source: Source) -> Any:
 
 def parse_json(source: Source, reading: Reading) -> Parsed:
     """Read JSON lines, or a JSON array of objects."""
+    return Parsed(_json_whole(source, reading))
+
+
+def json_names(source: Source) -> list[str]:
+    """Return the names of the columns of a JSON file; any row may bring one, so all are read."""
+    return list(_json_whole(source, Reading(only=frozenset())))
+
+
+def _json_whole(source: Source, reading: Reading) -> dict[str, Raw]:
     with source.open() as file:
         try:
-            return Parsed(_json_columns(source, file.read(), reading))
+            return _json_columns(source, file.read(), reading)
         except (OSError, EOFError) as why:
             raise source.damaged(why) from None
 
@@ -74,12 +104,15 @@ def parse_json(source: Source, reading: Reading) -> Parsed:
 def parse_json_blocks(source: Source, reading: Reading, rows: int) -> Iterator[Parsed]:
     """Read JSON lines block by block; an array or objects over several lines come as one block."""
     done, seen = 0, set[str]()
+    if reading.declared:
+        only = reading.declared if reading.only is None else reading.declared & reading.only
+        reading = replace(reading, only=only)
     for lines in _json_lines(source, rows):
         columns = _json_columns(source, b"".join(lines), reading, done)
         seen.update(columns)
         count = len(next(iter(columns.values())))
         for name in seen - columns.keys():
-            columns[name] = _empty(count, name in reading.text)
+            columns[name] = _empty(name, count, reading)
         yield Parsed({name: raw for name, raw in columns.items() if reading.wants(name)})
         done += count
 
@@ -129,9 +162,9 @@ def _json_columns(
         options = arrow_json.ReadOptions(block_size=_BLOCK)
         try:
             table = arrow_json.read_json(pa.BufferReader(content), options)
-            texts = [
-                n for n in table.column_names if n in reading.text and _temporal(table.schema, n)
-            ]
+            names = table.column_names
+            looked = [name for name in names if name in reading.text and not reading.skips(name)]
+            texts = [name for name in looked if _temporal(table.schema, name)]
             if texts:
                 # Arrow takes texts such as 2024-01-31 for dates, also where a text is wanted.
                 schema = pa.schema([(name, pa.string()) for name in texts])
@@ -140,7 +173,7 @@ def _json_columns(
         except pa.ArrowInvalid:
             return _from_rows(source, content, reading, offset)
         if table.num_rows and table.num_columns:
-            return _columns(table, reading, table.column_names, offset)
+            return _columns(table, reading, names, offset)
     return _from_rows(source, content, reading, offset)
 
 
@@ -158,6 +191,9 @@ def _from_rows(source: Source, content: bytes, reading: Reading, offset: int) ->
         raise _no_json(source, "it holds no row with a name and a value")
     columns: dict[str, Raw] = {}
     for name in names:
+        if reading.skips(name):
+            columns[name] = _empty(name, len(rows), reading)
+            continue
         values = [row.get(name) for row in rows]
         nested = next(
             (at for at, value in enumerate(values) if isinstance(value, dict | list)), None
@@ -206,7 +242,7 @@ def _no_json(source: Source, what: str) -> TableError:
 def _nested(name: str, what: str) -> TableError:
     return TableError(
         f"Table: column {name!r} must hold plain values, not lists or objects, but {what}. "
-        "Flatten it before reading, or leave the column out."
+        "Flatten it before reading, or leave it out with drop=."
     )
 
 
@@ -226,19 +262,22 @@ def _columns(table: Any, reading: Reading, names: Iterable[str], offset: int = 0
 
     columns: dict[str, Raw] = {}
     for name in names:
+        if reading.skips(name):
+            columns[name] = _empty(name, len(table), reading)
+            continue
         column = table.column(name)
         if pa.types.is_nested(column.type):
             raise _nested(name, f"it holds {str(column.type).split('<')[0]} values")
         if pa.types.is_null(column.type):
-            columns[name] = _empty(len(column), name in reading.text)
+            columns[name] = _empty(name, len(column), reading)
         else:
             columns[name] = _declared(name, from_arrow(name, column), reading, offset)
     return columns
 
 
 def _declared(name: str, raw: Raw, reading: Reading, offset: int) -> Raw:
-    if not isinstance(raw, Words):
-        return raw
+    if isinstance(raw, Numbers):
+        return without_marks(raw, reading.marks_of(name))
     texts = all(isinstance(level, str) for level in raw.distinct)
     if texts and (name in reading.number or name in reading.dates):
         return settle(name, raw, reading, offset=offset).raw
@@ -247,10 +286,12 @@ def _declared(name: str, raw: Raw, reading: Reading, offset: int) -> Raw:
             f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}. "
             "Declare it nominal."
         )
+    if raw.declared and not reading.marks_given(name):
+        return raw
     return marked(raw, reading.marks_of(name))
 
 
-def _empty(rows: int, text: bool) -> Raw:
-    if text:
+def _empty(name: str, rows: int, reading: Reading) -> Raw:
+    if name in reading.text and not reading.skips(name):
         return Words(np.full(rows, -1, np.int32), ())
     return Numbers(np.full(rows, np.nan))

@@ -14,7 +14,8 @@ from countwise.tables.schema import MISSING_MARKS, Column, Kind, WhenMissing
 __all__ = ["Marks", "Names", "Wishes", "resolved"]
 
 Names = Iterable[str | int] | str
-Marks = str | Iterable[str] | Mapping[str, str | Iterable[str]]
+Mark = str | int | float
+Marks = Mark | Iterable[Mark] | Mapping[str, Mark | Iterable[Mark]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Wishes:
     keep_identifiers: bool = False
     every_nominal: bool = False
     levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    given_labels: bool = False
 
     @classmethod
     def of(
@@ -93,6 +95,8 @@ class Wishes:
             when = "omit"
         if kind == "target":
             when = "omit"
+            if self.given_labels:
+                return Column(name, kind, missing=())
         return Column(
             name,
             kind,
@@ -106,17 +110,19 @@ def _names(given: Names) -> frozenset[str | int]:
     return frozenset([given]) if isinstance(given, str) else frozenset(given)
 
 
-def _marks(given: str | Iterable[str]) -> tuple[str, ...]:
-    marks = (given,) if isinstance(given, str) else tuple(given)
+def _marks(given: Mark | Iterable[Mark]) -> tuple[str, ...]:
+    marks = (given,) if isinstance(given, str | int | float) else tuple(given)
     for mark in marks:
-        if not isinstance(mark, str):
-            raise ParameterError(f"read: missing marks must be texts, but {mark!r} came.")
-    return tuple(dict.fromkeys(["", *marks]))
+        if not isinstance(mark, str | int | float) or isinstance(mark, bool):
+            raise ParameterError(
+                f"read: missing marks must be texts or numbers, but {mark!r} came."
+            )
+    return tuple(dict.fromkeys(["", *map(str, marks)]))
 
 
 def resolved(item: str | int | np.integer[Any], names: Sequence[str], who: str) -> str:
     """Return the name of a column given by name or position; `who` asked for it."""
-    if item in names:
+    if str(item) in names:  # a frame may call its columns 0, 1, 2: names go before positions
         return str(item)
     if (
         isinstance(item, int | np.integer)

@@ -32,7 +32,7 @@ CHUNK = 1 << 20
 #: A joint table of several columns stays within the processor's nearest caches.
 JOINT_CELLS = 8192
 #: More cells than this in one table would not fit in memory in several copies.
-MOST_TABLE_CELLS = 1 << 28
+MOST_TABLE_CELLS = 1 << 27
 
 Doubles = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ def _without_unseen(table: Doubles) -> Doubles:
 
 def _moments_without_unseen(made: Moments) -> Moments:
     last = Moments(*(np.zeros_like(own[:-1]) for own in (made.weight,) * 4))
-    for own, moved in zip(last._arrays(), made._arrays(), strict=True):
+    for own, moved in zip(last.arrays(), made.arrays(), strict=True):
         own[-1] = moved[-1]
     kept = Moments(made.weight[:-1], made.mean[:-1], made.square[:-1], made.missing[:-1])
     return kept + last if last.weight[-1] > 0 or last.missing[-1] > 0 else kept
