@@ -19,7 +19,7 @@ $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/countwise/*/*.p
 install: $(READY)  ## make .venv with the package, its kernels and the tools
 
 demo: $(READY)  ## run the main job on bundled data; ends by naming the report it wrote
-	@$(BIN)/python examples/demo.py
+	@COUNTWISE=$(BIN)/countwise bash examples/demo.sh
 
 check: $(READY)  ## format, lint, types, import contract, docs snippets
 	$(BIN)/ruff format --check .

@@ -1,0 +1,188 @@
+"""``countwise compare``: rank models on rows they have not seen."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from countwise.cli.app import Command
+from countwise.cli.asked import Asked, Read, split_names
+from countwise.cli.options import gain_option, output_options, reading_options, seed_option
+
+__all__ = ["command"]
+
+#: Remarks that are for the record: they stand in the JSON and on the page.
+FOR_THE_RECORD = ("E05", "E06", "E07", "E12")
+
+
+@click.command(
+    "compare",
+    cls=Command,
+    examples=(
+        "countwise compare sample:votes",
+        "countwise compare sample:credit-g --gain sample --report credit.html",
+        "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
+    ),
+)
+@click.argument("file", metavar="FILE")
+@click.option("--models", "-m", metavar="A,B", help="Which models (see countwise models), or all.")
+@click.option("--folds", type=click.IntRange(min=2), help="Cross-validation in so many folds [10].")
+@click.option("--repeats", type=click.IntRange(min=1), help="How often rows are dealt anew.")
+@click.option("--holdout", type=float, metavar="SHARE", help="Set this share aside instead, 0.3.")
+@click.option("--leave-one-out", is_flag=True, help="Test every row with a model of all others.")
+@gain_option
+@reading_options
+@seed_option
+@click.option("--jobs", type=int, default=1, help="Processes that refit scikit-learn's models.")
+@click.option("--report", metavar="HTML", help="Write a page with all that was found.")
+@output_options("Write the ranking as .csv or everything as .json.")
+def command(
+    file: str,
+    models: str | None,
+    folds: int | None,
+    repeats: int | None,
+    holdout: float | None,
+    leave_one_out: bool,
+    gain: str | None,
+    asked: Asked,
+    seed: int,
+    jobs: int,
+    report: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Rank models on rows of FILE they have not seen, and say what the data support.
+
+    Ten-fold cross-validation unless told otherwise; intervals are corrected for shared training
+    rows. Fitting and predicting are timed apart. With --gain every model also decides by the gains,
+    and the ranking is by what a row earns.
+    """
+    from countwise.cli.output import check_writable, print_json, remark, write_records
+
+    check_writable(output, "-o", (".csv", ".json"), file)
+    check_writable(report, "--report", (".html", ".htm"))
+    chosen = _named(models)
+    protocol = _protocol(folds, repeats, holdout, leave_one_out)
+    from countwise.cli.decisions import gain_of
+
+    matrix = gain_of(gain, file)
+    found = asked.read(file, "compare")
+    trials = _trials(found, chosen, protocol, matrix, seed, jobs, quiet)
+    whole = {"command": "compare", "source": file, **trials.to_dict()}
+    if output is not None:
+        write_records(output, trials.summary(), whole, "compare")
+    if report is not None:
+        _report(found, trials, file, seed, report, quiet)
+    if as_json:
+        print_json(whole)
+        return
+    from countwise.reports.terminal import Screen
+
+    Screen(sys.stdout).ranking(trials, _title(found, file))
+    notes = [note.text for note in trials.notes if note.code not in FOR_THE_RECORD]
+    written = [
+        f"{what} written to {path}."
+        for what, path in (("Ranking", output), ("Report", report))
+        if path
+    ]
+    remark([*found.remarks, *notes, *written], quiet)
+
+
+def _named(models: str | None) -> list[str] | None:
+    """Check the names before anything is read."""
+    from countwise.posteriors.catalogue import select
+
+    names = None if models is None else list(split_names(models))
+    select(names)
+    return names
+
+
+def _protocol(
+    folds: int | None, repeats: int | None, holdout: float | None, leave_one_out: bool
+) -> dict[str, Any]:
+    if leave_one_out:
+        if folds or repeats or holdout is not None:
+            raise click.UsageError(
+                "--leave-one-out tests every row once; leave --folds, --repeats and --holdout out"
+            )
+        return {"leave_one_out": True}
+    if holdout is not None:
+        if folds:
+            raise click.UsageError("--folds and --holdout are two protocols; choose one")
+        if not 0 < holdout < 1:
+            raise click.UsageError(
+                f"--holdout must be a share between 0 and 1, such as 0.3, but {holdout:g} came"
+            )
+        return {"holdout": holdout, "repeats": repeats or 10}
+    return {"folds": folds, "repeats": repeats or 1}
+
+
+def entrants(found: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
+    """Make the models that enter; the majority enters by itself."""
+    from countwise.posteriors.catalogue import made, select
+
+    chosen = select(names, usual, numeric=bool(found.table.schema.numeric))
+    return {own.name: made(own, seed) for own in chosen if own.family != "baseline"} or {
+        own.name: made(own, seed) for own in chosen
+    }
+
+
+def _trials(
+    found: Read,
+    names: list[str] | None,
+    protocol: dict[str, Any],
+    gain: Any,
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> Any:
+    from countwise.cli.progress import progress
+    from countwise.evaluation.run import evaluate
+    from countwise.posteriors.catalogue import COMPARED
+
+    table = found.table
+    if "folds" in protocol and protocol["folds"] is None:
+        protocol = protocol | {"folds": max(min(10, len(table)), 2)}
+    with progress(quiet) as tell:
+        return evaluate(
+            entrants(found, names, COMPARED, seed),
+            table,
+            gain=gain,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=tell,
+            **protocol,
+        )
+
+
+def _report(found: Read, trials: Any, file: str, seed: int, path: str, quiet: bool) -> None:
+    """Write the page: with the tables of the best model that has some, and its learning curve."""
+    from countwise.cli.progress import progress
+    from countwise.evaluation.curves import learning_curve
+    from countwise.posteriors.catalogue import CATALOGUE, DEFAULT, made
+    from countwise.reports.facts import comparison_facts
+    from countwise.reports.html import write
+
+    ranked = [trials.entries[line["model"]].model for line in trials.summary()]
+    own = [name for name in ranked if name in CATALOGUE and CATALOGUE[name].own]
+    name = own[0] if own else DEFAULT
+    model = made(CATALOGUE[name], seed)
+    with progress(quiet) as tell:
+        curve = learning_curve(
+            {name: model}, found.table, random_state=seed, gain=trials.gain, progress=tell
+        )
+    facts = comparison_facts(
+        found.table, trials, model=model.fit(found.table), model_name=name, curve=curve, source=file
+    )
+    write(facts, path)
+
+
+def _title(found: Read, file: str) -> str:
+    table = found.table
+    return (
+        f"{table.target_column.name} from {file}: {len(table):,} rows, "
+        f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"
+    )

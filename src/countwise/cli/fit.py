@@ -1,0 +1,138 @@
+"""``countwise fit``: train a model on a file and save it."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import Any
+
+import click
+
+from countwise.cli.app import Command
+from countwise.cli.asked import Asked
+from countwise.cli.options import gain_option, reading_options, seed_option
+
+__all__ = ["command"]
+
+
+@click.command(
+    "fit",
+    cls=Command,
+    examples=(
+        "countwise fit train.csv --target class -o model.cw",
+        "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
+    ),
+)
+@click.argument("file", metavar="FILE")
+@click.option("--output", "-o", metavar="MODEL", required=True, help="Where to save, as model.cw.")
+@click.option("--model", "name", default="naive-bayes", show_default=True, help="Which model.")
+@click.option(
+    "--param",
+    "pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the model, such as smoothing=0.5; may be repeated.",
+)
+@gain_option
+@reading_options
+@seed_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout and nothing else.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+def command(
+    file: str,
+    output: str,
+    name: str,
+    pairs: tuple[str, ...],
+    gain: str | None,
+    asked: Asked,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train a model on FILE and save it; predict and explain use it.
+
+    The file holds counts, schema and parameters, no code. With --gain the model decides by these
+    gains wherever it is used.
+    """
+    from countwise.cli.decisions import gain_of
+    from countwise.cli.output import check_writable, print_json, remark
+
+    check_writable(output, "-o", (".cw",))
+    model = _model(name, pairs, seed)
+    matrix = gain_of(gain, file)
+    found = asked.read(file, "fit")
+    started = perf_counter()
+    if matrix is not None:
+        from countwise.decisions.decide import Decide
+
+        model = Decide(model, matrix)
+    model.fit(found.table)
+    took = perf_counter() - started
+    from countwise.store.files import save
+
+    save(model, output, notes={"source": file, "command": "countwise fit"})
+    facts = _facts(found.table, model, name, file, output, took)
+    if as_json:
+        print_json(facts)
+        return
+    notes = [note.text for note in found.table.notes]
+    if not quiet:
+        _show(facts)
+    remark([*found.remarks, *notes], quiet)
+
+
+def _model(name: str, pairs: tuple[str, ...], seed: int) -> Any:
+    from countwise.errors import ParameterError
+    from countwise.posteriors.catalogue import CATALOGUE, listed, made, parsed_parameters
+
+    own = listed(name)
+    if not own.own:
+        able = [each.name for each in CATALOGUE.values() if each.own]
+        raise ParameterError(
+            f"fit: {own.name!r} is here to be compared with and cannot be saved. Models that can: "
+            f"{', '.join(able)}."
+        )
+    parameters = parsed_parameters(pairs)
+    if "nominal" in parameters:
+        raise ParameterError("fit: nominal columns are named by --nominal, not by --param.")
+    return made(own, seed, parameters)
+
+
+def _facts(
+    table: Any, model: Any, name: str, file: str, output: str, took: float
+) -> dict[str, Any]:
+    inner = getattr(model, "model_", model)
+    schema = table.schema
+    return {
+        "model": name,
+        "kind": type(inner).__name__,
+        "decides_by": "gain" if inner is not model else "argmax",
+        "file": file,
+        "output": output,
+        "rows": len(table),
+        "target": schema.target.name,
+        "classes": inner.classes_.tolist(),
+        "nominal": [column.name for column in schema.nominal],
+        "numeric": [column.name for column in schema.numeric],
+        "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
+        "parameters": {key: repr(own) for key, own in inner.get_params(deep=False).items()},
+        "seconds": took,
+        "notes": [note.to_dict() for note in table.notes],
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from countwise.errors import listing
+    from countwise.reports.terminal import Screen
+    from countwise.reports.wording import seconds
+
+    screen = Screen(sys.stdout)
+    screen.say(
+        f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
+        f"{seconds(facts['seconds'])}: "
+        f"class {facts['target']!r} with {len(facts['classes'])} classes "
+        f"({listing(facts['classes'])}), {len(facts['nominal'])} nominal and "
+        f"{len(facts['numeric'])} numeric columns."
+    )
+    by_gain = " It decides by gain." if facts["decides_by"] == "gain" else ""
+    screen.say(f"Saved as {facts['output']}.{by_gain}")

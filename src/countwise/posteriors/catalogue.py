@@ -1,0 +1,254 @@
+"""The models a user can name, each with sensible settings; nothing is imported before it is made.
+
+Our own learn from counts: they share one pass over the rows, and can be saved and explained.
+scikit-learn's are there to be compared with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from countwise.errors import ParameterError, did_you_mean, listing
+
+__all__ = [
+    "CATALOGUE",
+    "COMPARED",
+    "DEFAULT",
+    "GROWN",
+    "Listed",
+    "listed",
+    "made",
+    "parsed_parameters",
+    "select",
+]
+
+Family = Literal["counted", "scikit-learn", "baseline"]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model of the catalogue: its name, what it is in a phrase, and how it is made from a seed.
+
+    Examples
+    --------
+    >>> listed("naive-bayes").make(0)
+    NaiveBayes()
+    """
+
+    name: str
+    words: str
+    family: Family
+    make: Callable[[int], Any]
+    numeric_only: bool = False
+
+    @property
+    def own(self) -> bool:
+        """Whether it is ours: it can be saved, explained and used on files larger than memory."""
+        return self.family == "counted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a list shows."""
+        return {
+            "name": self.name,
+            "words": self.words,
+            "family": self.family,
+            "can_be_saved": self.own,
+            "compared_by_default": self.name in COMPARED,
+        }
+
+
+def _naive_bayes(seed: int) -> Any:
+    from countwise.posteriors.naive_bayes import NaiveBayes
+
+    return NaiveBayes()
+
+
+def _naive_bayes_kernel(seed: int) -> Any:
+    from countwise.posteriors.naive_bayes import NaiveBayes
+
+    return NaiveBayes(numeric="kernel")
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    # Levels may come as a sparse matrix, which cannot be centred.
+    return make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
+
+
+def _tree(seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=100, min_samples_leaf=2, random_state=seed)
+
+
+def _boosting(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(max_iter=100, random_state=seed)
+
+
+def _majority(seed: int) -> Any:
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="prior")
+
+
+#: Every model that can be named, by name.
+CATALOGUE: Mapping[str, Listed] = {
+    own.name: own
+    for own in (
+        Listed(
+            "naive-bayes",
+            "naive Bayes, normal densities for numbers",
+            "counted",
+            _naive_bayes,
+        ),
+        Listed(
+            "naive-bayes-kernel",
+            "naive Bayes, kernel densities for numbers",
+            "counted",
+            _naive_bayes_kernel,
+            numeric_only=True,
+        ),
+        Listed("logistic", "logistic regression", "scikit-learn", _logistic),
+        Listed("tree", "decision tree, leaves of five rows", "scikit-learn", _tree),
+        Listed("forest", "random forest of 100 trees", "scikit-learn", _forest),
+        Listed("boosting", "gradient-boosted trees", "scikit-learn", _boosting),
+        Listed(
+            "majority",
+            "class shares of the training rows",
+            "baseline",
+            _majority,
+        ),
+    )
+}
+
+#: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless told otherwise.
+DEFAULT = "naive-bayes"
+COMPARED = ("naive-bayes", "naive-bayes-kernel", "logistic", "forest")
+GROWN = ("naive-bayes", "logistic")
+
+
+def listed(name: str) -> Listed:
+    """Return the model of this name.
+
+    Raises
+    ------
+    ParameterError
+        There is none; a near miss is suggested.
+
+    Examples
+    --------
+    >>> listed("naive bayse")
+    Traceback (most recent call last):
+        ...
+    countwise.errors.ParameterError: models: there is no model 'naive bayse'. Did you mean \
+'naive-bayes'? Known are naive-bayes, naive-bayes-kernel, logistic, tree, forest, boosting, \
+majority.
+    """
+    key = name.strip().casefold().replace("_", "-").replace(" ", "-")
+    if key in CATALOGUE:
+        return CATALOGUE[key]
+    raise ParameterError(
+        f"models: there is no model {name!r}.{did_you_mean(key, CATALOGUE)} "
+        f"Known are {', '.join(CATALOGUE)}."
+    )
+
+
+def select(
+    names: Iterable[str] | None,
+    usual: Iterable[str] = COMPARED,
+    numeric: bool = True,
+) -> list[Listed]:
+    """Return the models a user means: by name, ``all``, or the usual ones.
+
+    Where nobody named them, models that differ only on numeric columns stay out of tables that
+    have none (``numeric=False``).
+
+    Examples
+    --------
+    >>> [own.name for own in select(None, numeric=False)]
+    ['naive-bayes', 'logistic', 'forest']
+    >>> [own.name for own in select(["tree", "naive-bayes"])]
+    ['tree', 'naive-bayes']
+    """
+    words = None if names is None else [name for name in names if name.strip()]
+    if words is not None and not words:
+        raise ParameterError(
+            f"models: at least one model must be named, but none was. Known are "
+            f"{', '.join(CATALOGUE)}."
+        )
+    if words is not None and [word.casefold() for word in words] != ["all"]:
+        return list(dict.fromkeys(listed(name) for name in words))
+    chosen = [CATALOGUE[name] for name in (usual if words is None else CATALOGUE)]
+    return [own for own in chosen if numeric or not own.numeric_only]
+
+
+def made(own: Listed, seed: int = 0, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Make a model, with some of its parameters changed.
+
+    Examples
+    --------
+    >>> made(listed("naive-bayes"), parameters={"smoothing": 0.5})
+    NaiveBayes(smoothing=0.5)
+    """
+    model = own.make(seed)
+    given = dict(parameters or {})
+    known = model.get_params(deep=False)
+    for name in given:
+        if name not in known:
+            raise ParameterError(
+                f"{own.name}: there is no parameter {name!r}.{did_you_mean(name, known)} "
+                f"It has {listing(sorted(known), 20)}."
+            )
+    model.set_params(**given)
+    rules = getattr(model, "PARAMETERS", None)
+    if rules is not None:
+        from countwise.params import check
+
+        check(own.name, rules, model.get_params(deep=False))
+    return model
+
+
+def parsed_parameters(pairs: Iterable[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs; a value is a number, a word, true, false, none, or JSON.
+
+    Examples
+    --------
+    >>> parsed_parameters(["smoothing=0.5", "numeric=kernel", 'prior={"a": 0.5, "b": 0.5}'])
+    {'smoothing': 0.5, 'numeric': 'kernel', 'prior': {'a': 0.5, 'b': 0.5}}
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, between, text = pair.partition("=")
+        if not between or not name.strip() or not text.strip():
+            raise ParameterError(
+                f"models: a parameter must be given as name=value, but {pair!r} came, such as "
+                "smoothing=0.5."
+            )
+        if name.strip() in found:
+            raise ParameterError(f"models: parameter {name.strip()!r} was given twice. Keep one.")
+        found[name.strip()] = _value(text.strip())
+    return found
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None, "null": None}
+    if text.casefold() in words:
+        return words[text.casefold()]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

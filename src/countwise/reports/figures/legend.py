@@ -1,0 +1,47 @@
+"""Which colour is which: a row of swatches with names, broken into lines to fit a width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from countwise.reports.figures.lettering import shortened, width_of
+from countwise.reports.figures.palette import HUES
+from countwise.reports.figures.svg import drawing, label, line
+
+__all__ = ["legend", "legend_figure"]
+
+_SIZE, _STEP, _GAP, _MARK = 12.0, 20.0, 18.0, 26.0
+
+
+def legend(names: Sequence[str], width: float) -> tuple[str, float]:
+    """Return the swatches as SVG and their height; the first name has the first colour.
+
+    Examples
+    --------
+    >>> legend(["no", "yes"], 300)[1]
+    20.0
+    """
+    x, y, parts = 0.0, 0.0, []
+    for place, name in enumerate(names):
+        room = width - _MARK
+        shown = shortened(name, room, _SIZE)
+        needs = _MARK + width_of(shown, _SIZE)
+        if x > 0 and x + needs > width:
+            x, y = 0.0, y + _STEP
+        parts.append(line(x, y + 10, x + 20, y + 10, f"s{place % HUES}"))
+        parts.append(label(x + _MARK, y + 14, name, room=room, size=_SIZE))
+        x += needs + _GAP
+    return "".join(parts), y + _STEP
+
+
+def legend_figure(names: Sequence[str], width: float = 340) -> str:
+    """Return the swatches as a figure of their own.
+
+    Examples
+    --------
+    >>> legend_figure(["no", "yes"]).startswith("<svg")
+    True
+    """
+    parts, height = legend(names, width)
+    described = f"Colours of {', '.join(names)}."
+    return drawing(width, height, "Legend", described, parts)

@@ -1,0 +1,104 @@
+"""Round ticks, and where a figure falls on an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from countwise.reports.figures.lettering import width_of
+
+__all__ = ["Scale", "log_ticks", "tick_words", "ticks"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Map figures from `low` to `high` onto pixels from `start` to `stop`, perhaps by logarithm.
+
+    Examples
+    --------
+    >>> Scale(0, 10, 100, 200)(5)
+    150.0
+    >>> Scale(1, 100, 0, 10, log=True)(10)
+    5.0
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    log: bool = False
+
+    def __call__(self, figure: float) -> float:
+        """Return the pixel; what lies outside is put on the edge."""
+        low, high, at = self.low, self.high, figure
+        if self.log:
+            low, high, at = math.log(low), math.log(high), math.log(figure)
+        if high <= low:
+            return (self.start + self.stop) / 2
+        share = min(max((at - low) / (high - low), 0.0), 1.0)
+        return self.start + share * (self.stop - self.start)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round figures from `low` to `high`, at most so many.
+
+    Examples
+    --------
+    >>> ticks(0.62, 0.97)
+    [0.7, 0.8, 0.9]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / max(most, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next((m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999), 10 * power)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(place * step, 12) + 0.0 for place in range(first, last + 1)] or [low]
+
+
+def tick_words(figures: Sequence[float]) -> list[str]:
+    """Write ticks with as many digits as they need, all alike.
+
+    Examples
+    --------
+    >>> tick_words([0.5, 0.75, 1.0]), tick_words([0.0, 20000.0])
+    (['0.50', '0.75', '1.00'], ['0', '20,000'])
+    """
+    if any(figure and not 1e-4 <= abs(figure) < 1e7 for figure in figures):
+        written = [f"{figure:.3g}" for figure in figures]
+    else:
+        digits = next((digits for digits in range(7) if _enough(digits, figures)), 6)
+        written = [f"{figure:,.{digits}f}" for figure in figures]
+    return [own.replace("-", "−") for own in written]
+
+
+def _enough(digits: int, figures: Sequence[float]) -> bool:
+    return all(abs(round(own, digits) - own) <= 1e-9 * max(1.0, abs(own)) for own in figures)
+
+
+def log_ticks(scale: Scale, size: float) -> list[float]:
+    """Return 1, 2, 5, 10, 20 ... within a logarithmic scale, as many as can be labelled.
+
+    Examples
+    --------
+    >>> log_ticks(Scale(8, 700, 0, 300, log=True), 11)
+    [10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
+    """
+    powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+    for leading in ((1, 2, 5), (1, 3), (1,)):
+        every = [m * 10.0**power for power in powers for m in leading]
+        inside = [own for own in every if scale.low <= own <= scale.high]
+        if len(inside) >= 2 and _fit(inside, scale, size):
+            return inside
+    return [scale.low, scale.high]
+
+
+def _fit(figures: Sequence[float], scale: Scale, size: float) -> bool:
+    words = tick_words(figures)
+    for place in range(1, len(figures)):
+        gap = scale(figures[place]) - scale(figures[place - 1])
+        if gap < (width_of(words[place], size) + width_of(words[place - 1], size)) / 2 + 6:
+            return False
+    return True

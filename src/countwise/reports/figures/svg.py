@@ -1,0 +1,204 @@
+"""SVG as text: elements, escaping, whole figures with title and description, and saving one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from countwise.reports.figures.lettering import shortened
+from countwise.reports.figures.palette import standalone_css
+from countwise.store.atomic import atomic_write
+
+__all__ = [
+    "circle",
+    "drawing",
+    "element",
+    "escape",
+    "group",
+    "label",
+    "line",
+    "number",
+    "path",
+    "rect",
+    "save_svg",
+    "standalone",
+    "tip",
+]
+
+# XML has no way to write these at all, not even escaped.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_ESCAPES = str.maketrans(_MARKS)
+_OPENING = re.compile(r"<svg[^>]*>")
+
+Value = str | float | int | None
+
+
+def escape(text: object) -> str:
+    """Return a text that is inert in XML and in HTML.
+
+    Examples
+    --------
+    >>> escape("<script>alert(1)</script>")
+    '&lt;script&gt;alert(1)&lt;/script&gt;'
+    """
+    return _FORBIDDEN.sub("\ufffd", str(text)).translate(_ESCAPES)
+
+
+def number(value: float) -> str:
+    """Return a coordinate with at most two digits after the point.
+
+    Examples
+    --------
+    >>> number(12.0), number(3.14159), number(-0.001)
+    ('12', '3.14', '0')
+    """
+    written = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if written in ("-0", "") else written
+
+
+def element(name: str, *children: str, **attributes: Value) -> str:
+    """Return one element; ``class_`` becomes ``class``, ``stroke_width`` ``stroke-width``.
+
+    Children are SVG already; attributes are escaped here. None leaves an attribute out.
+
+    Examples
+    --------
+    >>> element("rect", x=1.5, class_="q3")
+    '<rect x="1.5" class="q3"/>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    body = "".join(children)
+    return f"<{name}{written}>{body}</{name}>" if body else f"<{name}{written}/>"
+
+
+def _value(value: str | float) -> str:
+    return escape(value) if isinstance(value, str) else number(float(value))
+
+
+def tip(words: str) -> str:
+    """Return the title of an element: what a pointer resting on it is told."""
+    return element("title", escape(words)) if words else ""
+
+
+def rect(x: float, y: float, width: float, height: float, classes: str, words: str = "") -> str:
+    """Return a rectangle, with words for a pointer that rests on it."""
+    return element("rect", tip(words), x=x, y=y, width=width, height=height, class_=classes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, classes: str) -> str:
+    """Return a straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=classes)
+
+
+def circle(x: float, y: float, radius: float, classes: str, words: str = "") -> str:
+    """Return a circle."""
+    return element("circle", tip(words), cx=x, cy=y, r=radius, class_=classes)
+
+
+def path(points: Iterable[tuple[float, float]], classes: str, closed: bool = False) -> str:
+    """Return a line through points, or the area it encloses."""
+    steps = " ".join(f"{number(x)} {number(y)}" for x, y in points)
+    return element("path", d=f"M{steps}{'Z' if closed else ''}", class_=classes)
+
+
+def group(*children: str, x: float = 0.0, y: float = 0.0) -> str:
+    """Return elements moved together."""
+    moved = f"translate({number(x)} {number(y)})" if x or y else None
+    return element("g", *children, transform=moved)
+
+
+def label(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    room: float | None = None,
+    size: float = 12,
+    anchor: str = "start",
+    classes: str = "ink",
+    upright: bool = False,
+    bold: bool = False,
+    words_on_rest: str = "",
+) -> str:
+    """Return a text, shortened to its room with the whole of it as title.
+
+    `words_on_rest` are told instead to a pointer that rests on it. `upright` turns it by a
+    quarter, so that it reads from below; `anchor` is ``start``, ``middle`` or ``end``.
+
+    Examples
+    --------
+    >>> label(0, 10, "a & b")
+    '<text x="0" y="10" class="ink" font-size="12">a &amp; b</text>'
+    """
+    flat = " ".join(words.split())
+    shown = flat if room is None else shortened(flat, room, size, bold)
+    return element(
+        "text",
+        tip(words_on_rest or (flat if shown != flat else "")),
+        escape(shown),
+        x=x,
+        y=y,
+        class_=f"{classes} bold" if bold else classes,
+        font_size=size,
+        text_anchor=None if anchor == "start" else anchor,
+        transform=f"rotate(-90 {number(x)} {number(y)})" if upright else None,
+    )
+
+
+def drawing(width: float, height: float, title: str, description: str, *children: str) -> str:
+    """Return a whole figure: an ``svg`` element with title, description and a view box.
+
+    Examples
+    --------
+    >>> drawing(10, 5, "Empty", "Nothing is drawn.")[:46]
+    '<svg xmlns="http://www.w3.org/2000/svg" class='
+    """
+    return element(
+        "svg",
+        element("title", escape(title)),
+        element("desc", escape(description)),
+        *children,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="cw",
+        role="img",
+        aria_label=title,
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        width=width,
+        height=height,
+    )
+
+
+def standalone(svg: str) -> str:
+    """Return a figure with its own style sheet, to be a file by itself.
+
+    Examples
+    --------
+    >>> "<style>" in standalone(drawing(10, 5, "Empty", "Nothing is drawn."))
+    True
+    """
+    opening = _OPENING.match(svg)
+    if opening is None:
+        return svg
+    return svg[: opening.end()] + element("style", standalone_css()) + svg[opening.end() :] + "\n"
+
+
+def save_svg(svg: str, path: str | os.PathLike[str]) -> None:
+    """Write one figure as a file of its own, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_svg(drawing(10, 5, "Empty", "Nothing is drawn."), Path(folder) / "empty.svg")
+    ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8")[:4]
+    '<svg'
+    """
+    with atomic_write(path, "save_svg") as temporary:
+        temporary.write_text(standalone(svg), encoding="utf-8")

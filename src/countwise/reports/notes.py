@@ -1,0 +1,244 @@
+r"""What every code of a remark means: a title, how serious it is, and what to do about it.
+
+The rooms below attach `Note`\ s with a code and a sentence about the data at hand; this table says
+what stands behind the code, for pages, terminals and the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from countwise.tables.notes import Note
+
+__all__ = ["NOTES", "Meaning", "Severity", "meaning_of", "note_facts"]
+
+Severity = Literal["info", "caution", "warning"]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a code stands for.
+
+    ``info`` is for the record, ``caution`` may change how a result is read, ``warning`` should be
+    looked at before the result is used.
+    """
+
+    title: str
+    severity: Severity
+    explanation: str
+
+
+#: Every code that can be attached to a table, a model, an evaluation or a curve.
+NOTES: dict[str, Meaning] = {
+    "T01": Meaning(
+        "Identifier left out",
+        "info",
+        "The column tells rows apart instead of describing them, so a model could only learn it by "
+        "heart. Declare it with nominal= or numeric= if it is an attribute after all.",
+    ),
+    "T02": Meaning(
+        "Constant column",
+        "info",
+        "Every row has the same value, so the column cannot tell classes apart. It does no harm.",
+    ),
+    "T03": Meaning(
+        "Rows without a class",
+        "caution",
+        "Rows whose class is missing can neither train nor test and were dropped. If missing is a "
+        "class of its own, give it a name in the file.",
+    ),
+    "T04": Meaning(
+        "Rows dropped for a missing value",
+        "caution",
+        "The column was read with when_missing='drop'. With 'omit' the rows stay, and only the "
+        "missing cell is left out of the counts.",
+    ),
+    "T05": Meaning(
+        "Large integers rounded",
+        "caution",
+        "Whole numbers beyond 2^53 do not fit a double. If they are codes, declare the column "
+        "nominal; then they are kept letter by letter.",
+    ),
+    "T06": Meaning(
+        "Dates became days",
+        "info",
+        "Dates are taken as days since 1970-01-01, so that later is larger. A season or a weekday "
+        "has to be a column of its own to be seen.",
+    ),
+    "T07": Meaning(
+        "Very many levels",
+        "caution",
+        "With so many levels each has few rows and its shares are mostly smoothing. Group the "
+        "levels, or leave the column out.",
+    ),
+    "T08": Meaning(
+        "Column missing throughout",
+        "caution",
+        "No row has a value here, so the column says nothing. Check whether its missing marks are "
+        "too wide.",
+    ),
+    "T09": Meaning(
+        "Two numbers that may be codes",
+        "caution",
+        "A numeric column with two values is modelled by a bell curve a class. If the numbers "
+        "stand for names, declare it with nominal=.",
+    ),
+    "T10": Meaning(
+        "Columns not in the schema",
+        "info",
+        "The file has columns that the schema does not name; they were ignored.",
+    ),
+    "T12": Meaning(
+        "Only one class",
+        "warning",
+        "Every row is of the same class, so there is nothing to learn. Check which column is the "
+        "target.",
+    ),
+    "T13": Meaning(
+        "A quantity as target",
+        "warning",
+        "The target has about as many classes as rows, as a price or a measurement does. Cut it "
+        "into a few classes, or predict it by regression.",
+    ),
+    "F01": Meaning(
+        "Separator assumed",
+        "info",
+        "The file does not use the separator its name promises; the one that gives a regular table "
+        "was taken. Pass separator= if it is another.",
+    ),
+    "F02": Meaning(
+        "Encoding assumed",
+        "caution",
+        "The bytes are not UTF-8 and were read as Latin-1 or Windows-1252. Check the accents.",
+    ),
+    "F03": Meaning(
+        "Column without a name",
+        "info",
+        "The header leaves a column unnamed; it was given a name by its place.",
+    ),
+    "F04": Meaning(
+        "No separator found",
+        "caution",
+        "The whole line was taken as one column. Pass separator= if cells are separated by another "
+        "mark.",
+    ),
+    "P01": Meaning(
+        "Rare levels taken together",
+        "caution",
+        "A model of pairs of columns keeps the most frequent levels only, because its tables grow "
+        "with the product of levels. Group the levels before, if the rare ones matter.",
+    ),
+    "E01": Meaning(
+        "Class rarer than the test parts",
+        "caution",
+        "Some test parts have no row of the class, and its scores rest on few rows. Use fewer "
+        "folds, or repeats.",
+    ),
+    "E02": Meaning(
+        "Rows without a known class left out",
+        "caution",
+        "Rows whose class is missing or unknown cannot be judged.",
+    ),
+    "E03": Meaning(
+        "A rule that draws",
+        "info",
+        "Scores of a rule that draws its decisions are exact expectations over the draws, so they "
+        "carry no noise from drawing.",
+    ),
+    "E04": Meaning(
+        "No posteriors",
+        "info",
+        "The classifier answers with labels only. Scores of probabilities cannot be given, and "
+        "deciding by gain sees certainty where there is none.",
+    ),
+    "E05": Meaning(
+        "Counted once",
+        "info",
+        "Models that learn from counts were trained by merging the counts of test parts, which "
+        "gives the posteriors of refitting at a fraction of the time.",
+    ),
+    "E06": Meaning(
+        "Posteriors in single precision",
+        "info",
+        "To save memory posteriors are kept with about seven digits; decisions were made before "
+        "rounding.",
+    ),
+    "E07": Meaning(
+        "Columns were encoded",
+        "info",
+        "Classifiers that take numbers only got one column a level and medians for missing "
+        "numbers, learned from the training rows of each part.",
+    ),
+    "E08": Meaning(
+        "Weights not used in training",
+        "caution",
+        "The classifier cannot be given weights. It learned from unweighted rows and was scored "
+        "with weights.",
+    ),
+    "E09": Meaning(
+        "One test part",
+        "caution",
+        "Intervals show how much these rows vary, not how much another training set would change "
+        "the model. Use folds or repeats for that.",
+    ),
+    "E10": Meaning(
+        "How the gain matrix was read",
+        "caution",
+        "Rows are true classes, columns decisions. A decision that can never be the best is worth "
+        "a second look at the matrix.",
+    ),
+    "E11": Meaning(
+        "Part of the test rows",
+        "info",
+        "To save time not every row set aside was tested at every size.",
+    ),
+    "E12": Meaning(
+        "Fewer sizes than asked for",
+        "info",
+        "There are too few training rows for so many different sizes.",
+    ),
+    "E13": Meaning(
+        "One repeat",
+        "caution",
+        "The curve rests on one deal of the rows. Ask for repeats= to see how much it varies.",
+    ),
+}
+
+_UNKNOWN = Meaning("Remark", "info", "")
+
+
+def meaning_of(code: str) -> Meaning:
+    """Return what a code stands for; a code of a later version is a plain remark.
+
+    Examples
+    --------
+    >>> meaning_of("T01").title, meaning_of("T99").title
+    ('Identifier left out', 'Remark')
+    """
+    return NOTES.get(code, _UNKNOWN)
+
+
+def note_facts(notes: Iterable[Note]) -> list[dict[str, Any]]:
+    """Return remarks as plain data with their meaning, each once, the most serious first.
+
+    Examples
+    --------
+    >>> note = Note("T01", "Id", "Column 'Id' numbers the rows and is left out.")
+    >>> note_facts([note, note])[0]["title"]
+    'Identifier left out'
+    """
+    order = {"warning": 0, "caution": 1, "info": 2}
+    plain = []
+    for note in dict.fromkeys(notes):
+        meaning = meaning_of(note.code)
+        plain.append(
+            {
+                **note.to_dict(),
+                "title": meaning.title,
+                "severity": meaning.severity,
+                "explanation": meaning.explanation,
+            }
+        )
+    return sorted(plain, key=lambda own: (order[own["severity"]], own["code"]))

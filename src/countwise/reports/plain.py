@@ -1,0 +1,69 @@
+"""Plain data: numbers, texts, lists and mappings that JSON can hold, with no NaN among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from countwise.decisions.labels import text
+from countwise.evaluation.intervals import Estimate
+
+__all__ = ["estimate", "figures", "names", "rounded"]
+
+
+def rounded(value: float | None, digits: int = 6) -> float | None:
+    """Return a number with so many significant digits; None for what is no number.
+
+    Examples
+    --------
+    >>> rounded(1 / 3, 3), rounded(float("nan"))
+    (0.333, None)
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{float(value):.{digits}g}")
+
+
+def figures(values: Any, digits: int = 6) -> list[Any]:
+    """Return an array as nested lists of rounded numbers.
+
+    Examples
+    --------
+    >>> figures(np.array([[1.0, 2.0 / 3]]), 3)
+    [[1.0, 0.667]]
+    """
+    given = np.asarray(values, dtype=np.float64).tolist()
+    if isinstance(given, float):
+        given = [given]
+    return _nested(given, digits)
+
+
+def _nested(given: Sequence[Any], digits: int) -> list[Any]:
+    return [
+        _nested(own, digits) if isinstance(own, list) else rounded(own, digits) for own in given
+    ]
+
+
+def estimate(own: Estimate) -> dict[str, float | None]:
+    """Return a figure and its interval, without the values of the test parts.
+
+    Examples
+    --------
+    >>> estimate(Estimate(0.9, 0.86, 0.94, (0.88, 0.92), 0.95, "of 2 parts"))
+    {'value': 0.9, 'low': 0.86, 'high': 0.94}
+    """
+    return {"value": rounded(own.value), "low": rounded(own.low), "high": rounded(own.high)}
+
+
+def names(labels: Iterable[Any]) -> list[str]:
+    """Return labels as texts.
+
+    Examples
+    --------
+    >>> names([1.0, "b"])
+    ['1', 'b']
+    """
+    return [text(label) for label in labels]

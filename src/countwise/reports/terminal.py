@@ -1,0 +1,287 @@
+"""What was found, for a terminal: tables that fit its width, plain text where there is none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import IO, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from countwise.evaluation.curves import Curve
+from countwise.evaluation.trials import Trials
+from countwise.reports.bars import STEPS, interval_bar, share_bar, sparkline, two_sided_bar
+from countwise.reports.wording import counted, percent, score_words, seconds, short, signed
+
+__all__ = ["MOST_LINES", "PLAIN_WIDTH", "Screen", "grid"]
+
+#: Width of text that goes to no terminal, so that it is the same everywhere.
+PLAIN_WIDTH = 100
+#: No more lines than these are shown of a list that could be endless.
+MOST_LINES = 60
+
+#: What stands in for signs that a terminal without Unicode cannot show, one for one.
+_ASCII = str.maketrans("–−…×█─●·├┤│◂▸∞" + STEPS[:-1], "--~x#-o.|||<>~" + "_.-=+*%")
+_WORDS = ("model", "interval")
+#: Log-odds beyond this stand for what cannot be.
+_ENDLESS = 1e200
+
+
+class _Ascii:
+    """A stream for terminals that know no more than ASCII."""
+
+    encoding = "utf-8"  # for Rich, which then draws as usual; we put other signs in the place
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.translate(_ASCII))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def grid(*columns: str, right: Sequence[int] = (), **settings: Any) -> Grid:
+    """Return an empty table in the house's look; columns at the places `right` hold numbers."""
+    look = {"pad_edge": False, "show_edge": False, "header_style": "bold", "padding": (0, 1, 0, 0)}
+    made = Grid(box=box.SIMPLE_HEAD, **{**look, **settings})
+    for at, name in enumerate(columns):
+        made.add_column(
+            Text(name),
+            justify="right" if at in right else "left",
+            no_wrap=at in right,
+            overflow="ellipsis" if at not in right else "fold",
+        )
+    return made
+
+
+def _cells(*cells: object) -> list[Text]:
+    return [cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells]
+
+
+class Screen:
+    """A place to print results to: as wide as the terminal, in colour only if it can."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
+        terminal = bool(getattr(stream, "isatty", lambda: False)())
+        given = os.environ.get("COLUMNS", "")
+        width = None if terminal or given.isdigit() else PLAIN_WIDTH
+        target: Any = stream if encoding.startswith("utf") else _Ascii(stream)
+        self.console = Console(
+            file=target,
+            width=width,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            force_terminal=None if terminal else False,
+        )
+
+    @property
+    def width(self) -> int:
+        """How many characters fit on a line."""
+        return self.console.width
+
+    def say(self, text: str = "", style: str | None = None) -> None:
+        """Print a paragraph."""
+        self.console.print(Text(text, style=style or ""))
+
+    def show(self, table: Grid) -> None:
+        """Print a table; outside a terminal without blanks at the ends of lines."""
+        if self.console.is_terminal:
+            self.console.print(table)
+            return
+        with self.console.capture() as drawn:
+            self.console.print(table)
+        lines = [line.rstrip() for line in drawn.get().splitlines()]
+        self.console.file.write("\n".join(lines) + "\n")
+
+    def ranking(self, trials: Trials, title: str) -> None:
+        """Print who ranks where, how sure that is, and what the data support."""
+        lines, key = trials.summary(), trials.ranked_by
+        self.say(title, "bold")
+        self.say(f"{trials.protocol}; 95 % intervals", "dim")
+        self.say()
+        columns: dict[str, list[str]] = {
+            "#": [str(line["rank"]) for line in lines],
+            "model": [line["model"] for line in lines],
+            score_words(key).lower(): [short(line[key]) for line in lines],
+            "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
+            "accuracy": [short(line["accuracy"]) for line in lines],
+            "log loss": [short(line["log_loss"]) for line in lines],
+            "fit": [seconds(line["fit_seconds"]) for line in lines],
+            "predict": [seconds(line["predict_seconds"]) for line in lines],
+        }
+        for spare in ("log loss", "accuracy"):
+            if _width(columns) > self.width and spare != key:
+                columns.pop(spare)
+        bar = min(self.width - _width(columns) - 2, 36)
+        table = grid(*columns, right=[at for at, name in enumerate(columns) if name not in _WORDS])
+        bars = _interval_bars(lines, key, bar) if bar >= 8 else []
+        if bars:
+            table.add_column("", no_wrap=True)
+        for place, cells in enumerate(zip(*columns.values(), strict=True)):
+            style = "dim" if lines[place]["baseline"] else None
+            table.add_row(*_cells(*cells, *bars[place : place + 1]), style=style)
+        self.show(table)
+        self.say()
+        self.say(trials.verdict())
+
+    def curve(self, curve: Curve, title: str) -> None:
+        """Print how scores grow with the training rows."""
+        what = curve.ranked_by
+        self.say(title, "bold")
+        self.say(f"{score_words(what).lower()} by training rows; {curve.protocol}", "dim")
+        self.say()
+        found = {name: curve.score(what, name) for name in curve.names}
+        first, last = counted(curve.sizes[0]), counted(curve.sizes[-1])
+        table = grid("model", f"{first} rows", "", f"{last} rows", "95 % interval", right=(1, 3))
+        for name, own in found.items():
+            line = sparkline([each.value for each in own])
+            end = own[-1]
+            sure = _interval(end.low, end.high)
+            table.add_row(*_cells(name, short(own[0].value), line, short(end.value), sure))
+        self.show(table)
+        self.say()
+        table = grid("rows", *curve.names, right=range(len(curve.names) + 1))
+        for at, size in enumerate(curve.sizes):
+            table.add_row(*_cells(counted(size), *(short(own[at].value) for own in found.values())))
+        self.show(table)
+
+    def inspection(self, data: Mapping[str, Any], title: str) -> None:
+        """Print what a table holds and what a model would not see of it."""
+        kinds, missing = data["kinds"], data["missing"]
+        self.say(title, "bold")
+        blank = f", {percent(missing['share'])} of the cells missing" if missing["cells"] else ""
+        self.say(
+            f"{counted(data['rows'])} rows; {kinds['nominal']} nominal and {kinds['numeric']} "
+            f"numeric columns{blank}"
+        )
+        self._balance(data)
+        self.say()
+        table = grid("column", "kind", "what it holds", "missing", right=(3,))
+        for column in data["columns"][:MOST_LINES]:
+            blank = counted(column["missing"]) if column.get("missing") else ""
+            left_out = column["kind"] in ("id", "drop")
+            table.add_row(
+                *_cells(column["name"], _kind(column), _holds(column), blank),
+                style="dim" if left_out else None,
+            )
+        self.show(table)
+        rest = len(data["columns"]) - MOST_LINES + data["more_columns"]
+        if rest > 0:
+            self.say(f"and {rest} more columns; --json lists them")
+        self._list("Left out", [f"{own['column']}: {own['why']}" for own in data["dropped"]])
+        said = {own["why"] for own in data["dropped"]}
+        self._list("Notes", [n["text"] for n in data["notes"] if n["text"] not in said])
+
+    def _balance(self, data: Mapping[str, Any]) -> None:
+        if not data["balance"]:
+            return
+        self.say()
+        table = grid(f"class: {data['target']}", "rows", "share", "", right=(1, 2))
+        ranked = sorted(data["balance"], key=lambda own: -own["share"])
+        for own in ranked[:20]:
+            bar = share_bar(own["share"], 30)
+            table.add_row(*_cells(own["class"], counted(own["rows"]), percent(own["share"]), bar))
+        self.show(table)
+        if len(ranked) > 20:
+            self.say(f"and {len(ranked) - 20} more classes")
+
+    def _list(self, head: str, lines: Sequence[str]) -> None:
+        if not lines:
+            return
+        self.say()
+        self.say(head, "bold")
+        table = Grid.grid(padding=(0, 1))
+        for line in lines[:MOST_LINES]:
+            table.add_row(*_cells("-", line))
+        self.show(table)
+
+    def explanation(self, why: Mapping[str, Any], row: int, most: int) -> None:
+        """Print what each attribute added to the answer for one row."""
+        label, against = str(why["class"]), str(why["against"])
+        share = why["posterior"][label]
+        self.say(f"row {row}: {label} {percent(share)} against {against}", "bold")
+        lines = [("before any evidence", "", why["prior_log_odds"])]
+        lines += [(p["attribute"], p["value"], p["log_odds"]) for p in why["parts"][:most]]
+        largest = max((abs(odds) for _, _, odds in lines if abs(odds) < _ENDLESS), default=0.0)
+        if rest := why["parts"][most:]:
+            lines.append((f"{len(rest)} further attributes", "", sum(p["log_odds"] for p in rest)))
+        names = max(len(name) for name, _, _ in lines)
+        values = min(max(len(value) for _, value, _ in lines), 24)
+        half = min(max((self.width - names - values - 18) // 2, 4), 20)
+        head = f"{against[:half]:>{half}}│{label[:half]:<{half}}"
+        table = grid("attribute", "value", "log-odds", head, right=(2,))
+        for at, width in ((1, values), (3, 2 * half + 1)):
+            table.columns[at].no_wrap = True
+            table.columns[at].width = max(width, 5)
+        for name, value, odds in lines:
+            bar = two_sided_bar(odds, largest, half)
+            table.add_row(*_cells(name, value, _odds(odds), bar))
+        table.add_row(*_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
+        self.show(table)
+
+
+def _odds(figure: float) -> str:
+    if abs(figure) < _ENDLESS:
+        return signed(figure)
+    return "+∞" if figure > 0 else "−∞"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None or low != low:
+        return "–"
+    return f"{short(low)} – {short(high)}"
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    """How wide a table of these columns is, two blanks between them."""
+    own = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    return sum(own) + 2 * (len(own) - 1)
+
+
+def _interval_bars(lines: Sequence[Mapping[str, Any]], key: str, width: int) -> list[str]:
+    """Draw the intervals on the scale of the models; a baseline may lie beyond it."""
+    models = [line for line in lines if not line["baseline"]] or list(lines)
+    ends = [line[f"{key}{end}"] for line in models for end in ("_low", "_high", "")]
+    known = [own for own in ends if own is not None]
+
+    def drawn(line: Mapping[str, Any]) -> str:
+        low, value, high = (
+            float("nan") if line[f"{key}{end}"] is None else float(line[f"{key}{end}"])
+            for end in ("_low", "", "_high")
+        )
+        return interval_bar(low, value, high, min(known), max(known), width=width)
+
+    return [drawn(line) for line in lines]
+
+
+def _kind(column: Mapping[str, Any]) -> str:
+    words = {"target": "class", "id": "identifier", "drop": "left out"}
+    return "dates" if column.get("dates") else words.get(column["kind"], column["kind"])
+
+
+def _holds(column: Mapping[str, Any]) -> str:
+    if "distinct" in column:
+        shown = ", ".join(str(own["level"]) for own in column["levels"][:6])
+        more = ", …" if column["distinct"] > 6 else ""
+        return f"{counted(column['distinct'])} levels: {shown}{more}"
+    if "quartiles" in column:
+        write = _date if column.get("dates") else short
+        low, middle, high = column["least"], column["quartiles"][1], column["most"]
+        return f"{write(low)} to {write(high)}, median {write(middle)}"
+    return "nothing" if column["kind"] == "numeric" else ""
+
+
+def _date(days: float) -> str:
+    """Return the day that is so many days after 1970-01-01."""
+    try:
+        return (date(1970, 1, 1) + timedelta(days=int(days // 1))).isoformat()
+    except OverflowError:
+        return short(days)

@@ -1,0 +1,95 @@
+"""The small parts: lines of CSV, words, bars, progress."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from countwise.cli.failures import worded
+from countwise.cli.lines import csv_lines, quoted, share_cells, text_cells
+from countwise.cli.output import plain
+from countwise.cli.progress import progress
+from countwise.reports.bars import interval_bar, sparkline, two_sided_bar
+
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+
+
+@given(st.lists(TEXT, min_size=1, max_size=5), st.data())
+def test_lines_read_back_as_they_were_written(levels, data):
+    codes = data.draw(st.lists(st.integers(-1, len(levels) - 1), min_size=1, max_size=8))
+    cells = text_cells(np.array(codes), levels)
+    text = csv_lines([cells, share_cells(np.full(len(codes), 0.5))]).decode("utf-8")
+    found = list(csv.reader(io.StringIO(text, newline="")))
+    assert found == [["" if code < 0 else levels[code], "0.500000"] for code in codes]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_shares_have_six_digits(shares):
+    cells = csv_lines([share_cells(np.array(shares))]).decode().split()
+    assert [float(cell) for cell in cells] == [pytest.approx(own, abs=5.1e-7) for own in shares]
+    assert {len(cell) for cell in cells} == {8}
+
+
+def test_quotes_only_where_needed():
+    assert [quoted(text) for text in ("plain", "a,b", 'a"b', " a", "a\nb")] == [
+        b"plain",
+        b'"a,b"',
+        b'"a""b"',
+        b'" a"',
+        b'"a\nb"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Table: keep it with nominal= or numeric=.", "keep it with --nominal or --numeric."),
+        ("declare it with nominal=['a b'].", "declare it with --nominal 'a b'."),
+        ("Use fewer folds, or leave_one_out=True.", "Use fewer folds, or --leave-one-out."),
+        ("two\nlines", "two lines"),
+        ("a-target=b stays", "a-target=b stays"),
+    ],
+)
+def test_words_of_the_command_line(said, meant):
+    assert worded(said) == meant
+
+
+def test_plain_values():
+    value = {"a": np.float64(1.5), "b": (np.int64(2), float("inf")), 3: {"c": object}}
+    assert plain(value) == {"a": 1.5, "b": [2, None], "3": {"c": str(object)}}
+
+
+def test_bars_keep_to_their_width():
+    assert len(interval_bar(0.1, 0.2, 0.9, 0.0, 1.0, width=20)) == 20
+    assert interval_bar(0, 0, 0, 0.5, 1.0, width=5) == "◂    "
+    assert interval_bar(2, 2, 2, 0.5, 1.0, width=5) == "    ▸"
+    assert interval_bar(float("nan"), 0.5, float("nan"), 0.5, 0.5, width=5) == "  ●  "
+    assert len(two_sided_bar(1e300, 1.0, 6)) == 13
+    assert sparkline([0.0, float("nan"), 1.0]) == "▁ █"
+    assert sparkline([]) == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_comes_after_two_seconds_and_only_on_a_terminal(monkeypatch):
+    clock = iter([0.0, 1.0, 3.0, 4.0])
+    monkeypatch.setattr("countwise.cli.progress.monotonic", lambda: next(clock))
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    with progress(quiet=False) as tell:
+        tell(1, 10, "first")
+        assert shown.getvalue() == ""
+        tell(2, 10, "second")
+    assert "second" in shown.getvalue()
+
+
+def test_no_progress_in_a_pipe(monkeypatch):
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress(quiet=False) as tell:
+        assert tell is None
