@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AODE": "countwise.posteriors.aode",
     "Argmax": "countwise.decisions.rules",
     "Column": "countwise.tables.schema",
     "Confusion": "countwise.decisions.confusion",
@@ -23,13 +24,16 @@ _HOMES = {
     "ExpectedGain": "countwise.decisions.rules",
     "Explanation": "countwise.posteriors.evidence",
     "GainMatrix": "countwise.decisions.gain",
+    "KDB": "countwise.posteriors.kdb",
     "Laplace": "countwise.counts.smoothing",
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
     "Note": "countwise.tables.notes",
     "Plan": "countwise.counts.plan",
+    "PrecisionWarning": "countwise.errors",
     "RouletteWheel": "countwise.decisions.rules",
     "Schema": "countwise.tables.schema",
+    "TAN": "countwise.posteriors.tan",
     "Table": "countwise.tables.table",
     "Trials": "countwise.evaluation.trials",
     "UnseenLevelWarning": "countwise.errors",
@@ -69,8 +73,11 @@ if TYPE_CHECKING:
     from countwise.errors import (
         UnseenLevelWarning as UnseenLevelWarning,
     )
+    from countwise.posteriors.aode import AODE as AODE
     from countwise.posteriors.evidence import Explanation as Explanation
+    from countwise.posteriors.kdb import KDB as KDB
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
+    from countwise.posteriors.tan import TAN as TAN
     from countwise.tables.notes import Note as Note
     from countwise.tables.read import read as read
     from countwise.tables.schema import Column as Column

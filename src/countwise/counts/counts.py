@@ -86,6 +86,8 @@ class Counts:
         """
         if names in self.tables:
             return self.tables[names]
+        if len(names) == 2 and names[::-1] in self.tables:
+            return self.tables[names[::-1]].transpose(0, 2, 1)
         best = min(
             (key for key in self.tables if set(names) <= set(key)),
             key=lambda key: self.tables[key].size,
@@ -281,10 +283,16 @@ class Counts:
             )
 
     def without_levels(self, kept: Mapping[str, Collection[Level]]) -> Counts:
-        """Drop levels that no row holds, but for those to be `kept`; columns not named stay."""
+        """Drop levels that no row holds, but for those to be `kept`.
+
+        Columns that are not named, and those that were not counted, stay as they are.
+        """
         changed = []
+        counted = {name for names in self.tables for name in names}
         for name, levels in kept.items():
             column = self.schema[name]
+            if name not in counted and column.kind != "target":
+                continue
             held = {level_key(level) for level in levels}
             filled = self._filled(name)
             changed.append(

@@ -10,7 +10,14 @@ from countwise.counts.counts import Counts
 from countwise.tables.schema import Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
-__all__ = ["MOST_PAIR_CELLS", "OTHER", "fold_table", "frequent_levels", "width_limit"]
+__all__ = [
+    "MOST_PAIR_CELLS",
+    "OTHER",
+    "fold_table",
+    "frequent_levels",
+    "too_many_columns",
+    "width_limit",
+]
 
 #: All tables of two columns together may have this many cells (half a gigabyte).
 MOST_PAIR_CELLS = 1 << 26
@@ -18,41 +25,60 @@ MOST_PAIR_CELLS = 1 << 26
 OTHER = "(other)"
 
 
-def width_limit(widths: Sequence[int], classes: int, most: int = MOST_PAIR_CELLS) -> int | None:
+def width_limit(widths: Sequence[int], classes: int, most: int | None = None) -> int | None:
     """How many levels a column may keep so that all pairs of columns fit; None if all fit.
+
+    `most` is how many cells all tables together may have, usually `MOST_PAIR_CELLS`. Two levels are
+    the least there is; `too_many_columns` says whether even they would be too many.
 
     Examples
     --------
     >>> width_limit([3, 3, 4], classes=2) is None
     True
     >>> width_limit([10_000, 10_000], classes=2)
-    6687
+    2894
     """
-
-    def cells(limit: int) -> float:
-        total = sum(min(width, limit) + 2.0 for width in widths)
-        return (classes + 2) * total * total / 2
-
+    allowed = MOST_PAIR_CELLS if most is None else most
     widest = max(widths, default=0)
-    if cells(widest) <= most:
+    if _pair_cells(widths, classes, widest) <= allowed:
         return None
-    low, high = 1, widest
+    low, high = 2, max(widest, 3)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if cells(middle) <= most else (low, middle)
+        fits = _pair_cells(widths, classes, middle) <= allowed
+        low, high = (middle, high) if fits else (low, middle)
     return low
+
+
+def too_many_columns(widths: Sequence[int], classes: int) -> bool:
+    """Whether pairs of so many columns do not fit in memory, however few levels they keep.
+
+    Examples
+    --------
+    >>> too_many_columns([9] * 200, classes=2), too_many_columns([9] * 20_000, classes=2)
+    (False, True)
+    """
+    return _pair_cells(widths, classes, 2) > 4 * MOST_PAIR_CELLS
+
+
+def _pair_cells(widths: Sequence[int], classes: int, limit: int) -> float:
+    total = sum(min(width, limit) + 2.0 for width in widths)
+    return (classes + 2) * total * total / 2
 
 
 def frequent_levels(counts: Counts, limit: int) -> dict[str, tuple[Level, ...]]:
     """The levels that stay, for each column with more than `limit` of them: the most frequent.
 
-    Of equally frequent levels those that come first stay. One place is for the rest.
+    Of equally frequent levels those that come first stay. One place is for the rest, and for a
+    level that bears its name already.
     """
     kept = {}
     for column in counts.schema.nominal:
         if column.width <= limit:
             continue
         often = counts.table(column.name)[:, :-1].sum(axis=0)
+        if OTHER in column.levels:
+            often[column.levels.index(OTHER)] = -1.0
         chosen = np.sort(np.argsort(-often, kind="stable")[: max(limit - 1, 1)])
         kept[column.name] = tuple(column.levels[place] for place in chosen)
     return kept

@@ -45,21 +45,20 @@ class Laplace:
             )
 
     def shares(self, counts: Doubles) -> Doubles:
-        """Share of each level (columns) within each class (rows)."""
-        classes, levels = counts.shape
-        return self._divided(counts, levels if self.by == "values" else classes)
+        """Share of each level (second axis) within each class (first axis) and further axes."""
+        return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
 
     def with_unseen(self, counts: Doubles) -> Doubles:
         """The shares as if one more level had been known and never counted."""
         wider = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-        return self._divided(wider, wider.shape[1] if self.by == "values" else len(counts))
+        return self.shares(wider)
 
-    def _divided(self, counts: Doubles, number: int) -> Doubles:
-        total = counts.sum(axis=1, keepdims=True) + self.alpha * number
-        even = 1.0 / max(counts.shape[1], 1)
-        shares: Doubles = np.divide(
-            counts + self.alpha, total, out=np.full_like(counts, even), where=total > 0
-        )
+    def share(self, own: Doubles, total: Doubles, levels: int) -> Doubles:
+        """Share of levels counted `own` times among `total` rows; classes on the first axis."""
+        number = levels if self.by == "values" else len(own)
+        whole = total + self.alpha * number
+        even = np.full_like(own, 1.0 / max(levels, 1))
+        shares: Doubles = np.divide(own + self.alpha, whole, out=even, where=whole > 0)
         return shares
 
 
@@ -94,17 +93,22 @@ class MEstimate:
             raise ParameterError(f"MEstimate: p must lie between 0 and 1, but {self.p!r} came.")
 
     def shares(self, counts: Doubles) -> Doubles:
-        """Share of each level (columns) within each class (rows)."""
-        levels = max(counts.shape[1], 1)
+        """Share of each level (second axis) within each class (first axis) and further axes."""
+        return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
+
+    def share(self, own: Doubles, total: Doubles, levels: int) -> Doubles:
+        """Share of levels counted `own` times among `total` rows; classes on the first axis."""
         p: Any = self.p
+        even = 1.0 / max(levels, 1)
         if self.p == "uniform":
-            p = np.full(levels, 1.0 / levels)
+            p = even
         elif self.p == "overall":
-            every = counts.sum(axis=0)
-            p = every / every.sum() if every.sum() > 0 else np.full(levels, 1.0 / levels)
-        total = counts.sum(axis=1, keepdims=True) + self.m
-        even = np.full_like(counts, 1.0 / levels)
-        shares: Doubles = np.divide(counts + self.m * p, total, out=even, where=total > 0)
+            every, rows = own.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
+            p = np.divide(every, rows, out=np.full_like(every, even), where=rows > 0)
+        whole = total + self.m
+        shares: Doubles = np.divide(
+            own + self.m * p, whole, out=np.full_like(own, even), where=whole > 0
+        )
         return shares
 
     def with_unseen(self, counts: Doubles) -> Doubles:

@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.engines import _kernels
-from countwise.counts.engines.memory import joint_groups, threads
+from countwise.counts.engines.memory import threads
 from countwise.errors import CountsError
 from countwise.posteriors import _scoring
 from countwise.posteriors.densities import KernelDensity
@@ -193,20 +193,36 @@ class Sum:
 
 
 def _joined(tables: Sequence[TableTerm]) -> list[Term]:
-    """Join tables of single columns into larger ones that still fit in the nearest cache."""
-    single = [term for term in tables if len(term.columns) == 1]
-    joined: list[Term] = [term for term in tables if len(term.columns) != 1]
-    if not single:
-        return joined
-    classes = single[0].figures.shape[-1]
-    widths = [term.figures.shape[0] for term in single]
-    for group in joint_groups(widths, max(2, _JOINT_DOUBLES // classes)):
-        members = [single[place] for place in group]
-        total: Any = np.zeros((1,) * len(members) + (classes,))
-        for axis, term in enumerate(members):
-            shape = [1] * len(members) + [classes]
-            shape[axis] = term.figures.shape[0]
-            total = total + term.figures.reshape(shape)
-        names = tuple(term.columns[0] for term in members)
-        joined.append(TableTerm(names, np.ascontiguousarray(total)))
+    """Join neighbouring tables into larger ones that still fit in the nearest cache.
+
+    The joined table is over all their columns; a row needs one look-up for all of them.
+    """
+    joined: list[Term] = []
+    group: list[TableTerm] = []
+    widths: dict[str, int] = {}
+    for term in tables:
+        own = dict(zip(term.columns, term.figures.shape[:-1], strict=True))
+        both = {**widths, **own}
+        if group and prod(both.values()) * term.figures.shape[-1] > _JOINT_DOUBLES:
+            joined.append(_one_table(group, widths))
+            group, both = [], own
+        group.append(term)
+        widths = both
+    if group:
+        joined.append(_one_table(group, widths))
     return joined
+
+
+def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
+    """The sum of some tables, over all their columns."""
+    if len(group) == 1:
+        return group[0]
+    names = tuple(widths)
+    classes = group[0].figures.shape[-1]
+    total = np.zeros((*widths.values(), classes))
+    for term in group:
+        axes = [names.index(name) for name in term.columns]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        shape = [widths[name] if name in term.columns else 1 for name in names]
+        total += term.figures.transpose(*order, len(axes)).reshape(*shape, classes)
+    return TableTerm(names, total)

@@ -59,16 +59,28 @@ def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
     grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
-    counted = Counts(
+    whole = dict(zip(jobs.groups, map(_without_unseen, joint[1:]), strict=True))
+    return Counts(
         table.schema,
         replace(plan, apart=None),
         len(table),
         _without_unseen(joint[0]),
-        dict(zip(jobs.groups, map(_without_unseen, joint[1:]), strict=True)),
+        {
+            names: _margin(whole[jobs.inside[names]], jobs.inside[names], names)
+            for names in plan.tables
+        },
         dict(zip(plan.moments, moments, strict=True)),
         dict(zip(plan.grids, grids, strict=True)),
     )
-    return replace(counted, tables={names: counted.table(*names) for names in plan.tables})
+
+
+def _margin(joint: Doubles, columns: tuple[str, ...], names: tuple[str, ...]) -> Doubles:
+    """The table of some of the columns of a joint table, in the order asked."""
+    gone = tuple(axis + 1 for axis, name in enumerate(columns) if name not in names)
+    left = [name for name in columns if name in names]
+    table = joint.sum(axis=gone) if gone else joint
+    order = (0, *(1 + left.index(name) for name in names))
+    return np.ascontiguousarray(table.transpose(order))
 
 
 class _Jobs:
@@ -76,7 +88,8 @@ class _Jobs:
 
     def __init__(self, table: Table, plan: Plan, weight: Doubles | None) -> None:
         self.table, self.plan, self.weight = table, plan, weight
-        self.groups = _cover(table, plan)
+        self.inside = _cover(table, plan)
+        self.groups = list(dict.fromkeys(self.inside.values()))
         self.slots = table.target_column.width + 2
         self.target = _kernels.Axes([table.target], [1])
         self.axes = [self._axes(())] + [self._axes(names) for names in self.groups]
@@ -137,16 +150,36 @@ class _Jobs:
         return Grid(shift, keys, np.ascontiguousarray(cells[:-1]), missing[:-1])
 
 
-def _cover(table: Table, plan: Plan) -> list[tuple[str, ...]]:
-    """Joint groups from which every table of the plan can be summed."""
-    singles = [names[0] for names in plan.tables if len(names) == 1]
-    larger = [names for names in plan.tables if len(names) != 1]
-    inside = {name for names in larger for name in names}
-    rest = [name for name in singles if name not in inside]
-    widths = [table.schema[name].width + 2 for name in rest]
+def _cover(table: Table, plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """For every table of the plan the joint table it is summed from.
+
+    Columns that are counted in pairs are put into bricks of a few columns; the joint table of two
+    bricks holds every pair across them and within, so that a row costs one increment for many
+    pairs. Single columns that no pair holds are joined as far as the cache allows.
+    """
+    width = {c.name: c.width + 2 for c in table.schema.nominal}
     base = table.target_column.width + 2
-    groups = joint_groups(widths, max(2, JOINT_CELLS // base))
-    return [*larger, *(tuple(rest[place] for place in group) for group in groups)]
+    most = max(4, JOINT_CELLS // base)
+    paired = list(dict.fromkeys(n for names in plan.tables if len(names) == 2 for n in names))
+    bricks = joint_groups([width[name] for name in paired], int((2 * most) ** 0.5))
+    brick_of = {paired[place]: at for at, brick in enumerate(bricks) for place in brick}
+    columns = [tuple(paired[place] for place in brick) for brick in bricks]
+    inside: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for names in plan.tables:
+        if len(names) == 2:
+            one, two = sorted(brick_of[name] for name in names)
+            inside[names] = columns[one] if one == two else columns[one] + columns[two]
+        elif len(names) > 2:
+            inside[names] = names
+    held: dict[str, tuple[str, ...]] = {}
+    for joint in inside.values():
+        for name in joint:
+            held.setdefault(name, joint)
+    rest = [names[0] for names in plan.tables if len(names) == 1 and names[0] not in held]
+    for group in joint_groups([width[name] for name in rest], most):
+        joint = tuple(rest[place] for place in group)
+        held.update(dict.fromkeys(joint, joint))
+    return {names: inside[names] if len(names) > 1 else held[names[0]] for names in plan.tables}
 
 
 def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:

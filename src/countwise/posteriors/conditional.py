@@ -1,0 +1,75 @@
+"""Shares of a child given its parents and the class, as figures to look up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.smoothing import Smoothing
+from countwise.posteriors.terms import ZERO
+
+__all__ = ["BACK_OFF", "backed_off", "child_figures", "prior_logs"]
+
+Doubles = NDArray[np.float64]
+
+#: How many imagined rows Friedman's back-off spreads by the child's share in all rows.
+BACK_OFF = 5.0
+
+
+def prior_logs(weight: Doubles) -> Doubles:
+    """Logs of the class shares; a class never counted has the log of nought.
+
+    Examples
+    --------
+    >>> prior_logs(np.array([1.0, 1.0])).round(3)
+    array([-0.693, -0.693])
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
+
+
+def backed_off(own: Doubles, total: Doubles, overall: Doubles) -> Doubles:
+    """Friedman's estimate: shares among few rows lean on the share in all rows.
+
+    (N P(x | parents, class) + 5 P(x)) / (N + 5), where `own` is counted among `total` = N rows and
+    `overall` is P(x) (Friedman, Geiger & Goldszmidt 1997, section 4).
+
+    Examples
+    --------
+    >>> backed_off(np.array([5.0, 0.0]), np.array([5.0, 0.0]), np.array([0.2, 0.2]))
+    array([0.6, 0.2])
+    """
+    return np.asarray((own + BACK_OFF * overall) / (total + BACK_OFF))
+
+
+def _overall(counts: Doubles) -> Doubles:
+    """Shares of the child (second axis) in all rows, ready to be mixed with those of a family."""
+    every = counts.sum(axis=(0, *range(2, counts.ndim)), keepdims=True)
+    total = every.sum()
+    return np.asarray(every / total if total > 0 else every)
+
+
+def child_figures(table: Doubles, rule: Smoothing | str) -> Doubles:
+    """Log shares of a child by its own code, its parents' codes and the class, ready to look up.
+
+    `table` has the classes first, then the child, then its parents, each with a missing slot; the
+    figures have the child first, a further slot for unseen levels on every axis, and the classes
+    last. A missing or unseen child says nothing. Where a parent is missing or unseen the child's
+    share among all its values is taken, which keeps to what is known.
+    """
+    figures = table[:, :-1]
+    known = figures
+    for axis in range(2, table.ndim):
+        every = known.sum(axis=axis, keepdims=True)
+        seen = np.take(known, range(known.shape[axis] - 1), axis=axis)
+        known = np.concatenate([seen, every, every], axis=axis)
+    if isinstance(rule, str):
+        shares = backed_off(known, known.sum(axis=1, keepdims=True), _overall(figures))
+    else:
+        shares = rule.shares(known)
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(shares), ZERO)
+    # A family no class was ever seen with says nothing when nothing is added to the counts.
+    logs[:, (logs <= ZERO).all(axis=0)] = 0.0
+    blank = np.zeros((logs.shape[0], 2, *logs.shape[2:]))
+    return np.ascontiguousarray(np.moveaxis(np.concatenate([logs, blank], axis=1), 0, -1))
