@@ -72,6 +72,30 @@ def _naive_bayes_kernel(seed: int) -> Any:
     return NaiveBayes(numeric="kernel")
 
 
+def _naive_bayes_cuts(seed: int) -> Any:
+    from countwise.posteriors.naive_bayes import NaiveBayes
+
+    return NaiveBayes(numeric="cuts", cuts="mdl")
+
+
+def _tan(seed: int) -> Any:
+    from countwise.posteriors.tan import TAN
+
+    return TAN(cuts="mdl")
+
+
+def _aode(seed: int) -> Any:
+    from countwise.posteriors.aode import AODE
+
+    return AODE(cuts="mdl")
+
+
+def _kdb(seed: int) -> Any:
+    from countwise.posteriors.kdb import KDB
+
+    return KDB(cuts="mdl")
+
+
 def _logistic(seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -122,6 +146,16 @@ CATALOGUE: Mapping[str, Listed] = {
             _naive_bayes_kernel,
             numeric_only=True,
         ),
+        Listed(
+            "naive-bayes-cuts",
+            "naive Bayes, numbers cut into intervals by MDL",
+            "counted",
+            _naive_bayes_cuts,
+            numeric_only=True,
+        ),
+        Listed("tan", "naive Bayes along the best tree of attributes", "counted", _tan),
+        Listed("aode", "average of models with one parent attribute each", "counted", _aode),
+        Listed("kdb", "attributes lean on two stronger ones, weak left out", "counted", _kdb),
         Listed("logistic", "logistic regression", "scikit-learn", _logistic),
         Listed("tree", "decision tree, leaves of five rows", "scikit-learn", _tree),
         Listed("forest", "random forest of 100 trees", "scikit-learn", _forest),
@@ -137,7 +171,7 @@ CATALOGUE: Mapping[str, Listed] = {
 
 #: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless told otherwise.
 DEFAULT = "naive-bayes"
-COMPARED = ("naive-bayes", "naive-bayes-kernel", "logistic", "forest")
+COMPARED = ("naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
 GROWN = ("naive-bayes", "logistic")
 
 
