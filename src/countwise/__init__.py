@@ -24,6 +24,7 @@ _HOMES = {
     "ExpectedGain": "countwise.decisions.rules",
     "Explanation": "countwise.posteriors.evidence",
     "GainMatrix": "countwise.decisions.gain",
+    "ID3": "countwise.posteriors.id3",
     "KDB": "countwise.posteriors.kdb",
     "Laplace": "countwise.counts.smoothing",
     "MEstimate": "countwise.counts.smoothing",
@@ -39,6 +40,7 @@ _HOMES = {
     "UnseenLevelWarning": "countwise.errors",
     "count": "countwise.counts.count",
     "count_groups": "countwise.counts.count",
+    "draw": "countwise.reports.draw",
     "evaluate": "countwise.evaluation.run",
     "learning_curve": "countwise.evaluation.curves",
     "load": "countwise.store.files",
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     )
     from countwise.posteriors.aode import AODE as AODE
     from countwise.posteriors.evidence import Explanation as Explanation
+    from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
     from countwise.posteriors.tan import TAN as TAN

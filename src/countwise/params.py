@@ -25,7 +25,6 @@ from countwise.errors import ParameterError, did_you_mean
 __all__ = [
     "Constraint",
     "Parameter",
-    "anything",
     "array",
     "boolean",
     "check",
@@ -35,6 +34,7 @@ __all__ = [
     "nothing",
     "number",
     "one_of",
+    "text",
     "whole",
 ]
 
@@ -181,9 +181,9 @@ def instance(*kinds: type) -> Constraint:
     )
 
 
-def anything(words: str) -> Constraint:
-    """Whatever the words say; the code that uses the value checks it."""
-    return Constraint(words, lambda value: True)
+def text(words: str = "a text") -> Constraint:
+    """A text, such as the name of a column."""
+    return Constraint(words, lambda value: isinstance(value, str), bad=(7.5, []))
 
 
 def check(who: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:

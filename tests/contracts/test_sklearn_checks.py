@@ -4,11 +4,19 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import countwise as cw
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.tan import TAN
 
 ESTIMATORS = [
     cw.NaiveBayes(),
     cw.NaiveBayes(numeric="kernel"),
     cw.NaiveBayes(combine="posteriors", missing="value", unseen="smooth"),
+    TAN(),
+    TAN("back-off", cuts="mdl"),
+    AODE(),
+    KDB(),
+    KDB(1, selective=False, cuts="frequency", bins=5),
     cw.Decide(cw.NaiveBayes()),
 ]
 

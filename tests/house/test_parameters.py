@@ -8,7 +8,7 @@ from countwise.params import check
 
 LINES = [
     (owner, name, parameter)
-    for owner in (cw.NaiveBayes,)
+    for owner in (cw.NaiveBayes, cw.TAN, cw.AODE, cw.KDB, cw.ID3)
     for name, parameter in owner.PARAMETERS.items()
 ]
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,10 @@ import pytest
 import countwise as cw
 from countwise.evaluation.curves import learning_curve
 from countwise.evaluation.run import evaluate
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.tan import TAN
 from countwise.reports.facts import comparison_facts
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -218,12 +222,51 @@ def sample_facts():
     return lru_cache(maxsize=None)(facts_of_sample)
 
 
+MODELS = {
+    "TAN": TAN,
+    "AODE": AODE,
+    "KDB": lambda: KDB(k=2, selective=False),
+    "ID3": ID3,
+    "pruned": lambda: ID3(prune=0.25),
+    "cuts": lambda: cw.NaiveBayes(numeric="cuts"),
+}
+
+
+@cache
+def trials_of(name):
+    table = cw.read(f"sample:{name}")
+    return table, evaluate(cw.NaiveBayes(), table, folds=2)
+
+
+@cache
+def facts_of_model(name, kind):
+    table, trials = trials_of(name)
+    model = MODELS[kind]().fit(table)
+    return comparison_facts(table, trials, model=model, model_name=kind, source=f"sample:{name}")
+
+
+@pytest.fixture(scope="session")
+def explained():
+    """The facts of a bundled sample in which a model of some kind is explained."""
+    return facts_of_model
+
+
 HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="session")
-def hostile_facts():
-    """Facts in which every name, level and class tries to break out of the page."""
+def hostile():
+    """Facts in which every name, level and class tries to break out of the page, by model."""
+    return lru_cache(maxsize=None)(facts_of_hostile)
+
+
+@pytest.fixture(scope="session")
+def hostile_facts(hostile):
+    """The same of naive Bayes."""
+    return hostile(cw.NaiveBayes)
+
+
+def facts_of_hostile(kind):
     marks = [HOSTILE, '"><img src=x onerror=alert(2)>', "</script><b>", "a&amp;b'{{ 7*7 }}"]
     rows = 40
     columns = {
@@ -238,7 +281,7 @@ def hostile_facts():
     name = f"{HOSTILE} model"
     trials = evaluate({name: cw.NaiveBayes()}, table, folds=3, gain=gain)
     curve = learning_curve({name: cw.NaiveBayes()}, table, points=3, repeats=2, gain=gain)
-    model = cw.NaiveBayes().fit(table)
+    model = kind().fit(table)
     return comparison_facts(
         table, trials, model=model, model_name=name, curve=curve, source=HOSTILE
     )

@@ -5,6 +5,10 @@ import sys
 import pytest
 
 import countwise as cw
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.tan import TAN
 from countwise.reports.facts import inspect_facts
 from countwise.reports.html import write
 
@@ -84,6 +88,43 @@ def check(page, width, dark):
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_overlaps_and_nothing_is_asked_for(opened, name, width, dark):
     check(opened(name), width, dark)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("weather", "TAN"),
+        ("votes", "TAN"),
+        ("credit-g", "TAN"),
+        ("audiology", "TAN"),
+        ("weather", "KDB"),
+        ("votes", "KDB"),
+        ("iris", "AODE"),
+        ("weather", "ID3"),
+        ("iris", "ID3"),
+        ("credit-g", "ID3"),
+        ("votes", "pruned"),
+        ("audiology", "pruned"),
+        ("iris", "cuts"),
+    ],
+)
+def test_a_model_is_explained_without_overlap(browser, explained, tmp_path, name, kind):
+    write(explained(name, kind), tmp_path / "page.html")
+    page = browser.open(tmp_path / "page.html")
+    for width, dark in ((1280, False), (400, True)):
+        check(page, width, dark)
+    tip = page.ask("document.querySelector('#why svg.cw title')?.textContent")
+    assert tip
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", [TAN, KDB, AODE, ID3])
+def test_hostile_data_do_nothing_in_other_models(browser, hostile, tmp_path, kind, width):
+    write(hostile(kind), tmp_path / "hostile.html")
+    page = browser.open(tmp_path / "hostile.html", width)
+    check(page, width, False)
+    assert page.ask("document.scripts.length") == 2
+    assert page.ask("document.images.length") == 0
 
 
 @pytest.mark.parametrize("width", WIDTHS)

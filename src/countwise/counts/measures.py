@@ -106,4 +106,5 @@ def _conditional(tables: Doubles) -> Doubles:
     c = a.sum(axis=2, keepdims=True)
     ratio = np.divide(tables * c, a * b, out=np.ones_like(tables), where=tables > 0)
     bits = (tables * np.log2(ratio)).sum(axis=(1, 2, 3))
-    return np.maximum(np.divide(bits, total, out=np.zeros_like(bits), where=total > 0), 0.0)
+    shares = np.divide(bits, total, out=np.zeros_like(bits), where=total > 0)
+    return np.asarray(np.maximum(shares, 0.0))

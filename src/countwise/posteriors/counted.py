@@ -146,9 +146,11 @@ class CountedClassifier(Classifier):
             )
         given = getattr(self, "_given", None)
         if given is not None:
-            less = less.without_levels(
-                {name: levels for name, levels in given.items() if name in less.schema}
-            )
+            kept = {name: levels for name, levels in given.items() if name in less.schema}
+            target = less.schema.target
+            if target is not None and target.name in kept:
+                kept[target.name] = (*kept[target.name], *getattr(self, "_named", ()))
+            less = less.without_levels(kept)
         self._warn_of_rounding(self.counts_, less)
         return self._learn(less)
 

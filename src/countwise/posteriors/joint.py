@@ -170,7 +170,7 @@ class JointClassifier(CountedClassifier):
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         self.schema_ = Schema.from_dict(learned["schema"])
         self._go_by_name()
-        return self._learn(counts)
+        return self._learn(counts.restricted(self.plan(counts.schema)))
 
     def merge(self, other: CountedClassifier) -> Self:
         """Add what another model of the same kind and the same cuts has counted."""

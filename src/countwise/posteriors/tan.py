@@ -13,7 +13,7 @@ from countwise.counts.measures import information_gain, shared_information
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.params import Parameter, anything, instance, nothing, number, one_of
+from countwise.params import Parameter, instance, nothing, number, one_of, text
 from countwise.posteriors.conditional import child_figures, prior_logs
 from countwise.posteriors.joint import JOINT_PARAMETERS, JointClassifier
 from countwise.posteriors.terms import Sum, TableTerm, Term
@@ -71,7 +71,7 @@ class TAN(JointClassifier):
             number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
             "what is added to every count",
         ),
-        "root": Parameter(nothing() | anything("a column name"), "where the tree hangs from"),
+        "root": Parameter(nothing() | text("a column name"), "where the tree hangs from"),
         **JOINT_PARAMETERS,
     }
 

@@ -62,8 +62,8 @@ def comparison_facts(
     trials
         What `evaluate` returned for them.
     model
-        A fitted model whose probability tables are to be shown: a `NaiveBayes`, or a `Decide` over
-        one. Other models have none to show.
+        A fitted model that is to be explained: a `NaiveBayes`, `AODE`, `TAN` or `KDB` (tables and
+        what leans on what), an `ID3` (its tree), or a `Decide` over one. Others have none to show.
     model_name
         What it is called in the ranking.
     curve

@@ -83,7 +83,7 @@ class Shares:
             tables.append(
                 {
                     "name": column.name,
-                    "bits": rounded(bits, 4),
+                    "bits": rounded(bits),
                     "levels": [levels[at] for at in keep],
                     "more": len(levels) - len(keep),
                     "shares": figures(shares[np.ix_(shown, keep)], 4),

@@ -37,9 +37,8 @@ def structure_facts(model: JointClassifier, most: int = MOST_NODES) -> dict[str,
     >>> import countwise as cw
     >>> from countwise.posteriors.tan import TAN
     >>> facts = structure_facts(TAN().fit(cw.read("sample:weather")))
-    >>> facts["attributes"][1]
-    {'name': 'temperature', 'bits': 0.0292226, 'parents': [{'at': 0, 'bits': 0.419557}], \
-'hidden': 0}
+    >>> facts["class"], facts["attributes"][1]["name"], facts["attributes"][1]["parents"][0]["at"]
+    ('play', 'temperature', 0)
     """
     arcs = _arcs(model)
     if arcs is None:

@@ -13,6 +13,10 @@
     balance.py        how many rows each class has
     probabilities.py  class × attribute × value, colour is probability
     densities.py      numeric attributes by class
+    information.py    bits about the class, attribute by attribute
+    attribute_tree.py which attribute leans on which; layered.py and outline.py draw it,
+    tidy.py           gives each subtree a strip of its own
+    decision_tree.py  what is asked, what was answered, how many of each class
     curves.py         score against training rows, with bands
     gain.py           the gain matrix, and where the gain is earned
 

@@ -1,0 +1,273 @@
+"""Growing a tree level by level: every open node of a level is counted in the same pass.
+
+A row that lacks the value a node asks for goes down every child, each with its share of the row
+(Quinlan 1993), or down the largest one. What is kept of the rows between two levels is a list of
+row numbers sorted by node, and the share of each, so memory stays near that of one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.engines.memory import threads
+from countwise.posteriors.levels import Children, Open, Split, next_level, nothing_open
+from countwise.posteriors.sharing import shared_out
+from countwise.posteriors.splits import TIE, Attribute, Best, Bits, Block, best_splits, tallied
+from countwise.posteriors.tree import LEAF, NO_CHILD, Tree
+from countwise.tables.schema import Level
+from countwise.tables.table import Codes
+
+__all__ = ["Limits", "grow"]
+
+Doubles = NDArray[np.float64]
+
+_ROWS = 1 << 16
+_CELLS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a node stays a leaf, and how its split is chosen."""
+
+    ratio: bool = False
+    fractions: bool = True
+    max_depth: int | None = None
+    min_leaf: float = 0.0
+    min_gain: float | None = 0.0
+
+
+def grow(
+    columns: Sequence[Attribute],
+    target: Codes,
+    classes: Sequence[Level],
+    weight: Doubles | None,
+    limits: Limits,
+) -> Tree:
+    """Grow a tree on coded columns until its leaves are pure or nothing tells their rows apart.
+
+    Examples
+    --------
+    >>> from countwise.posteriors.splits import ranked
+    >>> column = ranked("x", np.array([1.0, 2.0, 10.0, 11.0]))
+    >>> tree = grow([column], np.array([0, 0, 1, 1], np.uint8), ("a", "b"), None, Limits())
+    >>> tree.threshold[:1].tolist(), tree.counts.tolist()
+    ([6.0], [[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]])
+    """
+    return _Growth(columns, target, classes, weight, limits).tree()
+
+
+class _Growth:
+    def __init__(
+        self,
+        columns: Sequence[Attribute],
+        target: Codes,
+        classes: Sequence[Level],
+        weight: Doubles | None,
+        limits: Limits,
+    ) -> None:
+        self.columns, self.target, self.classes = columns, target, tuple(classes)
+        self.weight, self.limits = weight, limits
+        self.numeric = np.array([own.numeric for own in columns])
+        self.widths = np.array([2 if own.numeric else own.width for own in columns], dtype=np.int64)
+        # Parts of rows are no whole numbers; whole weights below this are exact.
+        whole = weight is None or bool(np.all(weight == np.floor(weight)))
+        gaps = any(bool((own.codes >= own.width).any()) for own in columns)
+        self.bits = Bits(self._total(), whole and not (gaps and limits.fractions))
+
+    def _total(self) -> float:
+        return float(len(self.target) if self.weight is None else self.weight.sum())
+
+    def tree(self) -> Tree:
+        kept: list[tuple[NDArray[np.int32], Doubles, Doubles]] = []
+        child: list[NDArray[np.int64]] = []
+        level, total, depth = self._root(), 1, 0
+        counts = level.counts
+        if not self._goes_on(counts.T, depth)[0]:
+            level = nothing_open(level)
+        while True:
+            feature = np.full(len(counts), LEAF, dtype=np.int32)
+            threshold = np.full(len(counts), np.nan)
+            kept.append((feature, threshold, counts))
+            made: list[Children] = []
+            first = total - len(counts)
+            for place, columns, cuts, children in self._split(level, depth):
+                feature[place - first], threshold[place - first] = columns, cuts
+                made.append(children)
+            if not made:
+                break
+            depth += 1
+            for part in made:
+                child.append(np.where(part.child >= 0, part.child + total, NO_CHILD))
+                total += len(part.counts)
+            counts = np.concatenate([part.counts for part in made])
+            level = next_level(made, total - len(counts))
+        features, thresholds, tables = (np.concatenate(own) for own in zip(*kept, strict=True))
+        width = np.append(self.widths, 0)[features]
+        return Tree(
+            tuple(own.name for own in self.columns),
+            tuple(own.levels for own in self.columns),
+            self.classes,
+            features,
+            thresholds,
+            np.cumsum(width) - width,
+            np.concatenate(child).astype(np.int32) if child else np.empty(0, dtype=np.int32),
+            tables,
+        )
+
+    def _split(self, level: Open, depth: int) -> list[Split]:
+        """Split the nodes of a level that can be, block by block, in threads if there are several.
+
+        Blocks know nothing of each other and come back in order, so threads change nothing.
+        """
+        borders = list(self._blocks(level))
+        if len(borders) == 1 or threads() == 1:
+            found = [self._split_block(level, depth, border) for border in borders]
+        else:
+            with ThreadPoolExecutor(threads()) as pool:
+                found = list(pool.map(lambda own: self._split_block(level, depth, own), borders))
+        return [own for own in found if own is not None]
+
+    def _split_block(self, level: Open, depth: int, border: tuple[int, int]) -> Split | None:
+        start, stop = border
+        block, share = self._block(level, start, stop)
+        best = self._worthwhile(block)
+        split = np.flatnonzero(best.feature != LEAF)
+        if not len(split):
+            return None
+        return (
+            level.number[start:stop][split],
+            best.feature[split],
+            self._thresholds(best, split),
+            self._descend(block, share, best, depth + 1),
+        )
+
+    def _root(self) -> Open:
+        size = len(self.target)
+        counts = np.bincount(self.target, self.weight, len(self.classes)).astype(np.float64)
+        return Open(
+            np.arange(size, dtype=np.int32),
+            None,
+            np.array([0, size]),
+            np.zeros(1, dtype=np.int64),
+            counts[None, :],
+            np.zeros((1, len(self.columns)), dtype=bool),
+        )
+
+    def _goes_on(self, counts: Doubles, depth: int) -> NDArray[np.bool_]:
+        """Which nodes (columns) may be split: of several classes, not too deep, not too light."""
+        if self.limits.max_depth is not None and depth >= self.limits.max_depth:
+            return np.zeros(counts.shape[1], dtype=bool)
+        mixed = (counts > 0).sum(axis=0) > 1
+        return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.limits.min_leaf))
+
+    def _blocks(self, level: Open) -> Iterator[tuple[int, int]]:
+        """Neighbouring nodes whose rows and tables fit in a cache, at least one node at a time."""
+        start, nodes = 0, len(level.number)
+        most = max(1, _CELLS // max(len(self.columns), int(self.widths.max(initial=1))))
+        while start < nodes:
+            fits = int(np.searchsorted(level.edges, level.edges[start] + _ROWS, side="right")) - 1
+            stop = min(max(start + 1, fits), start + most, nodes)
+            yield start, stop
+            start = stop
+
+    def _block(self, level: Open, start: int, stop: int) -> tuple[Block, Doubles | None]:
+        edges = level.edges[start : stop + 1]
+        own = slice(int(edges[0]), int(edges[-1]))
+        rows = level.rows[own]
+        share = None if level.share is None else level.share[own]
+        node = np.repeat(np.arange(stop - start, dtype=np.uint32), np.diff(edges))
+        weight = share
+        if self.weight is not None:
+            weight = self.weight[rows] if share is None else self.weight[rows] * share
+        used = level.used[start:stop]
+        block = Block(rows, node, self.target[rows], weight, level.counts[start:stop], used)
+        return block, share
+
+    def _worthwhile(self, block: Block) -> Best:
+        """The best splits, without those that gain too little."""
+        limits = self.limits
+        # A split into parts of which all but one are empty tells nothing apart.
+        least = max(limits.min_leaf, np.finfo(float).tiny)
+        best = best_splits(block, self.columns, self.bits, limits.ratio, least)
+        if limits.min_gain is not None:
+            best.feature[best.gain <= limits.min_gain + TIE] = LEAF
+        return best
+
+    def _thresholds(self, best: Best, split: NDArray[np.intp]) -> Doubles:
+        """Halfway between the values on both sides, but never as high as the upper one."""
+        cuts = np.full(len(split), np.nan)
+        for place in np.unique(best.feature[split]):
+            points = self.columns[place].points
+            if points is None:
+                continue
+            own = best.feature[split] == place
+            low, high = points[best.below[split[own]]], points[best.above[split[own]]]
+            with np.errstate(invalid="ignore", over="ignore"):
+                middle = low + (high / 2 - low / 2)
+            cuts[own] = np.where(middle < high, middle, low)
+        return cuts
+
+    def _descend(self, block: Block, share: Doubles | None, best: Best, depth: int) -> Children:
+        """Send the rows of the split nodes down, and number the children that some row reaches."""
+        rows, share, slot, offset = self._sent(block, share, best)
+        slots, number = int(offset[-1]), len(self.classes)
+        weight = share
+        if self.weight is not None:
+            weight = self.weight[rows] if share is None else self.weight[rows] * share
+        table = tallied([slot, self.target[rows]], [1, slots], weight, slots, number)
+        there = table.sum(axis=0) > 0
+        child = np.where(there, np.cumsum(there) - 1, NO_CHILD)
+        counts = table.compress(there, axis=1)
+        still = self._goes_on(counts, depth)
+        open_slot = np.zeros(slots, dtype=bool)
+        open_slot[there] = still
+        goes_on = open_slot[slot]
+        rows, slot = rows[goes_on], slot[goes_on]
+        order = np.argsort(slot.astype(np.min_scalar_type(slots)), kind="stable")
+        owner = np.repeat(np.arange(block.nodes), np.diff(offset))
+        used = block.used[owner[open_slot]]
+        feature = best.feature[owner[open_slot]]
+        used[np.arange(len(used)), feature] |= ~self.numeric[feature]
+        sizes = np.bincount(slot, minlength=slots)[open_slot]
+        kept = None if share is None else share[goes_on][order]
+        counts = np.ascontiguousarray(counts.T)
+        return Children(child, counts, still, rows[order], kept, sizes, used)
+
+    def _sent(
+        self, block: Block, share: Doubles | None, best: Best
+    ) -> tuple[NDArray[np.int32], Doubles | None, NDArray[np.uint32], NDArray[np.int64]]:
+        """The rows of split nodes and the slot each falls into, parts of rows included."""
+        width = np.append(self.widths, 0)[best.feature]
+        offset = np.concatenate([[0], np.cumsum(width)])
+        feature = best.feature.take(block.node)
+        slot = np.zeros(len(block.rows), dtype=np.uint32)
+        gap = np.zeros(len(block.rows), dtype=bool)
+        for place in np.unique(best.feature[best.feature != LEAF]):
+            column = self.columns[place]
+            own = np.flatnonzero(feature == place)
+            codes, node = column.codes.take(block.rows.take(own)), block.node.take(own)
+            gap[own] = codes >= column.width
+            step = codes > best.below.take(node) if column.numeric else codes
+            slot[own] = offset.take(node) + step
+        going = (feature != LEAF) & ~gap
+        rows, slot_known = block.rows[going], slot[going]
+        if not gap.any():
+            return rows, None if share is None else share[going], slot_known, offset
+        weight = None if block.weight is None else block.weight[going]
+        heavy = np.bincount(slot_known, weight, int(offset[-1])).astype(np.float64)
+        lost = np.flatnonzero(gap)
+        part = np.ones(len(lost)) if share is None else share[lost]
+        whole = np.ones(len(rows)) if share is None else share[going]
+        fractions = self.limits.fractions
+        taken, where, parts = shared_out(block.node[lost], part, heavy, offset, fractions)
+        return (
+            np.concatenate([rows, block.rows[lost[taken]]]),
+            np.concatenate([whole, parts]) if fractions else None,
+            np.concatenate([slot_known, where.astype(np.uint32)]),
+            offset,
+        )
