@@ -57,8 +57,13 @@ def line(
 ) -> dict[str, Any]:
     """One line of the table of benchmarks; `met` is None where the target is for other sizes."""
     return {
-        "name": name, "ours_seconds": ours, "peer": peer, "peer_seconds": theirs,
-        "ratio": theirs / ours, "target": target, "met": met,
+        "name": name,
+        "ours_seconds": ours,
+        "peer": peer,
+        "peer_seconds": theirs,
+        "ratio": theirs / ours,
+        "target": target,
+        "met": met,
     }
 
 
@@ -94,14 +99,38 @@ def run(quick: bool) -> list[dict[str, Any]]:
     whole = "one fit and one predict_proba"
     full = not quick  # the targets are stated for a million rows
     return [
-        line(f"ten-fold NaiveBayes, {size}", ten, whole, once,
-             "at most 2 times as long", ten <= 2 * once if full else None),
-        line(f"ten-fold NaiveBayes, {size}", ten, peer, theirs,
-             "at least 20 times as fast", theirs >= 20 * ten if full else None),
-        line(f"20-point curve NaiveBayes, {size}", curve, whole, once,
-             "at most 2 times as long", curve <= 2 * once if full else None),
-        line("leave-one-out NaiveBayes, credit-g", one, "1 000 refits (from every 20th)",
-             20 * refits, "under 2 s", one < 2),
+        line(
+            f"ten-fold NaiveBayes, {size}",
+            ten,
+            whole,
+            once,
+            "at most 2 times as long",
+            ten <= 2 * once if full else None,
+        ),
+        line(
+            f"ten-fold NaiveBayes, {size}",
+            ten,
+            peer,
+            theirs,
+            "at least 20 times as fast",
+            theirs >= 20 * ten if full else None,
+        ),
+        line(
+            f"20-point curve NaiveBayes, {size}",
+            curve,
+            whole,
+            once,
+            "at most 2 times as long",
+            curve <= 2 * once if full else None,
+        ),
+        line(
+            "leave-one-out NaiveBayes, credit-g",
+            one,
+            "1 000 refits (from every 20th)",
+            20 * refits,
+            "under 2 s",
+            one < 2,
+        ),
     ]
 
 
@@ -123,5 +152,5 @@ if __name__ == "__main__":
         print(
             f"{own['name']}: {own['ours_seconds']:.3f} s; {own['peer']}: "
             f"{own['peer_seconds']:.3f} s; {own['ratio']:.2f} ({own['target']}: "
-            f"{ {True: 'met', False: 'NOT met', None: 'at a million rows'}[own['met']]})"
+            f"{ {True: 'met', False: 'NOT met', None: 'at a million rows'}[own['met']] })"
         )
