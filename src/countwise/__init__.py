@@ -30,6 +30,7 @@ _HOMES = {
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
     "Note": "countwise.tables.notes",
+    "Picture": "countwise.reports.picture",
     "Plan": "countwise.counts.plan",
     "PrecisionWarning": "countwise.errors",
     "RouletteWheel": "countwise.decisions.rules",

@@ -112,9 +112,12 @@ def test_compare_writes_csv_json_and_a_page(run, folder):
 
 
 def test_the_default_models_fit_the_table(run, folder):
+    from countwise.posteriors.catalogue import select
+
     facts = json.loads(run("compare", "sample:weather", "--folds", "2", "--json").stdout)
     names = {line["model"] for line in facts["summary"]}
-    assert names == {"naive-bayes", "aode", "logistic", "forest", "majority"}
+    assert names == {"majority", *(own.name for own in select(None, numeric=False))}
+    assert "naive-bayes-kernel" not in names
 
 
 def test_the_majority_alone_can_be_asked_for(run, folder):

@@ -55,8 +55,10 @@ def test_folds_test_every_row_once():
 def test_other_classifiers_are_refitted():
     table = cw.read("sample:iris")
     curve = learning_curve(
-        {"tree": DecisionTreeClassifier(random_state=0), "NB": cw.NaiveBayes()}, table,
-        points=[0.2, 1.0], repeats=3,
+        {"tree": DecisionTreeClassifier(random_state=0), "NB": cw.NaiveBayes()},
+        table,
+        points=[0.2, 1.0],
+        repeats=3,
     )
     assert curve.sizes == (21, 105)
     assert len(curve.score("accuracy", "tree")[0].values) == 3
@@ -95,10 +97,16 @@ def test_the_number_of_repeats_follows_the_rows():
 
 def test_weights_and_gains_go_along():
     table = cw.read("sample:votes")
-    gain = {"democrat": {"democrat": 1, "republican": -2},
-            "republican": {"democrat": -1, "republican": 1}}
+    gain = {
+        "democrat": {"democrat": 1, "republican": -2},
+        "republican": {"democrat": -1, "republican": 1},
+    }
     curve = learning_curve(
-        cw.NaiveBayes(), table, points=3, repeats=2, gain=gain,
+        cw.NaiveBayes(),
+        table,
+        points=3,
+        repeats=2,
+        gain=gain,
         sample_weight=np.linspace(1, 2, len(table)),
     )
     assert curve.ranked_by == "expected_gain"
@@ -108,7 +116,10 @@ def test_weights_and_gains_go_along():
 def test_progress_counts_to_its_total():
     steps = []
     learning_curve(
-        cw.NaiveBayes(), "sample:iris", points=[10, 100], repeats=2,
+        cw.NaiveBayes(),
+        "sample:iris",
+        points=[10, 100],
+        repeats=2,
         progress=lambda done, total, text: steps.append((done, total)),
     )
     assert steps == [(at, 6) for at in range(1, 7)]
@@ -140,5 +151,13 @@ def test_sizes_are_whole_ascending_and_different():
 
 def test_one_class_is_refused():
     with pytest.raises(ParameterError, match="learning_curve: there must be rows of at least two"):
-        task_of("learning_curve", cw.NaiveBayes(), {"a": ["x", "y"], "y": ["p", "p"]}, "y", None,
-                None, None, {})
+        task_of(
+            "learning_curve",
+            cw.NaiveBayes(),
+            {"a": ["x", "y"], "y": ["p", "p"]},
+            "y",
+            None,
+            None,
+            None,
+            {},
+        )

@@ -35,7 +35,10 @@ def frame(name):
 def test_numbers_give_what_cross_validate_gives(model, name):
     table, X, y = frame(name)
     peer = cross_validate(
-        model, X.to_numpy(), y, cv=FOLDS,
+        model,
+        X.to_numpy(),
+        y,
+        cv=FOLDS,
         scoring={"accuracy": "accuracy", "log_loss": "neg_log_loss"},
     )
     trials = evaluate({"model": model}, table, folds=FOLDS)
@@ -47,7 +50,10 @@ def test_numbers_give_what_cross_validate_gives(model, name):
 def test_our_model_in_cross_validate_gives_the_same(name):
     table, X, y = frame(name)
     peer = cross_validate(
-        cw.NaiveBayes(), X, y, cv=FOLDS,
+        cw.NaiveBayes(),
+        X,
+        y,
+        cv=FOLDS,
         scoring={"accuracy": "accuracy", "log_loss": "neg_log_loss"},
     )
     trials = evaluate(cw.NaiveBayes(), table, folds=FOLDS)
@@ -112,7 +118,9 @@ def test_weights_reach_those_who_take_them():
     weight = np.where(table.target == 0, 3.0, 1.0)
     trials = evaluate(
         [GaussianNB(), KNeighborsClassifier(), make_pipeline(StandardScaler(), GaussianNB())],
-        table, folds=FOLDS, sample_weight=weight,
+        table,
+        folds=FOLDS,
+        sample_weight=weight,
     )
     note = next(note for note in trials.notes if note.code == "E08")
     assert note.text.startswith("KNeighborsClassifier: cannot be given weights")

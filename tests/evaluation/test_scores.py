@@ -44,9 +44,7 @@ def test_scores_are_scikit_learn_s(trials, name, peer):
 def test_brier_is_scikit_learn_s(trials):
     def peer(true, posteriors):
         if len(trials.classes) == 2:
-            return metrics.brier_score_loss(
-                true, posteriors[:, 1], pos_label=trials.classes[1]
-            )
+            return metrics.brier_score_loss(true, posteriors[:, 1], pos_label=trials.classes[1])
         hot = np.asarray(trials.classes) == true[:, None]
         return np.mean(np.sum((posteriors - hot) ** 2, axis=1))
 
@@ -122,7 +120,8 @@ def test_with_a_gain_models_also_decide_by_it():
 
 def test_the_decision_not_to_decide_is_a_decision():
     gain = {
-        "good": {"good": 1, "bad": -1, "ask": 0}, "bad": {"good": -5, "bad": 0, "ask": -0.1},
+        "good": {"good": 1, "bad": -1, "ask": 0},
+        "bad": {"good": -5, "bad": 0, "ask": -0.1},
     }
     trials = evaluate(cw.NaiveBayes(), "sample:credit-g", folds=3, gain=gain)
     confusion = trials.confusion("NaiveBayes by gain")

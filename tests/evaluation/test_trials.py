@@ -122,13 +122,18 @@ def test_many_posteriors_are_kept_in_single_precision(monkeypatch):
 def test_progress_counts_to_its_total():
     steps = []
     evaluate(
-        [cw.NaiveBayes()], "sample:iris", folds=4, repeats=2,
+        [cw.NaiveBayes()],
+        "sample:iris",
+        folds=4,
+        repeats=2,
         progress=lambda done, total, text: steps.append((done, total)),
     )
     assert steps == [(at, 10) for at in range(1, 11)]
     steps.clear()
     evaluate(
-        cw.NaiveBayes(), "sample:weather", leave_one_out=True,
+        cw.NaiveBayes(),
+        "sample:weather",
+        leave_one_out=True,
         progress=lambda done, total, text: steps.append((done, total)),
     )
     assert steps[-1] == (1, 1)
@@ -181,9 +186,13 @@ def test_a_tiny_evaluation_by_hand():
 
 def test_rows_without_a_class_are_left_out():
     known = cw.read("sample:weather").schema
-    source = {"outlook": ["sunny"] * 3 + ["rainy"] * 3, "temperature": ["hot"] * 6,
-              "humidity": ["high"] * 6, "windy": ["TRUE"] * 6,
-              "play": ["yes", "no", "maybe", "yes", "no", "yes"]}
+    source = {
+        "outlook": ["sunny"] * 3 + ["rainy"] * 3,
+        "temperature": ["hot"] * 6,
+        "humidity": ["high"] * 6,
+        "windy": ["TRUE"] * 6,
+        "play": ["yes", "no", "maybe", "yes", "no", "yes"],
+    }
     table = cw.read(source, schema=known)
     assert len(table) == 6
     trials = evaluate(cw.NaiveBayes(), table, folds=2, sample_weight=np.arange(1.0, 7.0))
@@ -199,8 +208,10 @@ def gap(value, low, high):
 
 def test_verdicts_say_what_the_data_support():
     gaps = {
-        "majority": gap(0.12, 0.09, 0.15), "kernel": gap(0.01, -0.01, 0.03),
-        "tree": gap(0.02, -0.01, 0.05), "far": gap(0.3, 0.2, 0.4),
+        "majority": gap(0.12, 0.09, 0.15),
+        "kernel": gap(0.01, -0.01, 0.03),
+        "tree": gap(0.02, -0.01, 0.05),
+        "far": gap(0.3, 0.2, 0.4),
     }
 
     def said(*others, baseline="majority"):

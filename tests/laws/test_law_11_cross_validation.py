@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.evaluation.run import evaluate
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.tan import TAN
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
@@ -51,6 +54,52 @@ def test_nominal_tables_agree_to_the_last_bit(table, folds, seed, smoothing):
     for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
         again = refit(cw.NaiveBayes(smoothing=smoothing), table, part)
         assert np.array_equal(piece.posteriors, again)
+
+
+JOINT = {
+    "TAN": lambda: TAN(),
+    "TAN, back-off": lambda: TAN("back-off"),
+    "AODE": lambda: AODE(),
+    "KDB": lambda: KDB(1, selective=False),
+}
+
+
+@pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))
+@settings(max_examples=20, deadline=None)
+@given(tables(), st.integers(2, 5), st.integers(0, 3))
+def test_models_of_pairs_agree_to_the_last_bit(make, table, folds, seed):
+    trials = evaluate({"one": make()}, table, folds=folds, random_state=seed)
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+
+
+@pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))
+@pytest.mark.parametrize("name", ["votes", "weather"])
+def test_models_of_pairs_agree_on_real_tables(make, name):
+    table = cw.read(f"sample:{name}")
+    assert make().counts_suffice(table.schema)
+    trials = evaluate({"one": make(), "other": cw.NaiveBayes()}, table, folds=5, repeats=2)
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+
+
+@pytest.mark.parametrize("make", [*JOINT.values(), lambda: KDB(2)], ids=[*JOINT, "selective KDB"])
+def test_models_that_need_the_rows_are_refitted(make):
+    """Numbers are cut, and families selected, from the training rows of each fold alone."""
+    table = cw.read("sample:glass")
+    assert not make().counts_suffice(table.schema)
+    trials = evaluate({"one": make()}, table, folds=4)
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+
+
+@pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))
+def test_leave_one_out_of_models_of_pairs(make):
+    table = cw.read("sample:contact-lenses")
+    said = evaluate({"one": make()}, table, leave_one_out=True).entries["one"].pieces[0].posteriors
+    for row in range(len(table)):
+        fitted = make().fit(table.take(np.delete(np.arange(len(table)), row)))
+        assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)

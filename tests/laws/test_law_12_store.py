@@ -2,12 +2,19 @@
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise as cw
+from countwise.counts import folding
+from countwise.counts.cuts import METHODS
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.tan import TAN
 from countwise.store.files import load, save
 
 NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-3, 3).map(float))
@@ -56,6 +63,35 @@ def models(draw):
     )
 
 
+@st.composite
+def joint_models(draw):
+    own = {
+        "cuts": draw(st.sampled_from(METHODS)),
+        "bins": draw(st.integers(2, 6)),
+        "smoothing": draw(SMOOTHINGS),
+    }
+    kind = draw(st.sampled_from(["TAN", "AODE", "KDB"]))
+    if kind == "AODE":
+        return AODE(frequency_limit=draw(st.integers(0, 4)), **own)
+    if draw(st.booleans()):
+        own["smoothing"] = "back-off"
+    if kind == "TAN":
+        return TAN(**own)
+    return KDB(draw(st.integers(0, 3)), draw(st.booleans()), **own)
+
+
+@st.composite
+def trees(draw):
+    return ID3(
+        draw(st.sampled_from(["gain", "ratio"])),
+        draw(st.sampled_from(["threshold", "cuts"])),
+        draw(st.sampled_from(["fraction", "majority"])),
+        draw(st.sampled_from([None, 0.5, 1.0])),
+        draw(st.sampled_from([0.0, 0.3])),
+        min_gain=draw(st.sampled_from([None, 0.0])),
+    )
+
+
 def again(thing):
     with tempfile.TemporaryDirectory() as folder:
         save(thing, Path(folder) / "model.cw")
@@ -72,6 +108,51 @@ def test_a_loaded_model_gives_equal_posteriors_to_the_last_bit(data, model):
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.counts_ == model.counts_
     assert loaded.schema_ == model.schema_
+
+
+#: Room for all pairs of columns, for few of them, and for next to none: levels are folded.
+ROOM = st.sampled_from([1 << 26, 2000, 400])
+
+
+@given(tables(), joint_models(), ROOM)
+def test_models_of_columns_taken_together_come_back(data, model, room):
+    columns, labels, weight = data
+    with mock.patch.object(folding, "MOST_PAIR_CELLS", room):
+        model.fit(columns, labels, sample_weight=weight)
+    loaded = again(model)
+    assert set(vars(loaded)) == set(vars(model))
+    assert loaded.notes_ == model.notes_
+    assert loaded.schema_ == model.schema_
+    np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+    np.testing.assert_array_equal(loaded.predict(columns), model.predict(columns))
+
+
+@given(tables(), joint_models(), ROOM, st.data())
+def test_models_of_columns_taken_together_go_on_learning(data, model, room, more):
+    columns, labels, weight = data
+    cut = more.draw(st.integers(1, len(labels) - 1))
+    first = {name: cells[:cut] for name, cells in columns.items()}
+    second = {name: cells[cut:] for name, cells in columns.items()}
+    with mock.patch.object(folding, "MOST_PAIR_CELLS", room):
+        model.fit(first, labels[:cut], sample_weight=weight[:cut])
+    loaded = again(model)
+    for one in (model, loaded):
+        one.partial_fit(second, labels[cut:], sample_weight=weight[cut:])
+    assert loaded.counts_ == model.counts_
+    np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+    for one in (model, loaded):
+        one.forget(first, labels[:cut], sample_weight=weight[:cut])
+    np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+
+
+@given(tables(), trees())
+def test_a_loaded_tree_gives_equal_posteriors_to_the_last_bit(data, model):
+    columns, labels, weight = data
+    model.fit(columns, labels, sample_weight=weight)
+    loaded = again(model)
+    np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+    assert loaded.tree_.to_dict() == model.tree_.to_dict()
+    assert loaded.pruning_ == model.pruning_
 
 
 @given(tables(), models(), st.data())

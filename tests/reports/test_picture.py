@@ -27,6 +27,7 @@ def test_what_a_notebook_shows(picture):
     assert "var(" not in shown
     assert ElementTree.fromstring(picture._repr_svg_()).tag == SVG + "svg"
     assert str(picture) == picture._repr_svg_()
+    assert 'viewBox="-12 -12 34 29" width="34" height="29"' in str(picture)
     assert repr(picture) == "<Picture: A <b>, 10 × 5 pixels>"
 
 

@@ -12,6 +12,9 @@ import pytest
 import countwise as cw
 from countwise.counts.plan import Plan
 from countwise.errors import StoreError
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
 from countwise.posteriors.tan import TAN
 from countwise.store.files import load, save
 
@@ -93,6 +96,14 @@ MAKERS = {
     "tree": lambda: TAN(smoothing="back-off").fit(frame(), labels(), weights()),
     "tree of nominal": lambda: TAN(nominal="all").fit(frame(), labels()),
     "decided tree": lambda: cw.Decide(TAN(bins=3), GAINS).fit(frame(), labels()),
+    "parents": lambda: AODE(0.5, frequency_limit=2).fit(frame(), labels(), weights()),
+    "families": lambda: KDB(2, bins=3).fit(frame(), labels(), weights()),
+    "families of all": lambda: KDB(1, False, "back-off").fit(frame(), labels()),
+    "decided families": lambda: cw.Decide(KDB(1), GAINS).fit(frame(), labels()),
+    "grown": lambda: ID3().fit(frame(), labels(), weights()),
+    "grown on cuts": lambda: ID3("ratio", "cuts", "majority", bins=4).fit(frame(), labels()),
+    "pruned": lambda: ID3(prune=0.3, max_depth=4).fit(frame(), labels()),
+    "decided grown": lambda: cw.Decide(ID3(smoothing=0.5), GAINS).fit(frame(), labels()),
     "argmax": lambda: decide("argmax"),
     "wheel": lambda: decide(cw.RouletteWheel(random_state=4)),
     "gain dict": lambda: decide(GAINS),

@@ -5,6 +5,9 @@ import io
 import numpy as np
 import pytest
 
+from countwise.counts import folding
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
 from countwise.posteriors.tan import TAN
 from countwise.store.files import load, save
 
@@ -139,13 +142,96 @@ def test_rules_that_say_something_wrong(decided, saved, edited, change, words, r
         (lambda c: c["points"][0][1].reverse(), "rising points"),
         (lambda c: c["points"][0][1].append("x"), "rising points"),
         (lambda c: c["points"].append(["../outlook", [1.0]]), "other columns than it counts"),
-        (lambda c: c["points"].append(3), "a column and its points"),
+        (lambda c: c["points"].append(3), "a column and a list"),
         (lambda c: c["input"]["columns"].pop() and None, "other columns than it counts"),
     ],
 )
 def test_cuts_that_say_something_wrong(rows, y, saved, edited, change, words, refused):
     save(TAN().fit(rows, y), saved)
     refused(edited("cuts.json", change), words)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c.update(kept=[]), "other columns than it counts"),
+        (lambda c: c["kept"][0][1].pop() and None, "other columns than it counts"),
+        (lambda c: c["kept"][0][1].reverse(), "other columns than it counts"),
+        (lambda c: c["kept"][0][1].append("b"), "levels|other columns"),
+        (lambda c: c["kept"][0][1].__setitem__(0, "never"), "other columns than it counts"),
+        (lambda c: c["kept"][0][1].__setitem__(0, []), "texts, numbers"),
+        (lambda c: c["kept"].append(["n", ["a"]]), "other columns than it counts"),
+        (lambda c: c["kept"].append(["none", ["a"]]), "other columns than it counts"),
+        (lambda c: c["kept"].append(c["kept"][0]), "twice"),
+        (lambda c: c.update(kept=3), "a list"),
+        (lambda c: c.update(coarser=["../outlook"]), "does not cut"),
+        (lambda c: c.update(coarser=["n", "n"]), "does not cut"),
+    ],
+)
+def test_folds_that_say_something_wrong(
+    rows, y, saved, edited, change, words, refused, monkeypatch
+):
+    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 7500)
+    model = TAN().fit(rows, y)
+    assert "" in model.kept_levels_
+    save(model, saved)
+    refused(edited("cuts.json", change), words)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.update(families=3), "a list"),
+        (lambda f: f["families"].append("n"), "lists of columns"),
+        (lambda f: f["families"].append([3]), "lists of columns"),
+        (lambda f: f["families"].append([]), "up to 1 others"),
+        (lambda f: f["families"].append(["n", "", "coded"]), "up to 1 others"),
+        (lambda f: f["families"][1].__setitem__(1, f["families"][1][0]), "up to 1 others"),
+        (lambda f: f["families"].append(["none"]), "no column of its own"),
+        (lambda f: f["families"].append(["y"]), "no column of its own"),
+        (lambda f: f["families"].append(f["families"][0]), "no column of its own"),
+        (lambda f: f["families"].reverse(), "come after it"),
+        (lambda f: f["families"][0].append("coded"), "come after it"),
+        (lambda f: f["families"][-1].pop() and None, "not counted"),
+    ],
+)
+def test_families_that_say_something_wrong(rows, y, saved, edited, change, words, refused):
+    model = KDB(1).fit(rows, y)
+    assert len(model.families_) > 1
+    save(model, saved)
+    refused(edited("families.json", change), words)
+
+
+def test_families_that_were_not_counted(rows, y, saved, edited, refused):
+    save(KDB(1).fit(rows, y), saved)
+    edited("counts.json", lambda c: c["tables"].pop() and None)
+    refused(saved, "not counted")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.update(nodes=0), "whole number"),
+        (lambda t: t.update(nodes=2**40), "whole number"),
+        (lambda t: t.update(nodes=t["nodes"] + 1), "of shape"),
+        (lambda t: t.update(slots=t["slots"] - 1), "of shape"),
+        (lambda t: t["columns"].pop() and None, "sound tree"),
+        (lambda t: t["columns"].reverse(), "sound tree"),
+        (lambda t: t["columns"].append("none"), "does not have"),
+        (lambda t: t["columns"].append(3), "list of texts"),
+        (lambda t: t["classes"].pop() and None, "of shape"),
+        (lambda t: t["classes"].reverse(), "in their order"),
+        (lambda t: t["classes"].__setitem__(0, "never"), "does not have"),
+        (lambda t: t.update(classes=[]), "does not have"),
+        (lambda t: t.update(points=[["../outlook", [1.0]]]), "sound tree"),
+        (lambda t: t.update(points=[["none", [1.0]]]), "does not have"),
+        (lambda t: t.update(pruning={"rows": "many"}), "numbers under 'pruning'"),
+        (lambda t: t.update(pruning={"rows": 3}), "sound tree"),
+    ],
+)
+def test_trees_that_say_something_wrong(rows, y, saved, edited, change, words, refused):
+    save(ID3().fit(rows, y), saved)
+    refused(edited("tree.json", change), words)
 
 
 # --- arrays ----------------------------------------------------------------------------------
@@ -164,6 +250,32 @@ def with_numbers(change):
 
 def put(place, value):
     return with_numbers(lambda array: array.__setitem__(place, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("feature", put(0, 99), "sound tree"),
+        ("feature", put(0, -2), "beyond all bounds"),
+        ("feature", put(0, 2**32), "beyond all bounds"),
+        ("feature", put(-1, 0), "sound tree"),
+        ("child", put(0, 0), "sound tree"),  # around in circles
+        ("child", put(-1, 1), "sound tree"),
+        ("child", put(0, -1), "sound tree"),
+        ("child", put(slice(None), -1), "sound tree"),
+        ("child", with_numbers(lambda a: a.__setitem__(slice(None), a[::-1].copy())), "sound tree"),
+        ("threshold", put(slice(None), np.nan), "sound tree"),
+        ("counts", put((0, 0), np.nan), "no finite numbers"),
+        ("counts", put((0, 0), np.inf), "no finite numbers"),
+        ("counts", put((0, 0), 1e300), "no finite numbers"),
+        ("counts", put((0, 0), -1.0), "below zero"),
+        ("counts", put(1, 0.0), "sound tree"),
+        ("counts", put(-1, 1e6), "weigh more"),
+    ],
+)
+def test_trees_that_lead_astray(rows, y, saved, edited, name, change, words, refused):
+    save(ID3().fit(rows, y), saved)
+    refused(edited(f"tree/{name}.npy", change), words)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 import countwise as cw
+from countwise.counts import folding
 from countwise.counts.plan import Plan
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.kdb import KDB
 from countwise.posteriors.tan import TAN
 from countwise.store import tallies
 from countwise.store.files import describe, load, save
@@ -109,6 +113,74 @@ def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
         one.partial_fit(rows[:20], y[:20]).forget(rows[:5], y[:5])
     same(loaded.predict_proba(rows), model.predict_proba(rows))
     assert describe(tmp_path / "model.cw")["cuts"]["points"][0][0] == "größe/cm "
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: TAN("back-off"), lambda: AODE(), lambda: KDB(2), lambda: KDB(1, selective=False)],
+    ids=["TAN", "AODE", "KDB", "KDB of all"],
+)
+@pytest.mark.parametrize("cells", [1 << 26, 7500, 500])
+def test_cuts_folds_and_families_come_back(make, cells, rows, y, tmp_path, monkeypatch):
+    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", cells)
+    model = make().fit(rows, y)
+    assert bool(model.kept_levels_) == (cells < 1 << 26)
+    assert bool(model._coarser) == (cells == 500)
+    loaded = again(model, tmp_path)
+    assert loaded.notes_ == model.notes_
+    assert set(vars(loaded)) == set(vars(model))
+    for name in ("schema_", "kept_levels_", "_coarser", "_given", "families_", "tree_", "counts_"):
+        assert getattr(loaded, name, None) == getattr(model, name, None)
+    same(loaded.predict_proba(rows), model.predict_proba(rows))
+    new = rows.assign(**{"": "a new level"})
+    for one in (model, loaded):
+        one.partial_fit(new[:9], y[:9], classes=["no", "perhaps", "yes", "later"])
+        one.forget(rows[:5], y[:5])
+    same(loaded.predict_proba(new), model.predict_proba(new))
+    assert again(loaded, tmp_path).counts_ == model.counts_
+    same((loaded + model).predict_proba(rows), (model + model).predict_proba(rows))
+
+
+def test_levels_of_rows_that_are_forgotten_are_forgotten_after_loading_too(tmp_path):
+    cells = {"a": [*"xyxyz"], "b": [*"ppqqp"]}
+    for model in (cw.NaiveBayes(), TAN(), AODE(), KDB(1, selective=False)):
+        model.fit(cells, [*"nnyyn"])
+        loaded = again(model, tmp_path)
+        for one in (model, loaded):
+            one.forget({"a": ["z"], "b": ["p"]}, ["n"])
+        assert loaded.schema_["a"].levels == model.schema_["a"].levels == ("x", "y")
+
+
+def test_no_families_at_all_come_back(tmp_path):
+    cells = {"a": [*"xyxyxyxy"]}
+    model = KDB(1).fit(cells, [*"ppppqqqq"])
+    assert model.families_ == ()
+    same(again(model, tmp_path).predict_proba(cells), model.predict_proba(cells))
+
+
+def test_a_chain_of_five_thousand_splits_comes_back(tmp_path):
+    # Each number carries so much more weight than all above it that it is cut off alone.
+    rows = {"x": np.arange(5001.0) / 7}
+    weight = np.maximum(0.9 ** np.arange(5001.0), 1e-290)
+    model = ID3(smoothing=0).fit(rows, np.arange(5001) % 2, weight)
+    assert model.depth_ == 5000
+    loaded = again(model, tmp_path)
+    assert loaded.depth_ == 5000
+    same(loaded.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_a_tree_says_what_it_is_without_being_loaded(rows, y, tmp_path):
+    model = ID3(prune=0.2).fit(rows, y)
+    loaded = again(model, tmp_path)
+    assert loaded.pruning_ == model.pruning_
+    assert loaded.rules() == model.rules()
+    assert loaded.schema_ == model.schema_
+    assert loaded.n_features_in_ == model.n_features_in_
+    assert set(vars(loaded)) == set(vars(model))
+    seen = describe(tmp_path / "model.cw")
+    assert seen["kind"] == "ID3"
+    assert seen["summary"]["depth"] == model.depth_
+    assert seen["tree"]["nodes"] == len(model.tree_)
 
 
 def test_classes_still_to_come_are_kept(numbers, tmp_path):

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from countwise.errors import ParameterError
 from countwise.reports.figures.palette import DARK, LIGHT
-from countwise.reports.figures.svg import escape, standalone
+from countwise.reports.figures.svg import escape, number, standalone
 from countwise.store.atomic import atomic_write
 
 __all__ = ["Picture"]
 
-_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+_SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
+_MARGIN = 12
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -24,10 +25,10 @@ _PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 html{{color-scheme:light dark}}
-body{{margin:24px;background:{light}}}
+body{{margin:12px;background:{light}}}
 svg.cw{{max-width:100%;height:auto}}
 @media (prefers-color-scheme:dark){{body{{background:{dark}}}}}
-@media (max-width:720px){{body{{margin:12px}}}}
+@media (max-width:720px){{body{{margin:0}}}}
 </style>
 </head>
 <body>
@@ -60,7 +61,7 @@ class Picture:
     title: str
 
     def __str__(self) -> str:
-        return standalone(self.svg)
+        return standalone(_SIZE.sub(_framed, self.svg, count=1))
 
     def __repr__(self) -> str:
         size = _SIZE.search(self.svg)
@@ -68,10 +69,10 @@ class Picture:
         return f"<Picture: {self.title}{shown}>"
 
     def _repr_svg_(self) -> str:
-        return standalone(self.svg)
+        return str(self)
 
     def _repr_html_(self) -> str:
-        return f'<div style="overflow-x:auto">{standalone(self.svg)}</div>'
+        return f'<div style="overflow-x:auto">{self}</div>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all.
@@ -113,3 +114,9 @@ class Picture:
         return _PAGE.format(
             title=escape(self.title), light=LIGHT["paper"], dark=DARK["paper"], svg=str(self)
         )
+
+
+def _framed(size: re.Match[str]) -> str:
+    """The size of a figure with a margin around it."""
+    wide, high = (number(float(side) + 2 * _MARGIN) for side in size.groups())
+    return f'viewBox="-{_MARGIN} -{_MARGIN} {wide} {high}" width="{wide}" height="{high}"'

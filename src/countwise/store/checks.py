@@ -12,7 +12,7 @@ from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments
 from countwise.store.flaws import UnsoundError
 
-__all__ = ["check_counts"]
+__all__ = ["check_amounts", "check_counts"]
 
 Doubles = NDArray[np.float64]
 
@@ -38,11 +38,11 @@ def check_counts(counts: Counts) -> None:
 the file again, or save the model again.
     """
     weight = counts.weight
-    _amounts(weight, "the class weights", 0.0)
+    check_amounts(weight, "the class weights", 0.0)
     slack = SLACK * max(1.0, float(weight.sum()))
     for names, table in counts.tables.items():
         what = "the table of " + " and ".join(map(repr, names))
-        _amounts(table, what, 0.0)
+        check_amounts(table, what, 0.0)
         _within(table.reshape(len(weight), -1).sum(axis=1), weight, slack, what)
     for name, moments in counts.moments.items():
         _check_moments(moments, weight, slack, f"the moments of {name!r}")
@@ -51,8 +51,8 @@ the file again, or save the model again.
 
 
 def _check_moments(moments: Moments, weight: Doubles, slack: float, what: str) -> None:
-    _amounts(moments.weight, what, 0.0)
-    _amounts(moments.missing, what, slack)
+    check_amounts(moments.weight, what, 0.0)
+    check_amounts(moments.missing, what, slack)
     _within(moments.weight + moments.missing, weight, slack, what)
     if not np.isfinite(moments.mean).all():
         raise UnsoundError(f"holds a mean that is no number in {what}")
@@ -64,8 +64,8 @@ def _check_moments(moments: Moments, weight: Doubles, slack: float, what: str) -
 
 
 def _check_grid(grid: Grid, weight: Doubles, slack: float, what: str) -> None:
-    _amounts(grid.table, what, slack)
-    _amounts(grid.missing, what, slack)
+    check_amounts(grid.table, what, slack)
+    check_amounts(grid.missing, what, slack)
     _within(grid.table.sum(axis=1) + grid.missing, weight, slack, what)
     keys = grid.keys
     if np.any(keys[1:] <= keys[:-1]):
@@ -80,7 +80,8 @@ def _check_grid(grid: Grid, weight: Doubles, slack: float, what: str) -> None:
         raise UnsoundError(f"holds cells beyond all numbers in {what}")
 
 
-def _amounts(array: NDArray[Any], what: str, slack: float) -> None:
+def check_amounts(array: NDArray[Any], what: str, slack: float) -> None:
+    """Refuse what is no number of rows: not finite, too large, or below zero by more than slack."""
     # One pass each without a mask of the array's size: NaN and infinity show in the extremes.
     if not array.size:
         return

@@ -21,6 +21,10 @@ __all__ = ["describe", "load", "save"]
 
 Pathlike = str | os.PathLike[str]
 
+_DOCUMENTS = (
+    "schema", "cuts", "families", "tree", "parameters", "decide", "training", "notes",
+)  # fmt: skip
+
 
 def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
     """Save a model so that it predicts the same elsewhere and later, to the last bit.
@@ -33,7 +37,7 @@ def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
     Parameters
     ----------
     model
-        A fitted counted model (`NaiveBayes`, ...), a fitted `Decide` over one, or `Counts`, a
+        A fitted model (`NaiveBayes`, `TAN`, `ID3`, ...), a fitted `Decide` over one, or `Counts`, a
         `Schema` or a `GainMatrix`.
     path
         Where; the usual suffix is ``.cw``. The directory must exist, a file there is replaced.
@@ -72,8 +76,8 @@ def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Any:
     """Load what `save` wrote; nothing in the file is executed, whoever wrote it.
 
     Everything is checked before it is used: names, sizes and checksums of the members, types in the
-    documents, shapes of the arrays against the schema, the counts themselves. The model is then
-    learned again from its counts.
+    documents, shapes of the arrays against the schema, the counts themselves. A counted
+    model is then learned again from its counts.
 
     Parameters
     ----------
@@ -111,8 +115,8 @@ def describe(path: Pathlike) -> dict[str, Any]:
     dict
         Plain data: ``kind``, ``created``, ``library_version``, ``format_version``, ``bytes``,
         ``unpacked_bytes``, ``members``, the ``summary`` (rows, classes and their shares, columns)
-        and, where the file has them, its documents: ``schema``, ``cuts``, ``parameters``,
-        ``decide``, ``training``, ``notes``.
+        and, where the file has them, its documents: ``schema``, ``cuts``, ``families``, ``tree``,
+        ``parameters``, ``decide``, ``training``, ``notes``.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def describe(path: Pathlike) -> dict[str, Any]:
             "members": len(archive),
             "summary": manifest.inner("summary").plain,
         }
-        for name in ("schema", "cuts", "parameters", "decide", "training", "notes"):
+        for name in _DOCUMENTS:
             if f"{name}.json" in archive:
                 seen[name] = archive.fields(f"{name}.json").plain
         return seen

@@ -1,7 +1,8 @@
-"""Counted models as documents and back: the parameters, and what training left behind."""
+"""Models as documents and back: the parameters, and what training left behind."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -13,14 +14,18 @@ from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.tables.notes import Note
+from countwise.tables.schema import Level, Schema
 
 __all__ = [
     "MODELS",
     "UPGRADE",
     "classes_in",
+    "columns_from",
+    "columns_to",
     "is_model",
     "learned",
     "model_to",
+    "notes_from",
     "prototype",
     "training_to",
 ]
@@ -29,6 +34,9 @@ __all__ = [
 MODELS: dict[str, str] = {
     "NaiveBayes": "countwise.posteriors.naive_bayes",
     "TAN": "countwise.posteriors.tan",
+    "AODE": "countwise.posteriors.aode",
+    "KDB": "countwise.posteriors.kdb",
+    "ID3": "countwise.posteriors.id3",
 }
 UPGRADE = "Upgrade countwise if it was written by a newer one."
 
@@ -98,15 +106,40 @@ def training_to(model: Any) -> dict[str, Any]:
     1
     """
     named = getattr(model, "_named", None)
-    names = getattr(model, "feature_names_in_", None)
-    features = getattr(model, "n_features_in_", None)
+    given = getattr(model, "_given", None)
     return {
         "rows": model.counts_.rows,
         **classes_in(model.counts_),
         "classes_named": None if named is None else to_plain(list(named), "classes"),
+        "levels_given": None if given is None else _given_to(given, model.counts_.schema),
+        **columns_to(model),
+    }
+
+
+def columns_to(model: Any) -> dict[str, Any]:
+    """Return which columns a model was trained on, as scikit-learn remembers them.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> columns_to(cw.NaiveBayes().fit([[0.5], [1.5]], [0, 1]))
+    {'features_in': 1, 'feature_names_in': None}
+    """
+    names = getattr(model, "feature_names_in_", None)
+    features = getattr(model, "n_features_in_", None)
+    return {
         "features_in": None if features is None else int(features),
         "feature_names_in": None if names is None else to_plain(list(names), "feature names"),
     }
+
+
+def _given_to(given: Mapping[str, tuple[Level, ...]], schema: Schema) -> list[list[Any]]:
+    """Levels that stay even if their last row is forgotten; null stands for all there are."""
+    return [
+        [name, None if own == schema[name].levels else to_plain(list(own), "levels")]
+        for name, own in given.items()
+        if name in schema
+    ]
 
 
 def prototype(given: Fields) -> Any:
@@ -132,15 +165,46 @@ def prototype(given: Fields) -> Any:
     return kind(**{key: from_plain(value, key) for key, value in parameters.items()})
 
 
-def learned(model: Any, counts: Counts, training: Fields, notes: Fields) -> Any:
-    """Let a model learn from its counts again, by the arithmetic it learned by at first."""
+def learned(
+    model: Any, counts: Counts, learnt: Mapping[str, Any], training: Fields, notes: Fields
+) -> Any:
+    """Let a model learn from its counts again, by the arithmetic it learned by at first.
+
+    `learnt` is what beside the counts makes the model: how it cuts, which families it counts.
+    """
     if "classes_named" in training:
         named = tuple(label_from(own, "classes") for own in training.items("classes_named"))
         if any(label not in counts.classes for label in named):
             raise UnsoundError("names classes that its schema does not have")
         model._named = named
-    model.notes_ = tuple(map(_note, notes.objects("model")))
-    model.fit_counts(counts)
+    model.notes_ = notes_from(notes)
+    model.restore(counts, learnt)
+    if "levels_given" in training:
+        model._given = _given_from(training, counts.schema)
+    columns_from(model, training)
+    return model
+
+
+def _given_from(training: Fields, schema: Schema) -> dict[str, tuple[Level, ...]]:
+    given: dict[str, tuple[Level, ...]] = {}
+    for pair in training.items("levels_given"):
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise UnsoundError("must hold columns with their levels under 'levels_given'")
+        name, own = pair
+        if name not in schema or not schema[name].coded or name in given:
+            raise UnsoundError(f"gives levels of {name[:40]!r} twice, or though it has none")
+        if own is not None and not isinstance(own, list):
+            raise UnsoundError(f"must hold a list of levels of {name[:40]!r}, but does not")
+        given[name] = (
+            schema[name].levels
+            if own is None
+            else tuple(label_from(level, "levels") for level in own)
+        )
+    return given
+
+
+def columns_from(model: Any, training: Fields) -> None:
+    """Let a model remember which columns it was trained on."""
     if "features_in" in training:
         model.n_features_in_ = training.whole("features_in", high=2**31)
     if "feature_names_in" in training:
@@ -148,7 +212,11 @@ def learned(model: Any, counts: Counts, training: Fields, notes: Fields) -> Any:
         if len(names) != getattr(model, "n_features_in_", None):
             raise UnsoundError("names more or fewer columns than the model was trained on")
         model.feature_names_in_ = np.array(names, dtype=object)
-    return model
+
+
+def notes_from(notes: Fields) -> tuple[Note, ...]:
+    """Read a model's remarks about its data back."""
+    return tuple(map(_note, notes.objects("model")))
 
 
 def _note(entry: Fields) -> Note:

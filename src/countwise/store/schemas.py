@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.cuts import cut_table
+from countwise.counts.folding import fold_table
 from countwise.errors import StoreError
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.plain import label_from, to_plain
-from countwise.tables.schema import Column, Schema
+from countwise.tables.schema import Column, Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
-__all__ = ["cuts_from", "cuts_to", "schema_from", "schema_to"]
+__all__ = [
+    "Input",
+    "cuts_from",
+    "cuts_to",
+    "points_from",
+    "points_to",
+    "schema_from",
+    "schema_to",
+]
+
+Doubles = NDArray[np.float64]
 
 
 def schema_to(schema: Schema) -> dict[str, Any]:
@@ -60,8 +72,26 @@ def schema_from(document: Fields) -> Schema:
     return Schema(tuple(columns))
 
 
+class Input(NamedTuple):
+    """How a model's rows become what it counts: their columns, the cuts, the levels that stay."""
+
+    schema: Schema
+    points: Mapping[str, Doubles]
+    kept: Mapping[str, tuple[Level, ...]]
+    coarser: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a model's `restore` takes."""
+        return {
+            "schema": self.schema.to_dict(),
+            "cut_points": {name: own.tolist() for name, own in self.points.items()},
+            "kept_levels": {name: list(own) for name, own in self.kept.items()},
+            "coarser": list(self.coarser),
+        }
+
+
 def cuts_to(model: Any) -> dict[str, Any] | None:
-    """Return how a model cuts numbers before it counts them; None if it counts rows as they come.
+    """Return how a model cuts numbers and folds rare levels before it counts; None if it does not.
 
     Examples
     --------
@@ -72,38 +102,90 @@ def cuts_to(model: Any) -> dict[str, Any] | None:
     if model.schema_ == model.counts_.schema:
         return None
     points = getattr(model, "cut_points_", {})
-    if not _lead_to(model.schema_, points, model.counts_.schema):
+    kept = getattr(model, "kept_levels_", {})
+    if not _lead_to(model.schema_, points, kept, model.counts_.schema):
         raise StoreError(
             f"save: the columns of this {type(model).__name__} must be those it counted, but they "
             "are not. Fit it again."
         )
-    plain = {name: own.tolist() for name, own in points.items()}
-    return {"input": schema_to(model.schema_), "points": [[k, own] for k, own in plain.items()]}
+    return {
+        "input": schema_to(model.schema_),
+        "points": points_to(points),
+        "kept": [[name, to_plain(list(own), "kept levels")] for name, own in kept.items()],
+        "coarser": list(getattr(model, "_coarser", ())),
+    }
 
 
-def cuts_from(document: Fields, counted: Schema) -> tuple[Schema, dict[str, NDArray[np.float64]]]:
-    """Return the schema of the rows a model takes and the points where it cuts their numbers."""
-    schema = schema_from(document.inner("input"))
-    points: dict[str, NDArray[np.float64]] = {}
-    for pair in document.items("points"):
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise UnsoundError("must hold a column and its points in 'cuts.json', but does not")
-        own = pair[1] if isinstance(pair[1], list) else [None]
+def points_to(points: Mapping[str, Doubles]) -> list[list[Any]]:
+    """Return the points where columns are cut, each with its column.
+
+    Examples
+    --------
+    >>> points_to({"x": np.array([0.5])})
+    [['x', [0.5]]]
+    """
+    return [[name, own.tolist()] for name, own in points.items()]
+
+
+def points_from(document: Fields) -> dict[str, Doubles]:
+    """Read the points back: rising, finite, each column once."""
+    points: dict[str, Doubles] = {}
+    for name, own in _pairs(document, "points"):
         if any(type(point) is not float for point in own) or own != sorted(set(own)):
-            raise UnsoundError(f"must hold rising points to cut {pair[0][:40]!r} at, but does not")
-        points[pair[0]] = np.array(own, dtype=np.float64)
-    if not _lead_to(schema, points, counted):
+            raise UnsoundError(f"must hold rising points to cut {name[:40]!r} at, but does not")
+        points[name] = np.array(own, dtype=np.float64)
+    return points
+
+
+def cuts_from(document: Fields, counted: Schema) -> Input:
+    """Return how rows become the columns that were counted."""
+    schema = schema_from(document.inner("input"))
+    points = points_from(document)
+    # A file written before levels were folded names none.
+    kept = {
+        name: tuple(label_from(level, "kept levels") for level in own)
+        for name, own in (_pairs(document, "kept") if "kept" in document else ())
+    }
+    coarser = tuple(document.texts("coarser")) if "coarser" in document else ()
+    if not set(coarser) <= set(points) or len(set(coarser)) != len(coarser):
+        raise UnsoundError("says of columns that it does not cut that they are cut into fewer")
+    if not _lead_to(schema, points, kept, counted):
         raise UnsoundError("cuts its input into other columns than it counts")
-    return schema, points
+    return Input(schema, points, kept, coarser)
 
 
-def _lead_to(schema: Schema, points: dict[str, NDArray[np.float64]], counted: Schema) -> bool:
-    """Whether rows of a schema, cut at these points, have the columns that were counted."""
+def _pairs(document: Fields, field: str) -> list[tuple[str, list[Any]]]:
+    """Columns, each once, with a list each."""
+    pairs = document.items(field)
+    for pair in pairs:
+        if not isinstance(pair, list) or list(map(type, pair)) != [str, list]:
+            raise UnsoundError(f"must hold a column and a list under {field!r} of {document.where}")
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise UnsoundError(f"names a column twice under {field!r} of {document.where}")
+    return [(name, own) for name, own in pairs]
+
+
+def _lead_to(
+    schema: Schema,
+    points: Mapping[str, Doubles],
+    kept: Mapping[str, tuple[Level, ...]],
+    counted: Schema,
+) -> bool:
+    """Whether rows of a schema, cut and folded like this, have the columns that were counted."""
     if any(name not in schema or schema[name].kind != "numeric" for name in points):
         return False
+    for name, levels in kept.items():
+        if name not in schema or schema[name].kind != "nominal":
+            return False
+        if any(level_key(level) not in schema[name].places for level in levels):
+            return False
     bare = {
         column.name: np.empty(0, code_type(column.width) if column.coded else np.float64)
         for column in schema
         if column.coded or column.kind == "numeric"
     }
-    return cut_table(Table(schema, bare), points).schema.columns == counted.columns
+    made = fold_table(cut_table(Table(schema, bare), points), kept).schema
+    same = len(made) == len(counted) and all(
+        one.same_levels(two) for one, two in zip(made, counted, strict=True)
+    )
+    return same and made.columns == counted.columns

@@ -9,9 +9,11 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain import GainMatrix
 from countwise.errors import StoreError, listing
 from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.store.archive import Archive
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_from, decide_to
+from countwise.store.families import families_from, families_to
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import (
     MODELS,
@@ -25,8 +27,9 @@ from countwise.store.models import (
 )
 from countwise.store.packing import Parts
 from countwise.store.plain import from_plain, to_plain
-from countwise.store.schemas import cuts_from, cuts_to, schema_from, schema_to
+from countwise.store.schemas import Input, cuts_from, cuts_to, schema_from, schema_to
 from countwise.store.tallies import counts_from, counts_to
+from countwise.store.trees import tree_from, tree_to
 from countwise.tables.schema import Schema
 
 __all__ = ["OTHERS", "parts_of", "rebuilt"]
@@ -58,21 +61,28 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
         return _counted("Counts", thing, {"notes.json": remarks})
     decided = type(thing) is Decide and hasattr(thing, "model_")
     model = thing.model_ if decided else thing
-    if not is_model(model) or not hasattr(model, "counts_"):
+    if not is_model(model) or not (hasattr(model, "counts_") or hasattr(model, "tree_")):
         raise _refusal(thing, model)
+    parts = _model_parts(model, remarks)
+    if not decided:
+        return parts
+    documents = {**parts.documents, "decide.json": decide_to(thing)}
+    return Parts("Decide", documents, parts.arrays, {"over": parts.kind, **parts.summary})
+
+
+def _model_parts(model: Any, remarks: dict[str, Any]) -> Parts:
+    if isinstance(model, TreeClassifier):
+        return tree_to(model, remarks)
     remarks["model"] = [note.to_dict() for note in model.notes_]
     documents = {
         "parameters.json": model_to(model),
         "notes.json": remarks,
         "training.json": training_to(model),
+        "cuts.json": cuts_to(model),
+        "families.json": families_to(model),
     }
-    cuts = cuts_to(model)
-    if cuts is not None:
-        documents["cuts.json"] = cuts
-    if not decided:
-        return _counted(type(model).__name__, model.counts_, documents)
-    documents["decide.json"] = decide_to(thing)
-    return _counted("Decide", model.counts_, documents, over=type(model).__name__)
+    there = {name: document for name, document in documents.items() if document is not None}
+    return _counted(type(model).__name__, model.counts_, there)
 
 
 def _refusal(thing: Any, model: Any) -> StoreError:
@@ -130,17 +140,29 @@ def rebuilt(archive: Archive) -> Any:
         if not isinstance(gain, GainMatrix):
             raise UnsoundError("must hold a gain matrix, but does not")
         return gain
-    schema = schema_from(archive.fields("schema.json"))
-    if kind == "Schema":
-        return schema
-    counts = counts_from(archive.fields("counts.json"), schema, archive)
-    if kind == "Counts":
-        return counts
+    if kind in ("Schema", "Counts"):
+        schema = schema_from(archive.fields("schema.json"))
+        return schema if kind == "Schema" else _counts(archive, schema)
     given = archive.fields("parameters.json")
     if kind != "Decide" and given.text("model") != kind:
         raise UnsoundError(f"says it holds a {kind}, but its parameters are of another model")
-    training, notes = archive.fields("training.json"), archive.fields("notes.json")
-    model = learned(prototype(given), counts, training, notes)
-    if "cuts.json" in archive:
-        model.schema_, model.cut_points_ = cuts_from(archive.fields("cuts.json"), schema)
+    model = _model(archive, prototype(given))
     return decide_from(archive.fields("decide.json"), model) if kind == "Decide" else model
+
+
+def _counts(archive: Archive, schema: Schema) -> Counts:
+    return counts_from(archive.fields("counts.json"), schema, archive)
+
+
+def _model(archive: Archive, model: Any) -> Any:
+    """A fitted model from one that has its parameters."""
+    model._check_parameters()
+    if isinstance(model, TreeClassifier):
+        return tree_from(archive, model)
+    schema = schema_from(archive.fields("schema.json"))
+    cut = cuts_from(archive.fields("cuts.json"), schema) if "cuts.json" in archive else None
+    learnt = (cut or Input(schema, {}, {}, ())).to_dict()
+    if hasattr(model, "k"):
+        learnt["families"] = families_from(archive.fields("families.json"), schema, model.k)
+    training, notes = archive.fields("training.json"), archive.fields("notes.json")
+    return learned(model, _counts(archive, schema), learnt, training, notes)
