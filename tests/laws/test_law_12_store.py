@@ -142,7 +142,7 @@ def test_models_of_columns_taken_together_go_on_learning(data, model, room, more
     np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
     for one in (model, loaded):
         one.forget(first, labels[:cut], sample_weight=weight[:cut])
-    np.testing.assert_array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+    np.testing.assert_array_equal(loaded.predict_proba(second), model.predict_proba(second))
 
 
 @given(tables(), trees())

@@ -146,13 +146,17 @@ class CountedClassifier(Classifier):
             )
         given = getattr(self, "_given", None)
         if given is not None:
-            kept = {name: levels for name, levels in given.items() if name in less.schema}
+            kept = {name: levels for name, levels in given.items() if self._loses_levels(name, less)}
             target = less.schema.target
             if target is not None and target.name in kept:
                 kept[target.name] = (*kept[target.name], *getattr(self, "_named", ()))
             less = less.without_levels(kept)
         self._warn_of_rounding(self.counts_, less)
         return self._learn(less)
+
+    def _loses_levels(self, name: str, counts: Counts) -> bool:
+        """Whether levels of a column that no row holds any more are forgotten."""
+        return name in counts.schema
 
     def _warn_of_rounding(self, before: Counts, after: Counts) -> None:
         lost = [

@@ -122,6 +122,10 @@ class JointClassifier(CountedClassifier):
     def _view(self, table: Table) -> Table:
         return self._coded(table)
 
+    def _loses_levels(self, name: str, counts: Counts) -> bool:
+        # The levels that stay beside the folded ones were chosen once.
+        return name not in self.kept_levels_ and super()._loses_levels(name, counts)
+
     def _input_schema(self, counts: Counts, table: Table | None) -> Schema:
         if not self.cut_points_ and not self.kept_levels_:
             return counts.schema
