@@ -23,7 +23,15 @@ from countwise.errors import ParameterError, listing
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
-__all__ = ["METHODS", "Method", "cut_counts", "cut_points", "cut_table", "interval_names"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "cut_counts",
+    "cut_points",
+    "cut_table",
+    "interval_codes",
+    "interval_names",
+]
 
 Doubles = NDArray[np.float64]
 Method = Literal["width", "frequency", "two-way", "mdl"]
@@ -149,6 +157,19 @@ def interval_names(points: Doubles) -> tuple[str, ...]:
     return (f"≤ {texts[0]}", *inner, f"> {texts[-1]}")
 
 
+def interval_codes(points: Doubles, values: Doubles) -> NDArray[np.intp]:
+    """Number the intervals that values fall into, from 0; a missing value gets the next number.
+
+    Examples
+    --------
+    >>> interval_codes(np.array([2.45, 4.75]), np.array([2.45, 3.0, 9.0, np.nan])).tolist()
+    [0, 1, 2, 3]
+    """
+    codes = np.searchsorted(points, values, side="left")
+    codes[np.isnan(values)] = len(points) + 1
+    return codes
+
+
 def _schema_of(schema: Schema, points: Mapping[str, Doubles]) -> Schema:
     changed = [
         Column(name, "nominal", interval_names(own), schema[name].missing)
@@ -169,10 +190,7 @@ def cut_table(table: Table, points: Mapping[str, Doubles]) -> Table:
     """
     data = {name: table.raw_array(name) for name in table.names}
     for name, own in points.items():
-        values = table.values(name)
-        codes = np.searchsorted(own, values, side="left")
-        codes[np.isnan(values)] = len(own) + 1
-        data[name] = codes.astype(code_type(len(own) + 1))
+        data[name] = interval_codes(own, table.values(name)).astype(code_type(len(own) + 1))
     return Table._made(
         _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
     )

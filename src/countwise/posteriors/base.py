@@ -27,7 +27,7 @@ from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["Classifier"]
+__all__ = ["Classifier", "class_labels"]
 
 Doubles = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 "Table read with target='column'."
             )
         X = self._shaped(X, reset=known is None)
-        labels = _labels(y)
+        labels = class_labels(y)
         check_consistent_length(_sized(X), labels)
         if known is None:
             return read(X, target=labels, **wishes)
@@ -214,7 +214,8 @@ def _same_columns(have: Schema, want: Schema) -> bool:
     return mine == theirs and all(a.same_levels(b) for a, b in zip(mine, theirs, strict=True))
 
 
-def _labels(y: ArrayLike) -> NDArray[Any]:
+def class_labels(y: ArrayLike) -> NDArray[Any]:
+    """Labels as scikit-learn wants them: one a row, finite, and not a number that is measured."""
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")

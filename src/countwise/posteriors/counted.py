@@ -146,7 +146,9 @@ class CountedClassifier(Classifier):
             )
         given = getattr(self, "_given", None)
         if given is not None:
-            kept = {name: levels for name, levels in given.items() if self._loses_levels(name, less)}
+            kept = {
+                name: levels for name, levels in given.items() if self._loses_levels(name, less)
+            }
             target = less.schema.target
             if target is not None and target.name in kept:
                 kept[target.name] = (*kept[target.name], *getattr(self, "_named", ()))
