@@ -43,7 +43,8 @@ def main() -> None:
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
-        "rows": rows,
+        # Where a peer is not installed there is no figure, and JSON has no other word for it.
+        "rows": [{k: None if v != v else v for k, v in row.items()} for row in rows],
     }
     out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     print(f"written to {out.relative_to(HERE.parent)}")

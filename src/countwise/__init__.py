@@ -20,6 +20,7 @@ _HOMES = {
     "Counts": "countwise.counts.counts",
     "Curve": "countwise.evaluation.curves",
     "CountwiseError": "countwise.errors",
+    "Cuts": "countwise.posteriors.cut_transformer",
     "Decide": "countwise.decisions.decide",
     "ExpectedGain": "countwise.decisions.rules",
     "Explanation": "countwise.posteriors.evidence",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         UnseenLevelWarning as UnseenLevelWarning,
     )
     from countwise.posteriors.aode import AODE as AODE
+    from countwise.posteriors.cut_transformer import Cuts as Cuts
     from countwise.posteriors.evidence import Explanation as Explanation
     from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB

@@ -123,7 +123,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         codes = {n: interval_codes(self.cut_points_[n], numbers[n]) for n in self.cut_points_}
         if _is_frame(X):
             return self._named(X, codes)
-        made = np.empty((len(X), len(codes)))
+        made = np.empty((len(next(iter(codes.values()))), len(codes)))
         for place, (name, own) in enumerate(codes.items()):
             made[:, place] = np.where(own > len(self.cut_points_[name]), np.nan, own)
         return made
@@ -203,7 +203,7 @@ def _is_frame(X: Any) -> bool:
 
 
 def _doubles(frame: Any, name: Any) -> Doubles:
-    cells = frame[name].cast(nw.Float64()).to_numpy()
+    cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
     values = np.array(cells, dtype=np.float64)
     assert_all_finite(values, allow_nan=True, input_name=str(name))
     return values

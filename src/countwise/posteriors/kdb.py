@@ -171,8 +171,8 @@ class KDB(JointClassifier):
 def _families(pairs: Counts, k: int) -> tuple[Family, ...]:
     """Each attribute, the most informative first, with the k earlier ones it shares most with.
 
-    Of equal ones the first by name. A parent with which the table would not fit in memory is passed
-    over.
+    Of equally informative ones the first by name leads, of equal parents the more informative. A
+    parent with which the table would not fit in memory is passed over.
     """
     # By name: where figures are equal, the order of columns must not decide.
     names = sorted(column.name for column in pairs.schema.nominal)

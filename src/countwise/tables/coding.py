@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.tables.cells import iso_days
+from countwise.tables.cells import iso_days, without_marks
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.schema import MISSING_MARKS, MISSING_VALUE, Column, Level, level_key
 from countwise.tables.table import code_type
@@ -88,17 +87,9 @@ def words(name: str, raw: Raw, column: Column) -> Words:
 
 def _unmarked(raw: Numbers, column: Column) -> Numbers:
     """Take out the numbers that a mark such as '-999' says are missing."""
-    if column.missing is MISSING_MARKS or column.missing == MISSING_MARKS:
+    if column.missing == MISSING_MARKS:
         return raw
-    marks = [number for mark in column.missing if (number := as_number(mark)) is not None]
-    gone = np.isin(raw.values, marks) if marks else np.zeros(0, dtype=bool)
-    if not gone.any():
-        return raw
-    exact = None
-    if raw.exact is not None:
-        exact = raw.exact.copy()
-        exact[gone] = None
-    return replace(raw, values=np.where(gone, np.nan, raw.values), exact=exact)
+    return without_marks(raw, frozenset(column.missing))
 
 
 def _words_of_numbers(raw: Numbers) -> Words:

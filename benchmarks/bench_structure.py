@@ -1,0 +1,184 @@
+"""TAN, AODE and KDB: fitting, predicting and cross-validation against pyAgrum and pgmpy.
+
+The peers get the same integer codes as a data frame, on fewer rows. What they take for a row more,
+measured between two sizes, is scaled to our rows, so that what they take once counts once; the
+line says from how many rows. pyAgrum's own classifier counts each pair three times over and loops
+in Python, 350 s for a million rows; it is given the shorter way through its learner instead. A peer
+that is not installed has a line that says so: ``pip install pyagrum pgmpy``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.bench_counts import coded
+from benchmarks.bench_evaluation import best_in_turns
+from benchmarks.timing import best, row
+from countwise.evaluation.run import evaluate
+from countwise.posteriors.aode import AODE
+from countwise.posteriors.kdb import KDB
+from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.posteriors.tan import TAN, spanning_tree
+
+os.environ.setdefault("TQDM_DISABLE", "1")
+
+FEW = 100_000  # rows the peers are fitted on
+ASKED = {"pyAgrum": 2000, "pgmpy": 100}  # rows they predict
+
+
+def frame(X: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """The codes as the peers take them."""
+    return pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])]).assign(y=y)
+
+
+def pyagrum_tan(rows: pd.DataFrame) -> Any:
+    """Fit TAN with pyAgrum: its learner's information of each pair, a tree, its parameters."""
+    import pyagrum
+    from pyagrum.skbn import createBNClassifier
+
+    names = [name for name in rows if name != "y"]
+    learner = pyagrum.BNLearner(rows)
+    learner.useSmoothingPrior()
+    shared = np.zeros((len(names), len(names)))
+    for i, one in enumerate(names):
+        for j, two in enumerate(names[:i]):
+            shared[i, j] = shared[j, i] = learner.mutualInformation(one, two, ["y"])
+    dag = pyagrum.DAG()
+    for place in range(len(rows.columns)):
+        dag.addNodeWithId(place)
+    place_of = {name: learner.idFromName(name) for name in rows}
+    for name in names:
+        dag.addArc(place_of["y"], place_of[name])
+    edges, reached = spanning_tree(shared), {0}
+    while len(reached) < len(names):
+        for _, i, j in edges:
+            if (i in reached) != (j in reached):
+                parent, child = (i, j) if i in reached else (j, i)
+                dag.addArc(place_of[names[parent]], place_of[names[child]])
+                reached.add(child)
+    model = createBNClassifier()
+    model.fromTrainedModel(learner.learnParameters(dag), targetAttribute="y")
+    return model
+
+
+def pgmpy_tan(rows: pd.DataFrame) -> Any:
+    """Fit pgmpy's TAN: search the tree, then count."""
+    from pgmpy.estimators import TreeSearch
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    logging.getLogger("pgmpy").setLevel(logging.ERROR)
+    search = TreeSearch(rows, root_node="c0", n_jobs=1)
+    tree = search.estimate(estimator_type="tan", class_node="y", show_progress=False)
+    net = DiscreteBayesianNetwork(tree.edges())
+    net.fit(rows)
+    return net
+
+
+PEERS: dict[str, Callable[[pd.DataFrame], Any]] = {"pyAgrum": pyagrum_tan, "pgmpy": pgmpy_tan}
+
+
+def installed(peer: str) -> bool:
+    """Whether a peer can be imported."""
+    return importlib.util.find_spec(peer.lower()) is not None
+
+
+def timed(job: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of one run, and what it returned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        started = time.perf_counter()
+        made = job()
+        return time.perf_counter() - started, made
+
+
+def _fits_and_predictions(rows: int, few: int) -> list[dict[str, Any]]:
+    table, X, y = coded(rows, 20)
+    size = f"{rows:,} x 20 x 5 levels"
+    model = TAN().fit(table)
+    fitting, asking = best(lambda: TAN().fit(table)), best(lambda: model.predict(table))
+    lines, given = [], frame(X[:few], y[:few])
+    for peer, fit in PEERS.items():
+        if not installed(peer):
+            lines += [absent(f"TAN fit {size}", fitting, peer, ">= 50x")]
+            lines += [absent(f"TAN predict {size}", asking, peer, ">= 1000x")]
+            continue
+        timed(lambda fit=fit: fit(given.head(200)))  # imports are nobody's work
+        less, _ = timed(lambda fit=fit: fit(given.head(few // 5)))
+        more, net = timed(lambda fit=fit: fit(given))
+        theirs = more + (rows - few) * max(more - less, 0.0) / (few - few // 5)
+        lines.append(
+            row(f"TAN fit {size}", fitting, f"{peer} on {few:,} rows, scaled", theirs, ">= 50x")
+        )
+        some = given.drop(columns="y").head(ASKED[peer])
+        theirs, _ = timed(lambda net=net, some=some: net.predict(some))
+        lines.append(
+            row(f"TAN predict {size}", asking, f"{peer} on {len(some):,} rows, scaled",
+                theirs * rows / len(some), ">= 1000x")
+        )  # fmt: skip
+    return lines
+
+
+def absent(name: str, ours: float, peer: str, target: str) -> dict[str, Any]:
+    """A line for a peer that is not there."""
+    return row(name, ours, f"{peer}: not installed", float("nan"), target)
+
+
+def _wide(columns: int) -> list[dict[str, Any]]:
+    """Many columns: what the pairs cost. The peers take minutes, pair by pair."""
+    table, _, _ = coded(10_000, columns)
+    size = f"10,000 x {columns} x 5 levels"
+    model = TAN().fit(table)
+    fitting, asking = best_in_turns(
+        lambda: TAN().fit(table), lambda: model.predict_proba(table), times=3
+    )
+    choosing = best(lambda: KDB(2).fit(table), 1)
+    return [
+        row(f"TAN fit {size}", fitting, "predict_proba of all rows", asking, "stated"),
+        row(f"KDB(2), selective, fit {size}", choosing, "TAN fit", fitting, "stated"),
+    ]
+
+
+def _ladder(rows: int) -> list[dict[str, Any]]:
+    """Ten-fold cross-validation of three models together, against each once on all rows."""
+    table, _, _ = coded(rows, 20)
+
+    def once() -> None:
+        for model in (NaiveBayes(), TAN(), AODE()):
+            model.fit(table).predict_proba(table)
+
+    each, ten = best_in_turns(
+        once, lambda: evaluate([NaiveBayes(), TAN(), AODE()], table, folds=10), times=3
+    )
+    return [
+        row(f"ten-fold NB + TAN + AODE, {rows:,} x 20", ten, "fit and predict_proba, each once",
+            each, ">= 0.33x")
+    ]  # fmt: skip
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """Measure."""
+    rows = 100_000 if quick else 1_000_000
+    return [
+        *_fits_and_predictions(rows, FEW // 5 if quick else FEW),
+        *_wide(60 if quick else 200),
+        *_ladder(rows),
+    ]
+
+
+if __name__ == "__main__":
+    for own in run("--quick" in sys.argv):
+        print(
+            f"{own['name']}: {own['ours_seconds']:.3f} s; {own['peer']}: "
+            f"{own['peer_seconds']:.3f} s; {own['ratio']:.2f} (goal {own['target']})",
+            flush=True,
+        )
