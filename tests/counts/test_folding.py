@@ -24,8 +24,9 @@ from countwise.counts.plan import Plan
 )
 def test_the_limit_is_the_largest_that_fits(widths, classes, most):
     def cells(limit):
-        total = sum(min(width, limit) + 2 for width in widths)
-        return (classes + 2) * total * total / 2
+        sizes = [min(width, limit) + 2 for width in widths]
+        pairs = sum(one * two for at, one in enumerate(sizes) for two in sizes[:at])
+        return (classes + 2) * pairs
 
     limit = width_limit(widths, classes, most)
     if limit is None:
@@ -46,7 +47,9 @@ def test_the_limit_is_the_largest_that_fits(widths, classes, most):
 def test_the_usual_limit_can_be_changed(monkeypatch):
     assert width_limit([50, 50], 2) is None
     monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 1000)
-    assert width_limit([50, 50], 2) == 9
+    assert width_limit([50, 50], 2) == 13
+    assert width_limit([50, 4], 2) == 39
+    assert width_limit([500], 2) is None
     assert not too_many_columns([50, 50], 2)
     assert too_many_columns([50] * 50, 2)
 

@@ -191,7 +191,7 @@ def test_parents_that_would_not_fit_in_memory_are_passed_over(monkeypatch):
 
 
 def test_many_levels_with_selection(monkeypatch):
-    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 1 << 18)
+    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 1 << 13)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 5000)
     X = pd.DataFrame({"id": rng.integers(0, 4000, 5000).astype(str), "s": y.astype(str)})

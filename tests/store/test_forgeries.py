@@ -171,7 +171,7 @@ def test_cuts_that_say_something_wrong(rows, y, saved, edited, change, words, re
 def test_folds_that_say_something_wrong(
     rows, y, saved, edited, change, words, refused, monkeypatch
 ):
-    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 7500)
+    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 6300)
     model = TAN().fit(rows, y)
     assert "" in model.kept_levels_
     save(model, saved)

@@ -120,7 +120,7 @@ def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
     [lambda: TAN("back-off"), lambda: AODE(), lambda: KDB(2), lambda: KDB(1, selective=False)],
     ids=["TAN", "AODE", "KDB", "KDB of all"],
 )
-@pytest.mark.parametrize("cells", [1 << 26, 7500, 500])
+@pytest.mark.parametrize("cells", [1 << 26, 6300, 500])
 def test_cuts_folds_and_families_come_back(make, cells, rows, y, tmp_path, monkeypatch):
     monkeypatch.setattr(folding, "MOST_PAIR_CELLS", cells)
     model = make().fit(rows, y)

@@ -19,8 +19,9 @@ __all__ = [
     "width_limit",
 ]
 
-#: All tables of two columns together may have this many cells (half a gigabyte).
-MOST_PAIR_CELLS = 1 << 26
+#: All tables of two columns together may have this many cells: a quarter of a gigabyte, of which
+#: learning holds a few copies.
+MOST_PAIR_CELLS = 1 << 25
 #: The level that rare levels become.
 OTHER = "(other)"
 
@@ -62,8 +63,9 @@ def too_many_columns(widths: Sequence[int], classes: int) -> bool:
 
 
 def _pair_cells(widths: Sequence[int], classes: int, limit: int) -> float:
-    total = sum(min(width, limit) + 2.0 for width in widths)
-    return (classes + 2) * total * total / 2
+    sizes = [min(width, limit) + 2.0 for width in widths]
+    # The sum over pairs is half of the square of the sum without the squares.
+    return (classes + 2) * (sum(sizes) ** 2 - sum(size * size for size in sizes)) / 2
 
 
 def frequent_levels(counts: Counts, limit: int) -> dict[str, tuple[Level, ...]]:
