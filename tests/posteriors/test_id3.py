@@ -661,3 +661,8 @@ def test_no_warning_without_cause(weather):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ID3(smoothing=0).fit(weather).predict_log_proba(weather)
+
+
+def test_columns_handed_over_are_kept_even_if_they_number_the_rows():
+    model = cw.ID3().fit({"n": list(range(30))}, ["a"] * 15 + ["b"] * 15)
+    assert model.predict({"n": [3, 27]}).tolist() == ["a", "b"]

@@ -170,7 +170,7 @@ class ID3(TreeClassifier):
             One weight a row; an integer weight equals repeating the row.
         """
         self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal)
+        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
         weight = weights_of(sample_weight, len(table), "ID3")
         keep = table.target < table.target_column.width
         if weight is not None:
