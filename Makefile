@@ -56,4 +56,4 @@ checked: $(READY)  ## the counting tests on kernels that check every index
 clean:  ## remove what was built
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 	find src -name '*.so' -delete
-	find src -name '_kernels.c' -delete -o -name '_scoring.c' -delete
+	find src -name '_*.c' -delete

@@ -1,6 +1,7 @@
 """Build the compiled kernels; everything else about the project is in pyproject.toml."""
 
 import os
+from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
@@ -9,16 +10,18 @@ from setuptools import Extension, setup
 # COUNTWISE_CHECKED=1 builds kernels that check every index: for tests, not for speed.
 CHECKED = os.environ.get("COUNTWISE_CHECKED", "") == "1"
 
+SOURCES = sorted(source.as_posix() for source in Path("src").rglob("*.pyx"))
+
 setup(
     ext_modules=cythonize(
         [
             Extension(
-                name,
-                ["src/" + name.replace(".", "/") + ".pyx"],
+                source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
+                [source],
                 include_dirs=[numpy.get_include()],
                 extra_compile_args=[] if os.name == "nt" else ["-O3"],
             )
-            for name in ("countwise.counts.engines._kernels", "countwise.posteriors._scoring")
+            for source in SOURCES
         ],
         include_path=["src"],
         compiler_directives={
