@@ -61,10 +61,12 @@ def command(
     from countwise.cli.sinks import check_output
 
     check_output(output, file)
+    path = path_of(file)
+    look = _look(path)
     asked = Asked(missing=missing, separator=separator, no_header=no_header)
     scorer = _scorer(model, file, gain, split_names(keep))
     started = perf_counter()
-    tally = _run(scorer, path_of(file), asked, output, quiet)
+    tally = _run(scorer, path, asked, output, quiet, look)
     facts = _facts(scorer, tally, perf_counter() - started, model, file, output)
     if as_json:
         print_json(facts)
@@ -90,7 +92,17 @@ def path_of(file: str) -> str:
     return str(samples.find(file.removeprefix("sample:")).locate())
 
 
-def _run(scorer: Scorer, path: str, asked: Asked, output: str | None, quiet: bool) -> Tally:
+def _look(path: str) -> Any:
+    """Begin to look through a CSV file while the model and what it needs are loaded."""
+    from countwise.tables.files import is_delimited
+    from countwise.tables.source import LookAhead, scan
+
+    return LookAhead(path) if is_delimited(path) else scan
+
+
+def _run(
+    scorer: Scorer, path: str, asked: Asked, output: str | None, quiet: bool, look: Any
+) -> Tally:
     """Read, classify and write, block by block."""
     from countwise.cli.progress import progress
     from countwise.cli.scoring import EndlessError, Tally
@@ -111,7 +123,7 @@ def _run(scorer: Scorer, path: str, asked: Asked, output: str | None, quiet: boo
             return tally, made
 
         try:
-            for (tally, made), done in overlapped(pieces_of(path, reading), work):
+            for (tally, made), done in overlapped(pieces_of(path, reading, look), work):
                 total.add(tally)
                 for rendered, answers in made:
                     sink.write(rendered, answers)

@@ -1,9 +1,9 @@
 """A file in blocks of raw columns, several parsed at once, in bounded memory and in file order.
 
-A delimited file without quotes is cut at line ends into segments of a few megabytes; each is parsed
-by the same reader, under the header of the file, on a thread of its own. Every other file comes
-block by block from one reader. `overlapped` runs a function over the pieces on threads and hands
-over what it made in order, with few pieces in flight.
+A delimited file without quotes is cut at line ends into segments of a few megabytes; each is read
+and parsed on a thread of its own, by a compiled reader where its lines are plain. Every other file
+comes block by block from one reader. `overlapped` runs a function over the pieces on threads and
+hands over what it made in order, with few pieces in flight.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from countwise.counts.engines.memory import threads
 from countwise.errors import TableError
 from countwise.tables.delimited import parse_delimited_blocks
 from countwise.tables.dialect import Dialect, sniff
-from countwise.tables.files import Parsed, Reading, parse_blocks
-from countwise.tables.source import Source
+from countwise.tables.files import Parsed, Reading, is_delimited, parse_blocks
+from countwise.tables.plain import PlainRows
+from countwise.tables.source import Scan, Source, scan
 
 __all__ = ["BLOCK_ROWS", "SEGMENT", "Segment", "overlapped", "pieces_of"]
 
@@ -33,32 +34,19 @@ SEGMENT = 8 << 20
 MOST_THREADS = 8
 _FEW_THREADS = 4
 
-_HEAD = 1 << 14
-_DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".data")
 Made = TypeVar("Made")
 Piece = Callable[[], Iterator[Parsed]]
 
 
 @dataclass(frozen=True)
 class Segment(Source):
-    """A part of a delimited file in memory, under the file's header, read like a file."""
+    """Whole lines of a delimited file in memory, read like a file without a header."""
 
     content: bytes = field(default=b"", repr=False)
-    signs: bytes = b""
 
     def open(self) -> BinaryIO:
         """Return the bytes as a Python file."""
         return cast(BinaryIO, io.BytesIO(self.content))
-
-    def head(self, size: int) -> bytes:
-        """Return the first lines; the dialect is known, so a few of them will do."""
-        if len(self.content) <= _HEAD:
-            return self.content[:size]
-        return self.content[: self.content.rfind(b"\n", 0, min(size, _HEAD)) + 1 or size]
-
-    def chunks(self, start: int = 0) -> Iterator[bytes]:
-        """Yield the signs that a look through the whole file has found; it needs no second one."""
-        yield self.signs
 
     def arrow(self, start: int = 0) -> Any:
         """Return the bytes from `start` on as an Arrow file."""
@@ -69,61 +57,77 @@ class Segment(Source):
         return file
 
 
-def pieces_of(path: str, reading: Reading) -> Iterator[tuple[Piece, int]]:
-    """Yield what parses the next piece of a file, and how many bytes of it are then done."""
-    if path.lower().endswith(_DELIMITED):
+def pieces_of(
+    path: str, reading: Reading, look: Callable[[Source, str, int], Scan] = scan
+) -> Iterator[tuple[Piece, int]]:
+    """Yield what parses the next piece of a file, and how many bytes of it are then done.
+
+    `look` looks through the file; a caller may have begun with that.
+    """
+    if is_delimited(path):
         source = Source.at(path)
         usual = "\t" if path.lower().endswith((".tsv", ".tab")) else ","
         if not source.gzipped:
-            dialect = sniff(source, reading, usual)
-            head = _header(source, dialect, reading)
-            if head is not None:
-                yield from _segments(source, dialect, reading, head)
+            dialect = sniff(source, reading, usual, look)
+            if _is_plain(source, dialect):
+                yield from _segments(source, dialect, reading)
                 return
     for block in parse_blocks(path, reading, BLOCK_ROWS):
         yield partial(iter, (block,)), 0
 
 
-def _header(source: Source, dialect: Dialect, reading: Reading) -> bytes | None:
-    """Return the line to put above a segment, or None where line ends may lie within cells."""
+def _is_plain(source: Source, dialect: Dialect) -> bool:
+    """Whether every line end ends a row, so that the file may be cut at any of them."""
     with source.open() as file:
         quotes = file.read(dialect.start).count(b'"')
         lines = b"\n" in file.read(SEGMENT)
-    if dialect.encoding != "utf-8" or dialect.scan.quotes != quotes:
-        return None
-    if not lines or len(dialect.names) < 2:
-        return None
-    if not reading.header:
-        return b""
-    line = dialect.separator.join(dialect.names)
-    plain = not any(sign in line for sign in '"\r\n')
-    alone = line.count(dialect.separator) == len(dialect.names) - 1
-    return line.encode() + b"\n" if plain and alone else None
+    unquoted = dialect.encoding == "utf-8" and dialect.scan.quotes == quotes
+    return unquoted and lines and len(dialect.names) > 1
 
 
-def _segments(
-    source: Source, dialect: Dialect, reading: Reading, head: bytes
-) -> Iterator[tuple[Piece, int]]:
-    told = replace(reading, separator=dialect.separator)
-    signs = b"0x" if dialect.scan.hexadecimal else b""
+def _segments(source: Source, dialect: Dialect, reading: Reading) -> Iterator[tuple[Piece, int]]:
+    part = replace(dialect, start=0, scan=replace(dialect.scan, quotes=0))
+    parser = _Parser(source, part, reading, PlainRows(part, reading))
     size = SEGMENT if threads() <= _FEW_THREADS else max(SEGMENT // 2, 1)
+    start = dialect.start
     with source.open() as file:
-        file.seek(dialect.start)
-        while chunk := file.read(size):
-            chunk += file.readline()
-            if chunk.strip():
-                segment = Segment(source.path, False, head + chunk, signs)
-                yield partial(_parsed, segment, told), file.tell()
+        end = file.seek(0, io.SEEK_END)
+        while start < end:
+            file.seek(min(start + size, end))
+            file.readline()
+            stop = file.tell()
+            yield partial(parser.parsed, start, stop), stop
+            start = stop
 
 
-def _parsed(segment: Segment, reading: Reading) -> Iterator[Parsed]:
-    try:
-        yield from parse_delimited_blocks(segment, reading, SEGMENT)  # all of it at once
-    except TableError:
-        # Rows were numbered from the segment's start; the whole file gives the right number.
-        for _ in parse_blocks(segment.path, reading, BLOCK_ROWS):
-            pass
-        raise
+@dataclass(frozen=True)
+class _Parser:
+    """Reads a part of a plain file from the disk and parses it, on whatever thread."""
+
+    source: Source
+    dialect: Dialect
+    reading: Reading
+    plain: PlainRows
+
+    def parsed(self, start: int, stop: int) -> Iterator[Parsed]:
+        with self.source.open() as file:
+            file.seek(start)
+            content = file.read(stop - start)
+        if content.isspace():
+            return
+        quick = self.plain.read(content)
+        if quick is not None:
+            yield quick
+            return
+        segment = Segment(self.source.path, False, content)
+        try:
+            every = SEGMENT  # rows: all of it at once
+            yield from parse_delimited_blocks(segment, self.reading, every, dialect=self.dialect)
+        except TableError:
+            # Rows were numbered from the segment's start; the whole file gives the right number.
+            for _ in parse_blocks(self.source.path, self.reading, BLOCK_ROWS):
+                pass
+            raise
 
 
 def overlapped(

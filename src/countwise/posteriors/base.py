@@ -31,6 +31,9 @@ __all__ = ["Classifier", "class_labels"]
 
 Doubles = NDArray[np.float64]
 
+#: With so few classes the order of adding up does not depend on the way it is done.
+_FEW_CLASSES = 8
+
 
 class Classifier(ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
@@ -201,11 +204,21 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
 def normalised(scores: Doubles) -> Doubles:
     """Turn joint log probabilities into posteriors that sum to one."""
-    top = scores.max(axis=1, keepdims=True)
+    few = 0 < scores.shape[1] < _FEW_CLASSES
+    top = _over_classes(np.maximum, scores) if few else scores.max(axis=1)
+    top[~np.isfinite(top)] = 0.0
     with np.errstate(invalid="ignore"):
-        shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
-    shares /= shares.sum(axis=1, keepdims=True)
+        shares = np.exp(scores - top[:, None])
+    shares /= (_over_classes(np.add, shares) if few else shares.sum(axis=1))[:, None]
     return np.asarray(shares)
+
+
+def _over_classes(join: np.ufunc, figures: Doubles) -> Doubles:
+    """Join the columns one after the other: for few of them faster than along each row."""
+    total = figures[:, 0].copy()
+    for own in figures.T[1:]:
+        join(total, own, out=total)
+    return total
 
 
 def _same_columns(have: Schema, want: Schema) -> bool:

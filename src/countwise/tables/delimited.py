@@ -57,14 +57,14 @@ def parse_delimited(source: Source, reading: Reading, usual: str = ",") -> Parse
 
 
 def parse_delimited_blocks(
-    source: Source, reading: Reading, rows: int, usual: str = ","
+    source: Source, reading: Reading, rows: int, usual: str = ",", dialect: Dialect | None = None
 ) -> Iterator[Parsed]:
     """Read a delimited file block by block; the kinds of the columns never change on the way.
 
     If the caller declares columns, only those are read. If none is declared, all are, and the
-    first records decide what they hold.
+    first records decide what they hold. A caller that knows the dialect hands it over.
     """
-    dialect = sniff(source, reading, usual)
+    dialect = dialect or sniff(source, reading, usual)
     notes, decimal = dialect.notes, dict[str, str]()
     place = {name: at for at, name in enumerate(dialect.names) if reading.wants(name)}
     looked = [at for name, at in place.items() if not reading.skips(name)]

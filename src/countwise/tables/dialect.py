@@ -8,7 +8,7 @@ import io
 import re
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -75,10 +75,18 @@ class _Head:
         return replace(self, encoding=encoding, text=text, first=first, records=records)
 
 
-def sniff(source: Source, reading: Reading, usual: str = ",") -> Dialect:
-    """Find out how a delimited file is written; `usual` is the separator its extension promises."""
+def sniff(
+    source: Source,
+    reading: Reading,
+    usual: str = ",",
+    look: Callable[[Source, str, int], Scan] = scan,
+) -> Dialect:
+    """Find out how a delimited file is written; `usual` is the separator its extension promises.
+
+    `look` looks through all of it; a caller may have begun with that.
+    """
     head = _head(source, reading, usual)
-    found = scan(source, head.encoding, head.bom)
+    found = look(source, head.encoding, head.bom)
     if not found.utf8:
         # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
         head = head.decoded(source, one_byte_encoding(source, head.bom))

@@ -11,7 +11,7 @@ from countwise.errors import ParameterError, TableError
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = ["Parsed", "Reading", "column_names", "parse", "parse_blocks"]
+__all__ = ["Parsed", "Reading", "column_names", "is_delimited", "parse", "parse_blocks"]
 
 _FORMS = {
     ".csv": "delimited",
@@ -57,6 +57,17 @@ def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parse
         from countwise.tables.delimited import parse_delimited
 
         return parse_delimited(source, reading, usual)
+
+
+def is_delimited(path: str) -> bool:
+    """Return whether a file is CSV or a relative by its name, and not packed.
+
+    Examples
+    --------
+    >>> is_delimited("new.CSV"), is_delimited("new.csv.gz"), is_delimited("new.parquet")
+    (True, False, False)
+    """
+    return _FORMS.get(os.path.splitext(path)[1].lower()) == "delimited"
 
 
 def column_names(path: str | os.PathLike[str], reading: Reading | None = None) -> list[str]:

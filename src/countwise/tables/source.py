@@ -6,15 +6,20 @@ import codecs
 import gzip
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO, cast
 
 from countwise.errors import TableError, did_you_mean
+from countwise.tables import _plain
 
-__all__ = ["Scan", "Source", "not_text", "one_byte_encoding", "scan"]
+__all__ = ["LookAhead", "Scan", "Source", "not_text", "one_byte_encoding", "scan"]
 
 _CHUNK = 1 << 20
+#: Bytes looked through at a time: every step must take the interpreter lock once.
+_LARGE = 1 << 24
 #: Bytes that are letters and signs in Windows-1252 and control codes in Latin-1.
 _WINDOWS = frozenset(range(0x80, 0xA0))
 #: Those of them that Windows-1252 does not know either.
@@ -101,12 +106,12 @@ class Source:
             except (OSError, EOFError) as why:
                 raise self.damaged(why) from None
 
-    def chunks(self, start: int = 0) -> Iterator[bytes]:
-        """Yield the unpacked bytes from `start` on, about a megabyte at a time."""
+    def chunks(self, start: int = 0, size: int = _CHUNK) -> Iterator[bytes]:
+        """Yield the unpacked bytes from `start` on, a megabyte or `size` bytes at a time."""
         with self.open() as file:
             try:
                 file.seek(start)
-                while chunk := file.read(_CHUNK):
+                while chunk := file.read(size):
                     yield chunk
             except (OSError, EOFError) as why:
                 raise self.damaged(why) from None
@@ -134,21 +139,21 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
     utf8, quotes, hexadecimal = True, 0, False
     decoder = codecs.getincrementaldecoder(encoding)()
     last = b""
-    for raw in source.chunks(start):
+    for raw in source.chunks(start, _CHUNK if source.gzipped else _LARGE):
         chunk = raw
         if encoding != "utf-8":
             try:
                 chunk = decoder.decode(raw).encode("utf-8", "surrogatepass")
             except UnicodeDecodeError as why:
                 raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
-        elif utf8 and (decoder.getstate()[0] or not raw.isascii()):
+        ascii, nul, letter, found = _plain.look(chunk, len(chunk))
+        if encoding == "utf-8" and utf8 and (decoder.getstate()[0] or not ascii):
             utf8 = _decodes(decoder, raw)
-        if b"\0" in chunk:
+        if nul:
             raise not_text(source, "NUL bytes")
-        if b'"' in chunk:
-            quotes += chunk.count(b'"')
+        quotes += found
         # The gate on one letter makes the search for two almost free.
-        if not hexadecimal and (b"x" in chunk or b"X" in chunk):
+        if not hexadecimal and letter:
             seam = last + chunk
             hexadecimal = b"0x" in seam or b"0X" in seam
         last = chunk[-1:]
@@ -157,6 +162,39 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
             raise not_text(source, f"half a character of {encoding} at its end")
         utf8 = False
     return Scan(utf8, quotes, hexadecimal)
+
+
+class LookAhead:
+    """A look through a file that begins at once, while others get ready to read it.
+
+    Called like `scan`, it hands over what it found; asked for anything else, it looks again.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._found: Future[Scan] = Future()
+        self._key: tuple[str, str, int] | None = None
+        try:
+            source = Source.at(path)
+            start = 3 * source.head(3).startswith(codecs.BOM_UTF8)
+        except TableError:
+            return  # whoever reads the file says so
+        if source.gzipped:
+            return
+        self._key = (source.path, "utf-8", start)
+        # As a daemon it does not keep a program alive that has failed for another reason.
+        Thread(target=self._look, args=(source, start), daemon=True).start()
+
+    def _look(self, source: Source, start: int) -> None:
+        try:
+            self._found.set_result(scan(source, "utf-8", start))
+        except Exception as why:
+            self._found.set_exception(why)
+
+    def __call__(self, source: Source, encoding: str, start: int) -> Scan:
+        """Return what was found, once the look is over."""
+        if self._key != (source.path, encoding, start):
+            return scan(source, encoding, start)
+        return self._found.result()
 
 
 def one_byte_encoding(source: Source, start: int = 0) -> str:

@@ -1,0 +1,13 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SKIPPED: int
+NUMBER: int
+TEXT: int
+
+def look(content: bytes, size: int) -> tuple[bool, bool, bool, int]: ...
+def lines(
+    content: bytes, separator: str, kinds: NDArray[np.int8], marks: list[bytes]
+) -> list[Any] | int: ...
