@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,16 @@ from countwise.counts.plan import Plan
 from countwise.errors import CountsError
 from countwise.tables.table import Table
 
-__all__ = ["CHUNK", "fold", "joint_groups", "threads"]
+__all__ = [
+    "CHUNK",
+    "Jobs",
+    "fold",
+    "joint_groups",
+    "margin",
+    "moments_without_unseen",
+    "threads",
+    "without_unseen",
+]
 
 #: Rows a task folds before its counts are merged.
 CHUNK = 1 << 20
@@ -50,7 +60,7 @@ def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
     if len(table) == 0:
         return Counts.zero(table.schema, plan)
     borders = [(at, min(at + CHUNK, len(table))) for at in range(0, len(table), CHUNK)]
-    jobs = _Jobs(table, plan, weight)
+    jobs = Jobs(table, plan, weight)
     if len(borders) == 1 or threads() == 1:
         parts = [jobs.chunk(start, stop) for start, stop in borders]
     else:
@@ -59,14 +69,14 @@ def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
     grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
-    whole = dict(zip(jobs.groups, map(_without_unseen, joint[1:]), strict=True))
+    whole = dict(zip(jobs.groups, map(without_unseen, joint[1:]), strict=True))
     return Counts(
         table.schema,
         replace(plan, apart=None),
         len(table),
-        _without_unseen(joint[0]),
+        without_unseen(joint[0]),
         {
-            names: _margin(whole[jobs.inside[names]], jobs.inside[names], names)
+            names: margin(whole[jobs.inside[names]], jobs.inside[names], names)
             for names in plan.tables
         },
         dict(zip(plan.moments, moments, strict=True)),
@@ -74,7 +84,7 @@ def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
     )
 
 
-def _margin(joint: Doubles, columns: tuple[str, ...], names: tuple[str, ...]) -> Doubles:
+def margin(joint: NDArray[Any], columns: tuple[str, ...], names: tuple[str, ...]) -> NDArray[Any]:
     """The table of some of the columns of a joint table, in the order asked."""
     gone = tuple(axis + 1 for axis, name in enumerate(columns) if name not in names)
     left = [name for name in columns if name in names]
@@ -83,7 +93,7 @@ def _margin(joint: Doubles, columns: tuple[str, ...], names: tuple[str, ...]) ->
     return np.ascontiguousarray(table.transpose(order))
 
 
-class _Jobs:
+class Jobs:
     """What every chunk of one fold shares: joint groups of columns and their strides."""
 
     def __init__(self, table: Table, plan: Plan, weight: Doubles | None) -> None:
@@ -107,6 +117,7 @@ class _Jobs:
         return _kernels.Axes(codes, strides), shape
 
     def chunk(self, start: int, stop: int) -> tuple[list[Doubles], list[Moments], list[Grid]]:
+        """Fold the rows from `start` to `stop`."""
         joint = []
         for axes, shape in self.axes:
             cells = np.zeros(int(np.prod(shape)))
@@ -132,7 +143,7 @@ class _Jobs:
             made.square,
             made.missing,
         )
-        return _moments_without_unseen(made)
+        return moments_without_unseen(made)
 
     def _grid(self, name: str, start: int, stop: int) -> Grid:
         shift, keys, cells, missing = _kernels.fine_grid(
@@ -202,7 +213,7 @@ def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
     return groups
 
 
-def _without_unseen(table: Doubles) -> Doubles:
+def without_unseen(table: Doubles) -> Doubles:
     """Add the slot of unseen levels to the missing slot, on every axis."""
     for axis in range(table.ndim):
         front = np.moveaxis(table, axis, 0)
@@ -212,7 +223,8 @@ def _without_unseen(table: Doubles) -> Doubles:
     return np.ascontiguousarray(table)
 
 
-def _moments_without_unseen(made: Moments) -> Moments:
+def moments_without_unseen(made: Moments) -> Moments:
+    """Add the rows of unseen classes to those without a class."""
     last = Moments(*(np.zeros_like(own[:-1]) for own in (made.weight,) * 4))
     for own, moved in zip(last.arrays(), made.arrays(), strict=True):
         own[-1] = moved[-1]

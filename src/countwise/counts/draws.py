@@ -1,0 +1,158 @@
+"""Which rows the members of an ensemble draw: kept as a seed, made again block by block.
+
+A row of weight 3 has three slots, as three rows would have. Slots are dealt to members in blocks of
+1024: how many draws fall into each block is drawn first, then where in the block they fall. Blocks
+are made again whenever they are needed, so that a million members take no room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.engines import _resampling
+from countwise.errors import CountsError
+
+__all__ = ["LANES", "SLOTS", "Draws", "Proportional", "draws_of"]
+
+#: Whole weights stand for repeated rows up to this many of them.
+MOST_SLOTS = 1 << 28
+
+LANES: int = _resampling.LANES
+SLOTS: int = _resampling.SLOTS
+
+Times = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The draws of some members from the rows of a table.
+
+    Examples
+    --------
+    >>> draws = draws_of(1000, members=2, seed=7)
+    >>> [int(draws.times(member).sum()) for member in (0, 1)]
+    [1000, 1000]
+    >>> int(draws_of(10, members=1, fraction=0.5, replace=False, seed=7).times(0).max())
+    1
+    """
+
+    rows: int
+    members: int
+    size: int  # how many rows a member draws
+    seed: int
+    replace: bool
+    slots: int
+    in_block: NDArray[np.int32]  # blocks × members
+    edges: NDArray[np.int64] | None = None  # the first slot of each row; None: one slot a row
+
+    def lanes(self, member: int) -> NDArray[np.int32]:
+        """How many draws of the members that are served together fall into each block."""
+        return np.ascontiguousarray(self.in_block[:, member : member + LANES])
+
+    def times(self, member: int) -> Times:
+        """How often one member drew each row."""
+        return self.between(member, member + 1, 0, self.rows)[:, 0]
+
+    def between(self, first: int, last: int, low: int, high: int) -> Times:
+        """How often the members from `first` to `last` drew the rows from `low` to `high`."""
+        made = np.zeros((high - low, last - first), dtype=np.uint32)
+        if high <= low:
+            return made
+        begin, end = (low, high) if self.edges is None else self.edges[[low, high]].tolist()
+        for member in range(first, last, LANES):
+            some = slice(member, min(member + LANES, last))
+            out = np.zeros((high - low, some.stop - some.start), dtype=np.uint32)
+            _resampling.multiplicities(
+                self.edges,
+                begin // SLOTS,
+                min(-(-end // SLOTS), len(self.in_block)),
+                self.slots,
+                self.seed,
+                member,
+                np.ascontiguousarray(self.in_block[:, some]),
+                self.replace,
+                low,
+                high,
+                out,
+            )
+            made[:, some.start - first : some.stop - first] = out
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Proportional:
+    """Draws with replacement in proportion to weights that are not whole numbers.
+
+    Examples
+    --------
+    >>> draws = Proportional(3, 1, 100, 7, np.array([0.2, 0.0, 0.3]))
+    >>> int(draws.times(0).sum()), int(draws.times(0)[1])
+    (100, 0)
+    """
+
+    rows: int
+    members: int
+    size: int
+    seed: int
+    weight: NDArray[np.float64]
+
+    def times(self, member: int) -> Times:
+        """How often one member drew each row."""
+        edge = np.cumsum(self.weight)
+        ball = np.random.default_rng([self.seed, member]).random(self.size) * edge[-1]
+        place = np.searchsorted(edge, ball, side="right")
+        last = int(np.flatnonzero(self.weight)[-1])
+        found = np.bincount(np.minimum(place, last), minlength=self.rows)
+        return found.astype(np.uint32)
+
+    def between(self, first: int, last: int, low: int, high: int) -> Times:
+        """How often the members from `first` to `last` drew the rows from `low` to `high`."""
+        return np.stack([self.times(own)[low:high] for own in range(first, last)], axis=1)
+
+
+def draws_of(
+    rows: int,
+    members: int,
+    seed: int,
+    fraction: float = 1.0,
+    replace: bool = True,
+    weight: NDArray[np.float64] | None = None,
+) -> Draws | Proportional:
+    """Let each member draw a share of the rows.
+
+    A row of whole weight is drawn from as if it were repeated. Where weights are not whole numbers
+    rows are drawn in proportion to them, as many as there are rows.
+    """
+    edges = None
+    slots = rows
+    if weight is not None and (np.any(weight % 1 != 0) or weight.sum() > MOST_SLOTS):
+        if not replace:
+            raise CountsError(
+                "draws: rows of fractional weight can be drawn only with replacement, but "
+                "replace=False came. Give whole weights, or leave replace out."
+            )
+        return Proportional(rows, members, max(1, round(fraction * rows)), seed, weight)
+    if weight is not None:
+        if rows and weight.min() < 1:
+            raise CountsError(
+                "draws: rows of weight 0 have nothing to be drawn, but some came. Leave them out."
+            )
+        edges = np.concatenate([[0], np.cumsum(weight.astype(np.int64))])
+        slots = int(edges[-1])
+    size = max(1, round(fraction * slots))
+    blocks = -(-slots // SLOTS)
+    room = np.full(blocks, SLOTS, dtype=np.int64)
+    room[-1] = slots - (blocks - 1) * SLOTS
+    dealt = np.empty((blocks, members), dtype=np.int32)
+    for member in range(members):
+        stream = np.random.default_rng([seed, member])
+        if blocks == 1:
+            dealt[0, member] = size
+        elif replace:
+            dealt[:, member] = stream.multinomial(size, room / slots)
+        else:
+            dealt[:, member] = stream.multivariate_hypergeometric(room, size, method="marginals")
+    return Draws(rows, members, size, seed, replace, slots, dealt, edges)

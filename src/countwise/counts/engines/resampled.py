@@ -1,0 +1,194 @@
+"""Counts of what each member of an ensemble has drawn: one pass over the rows for 64 members.
+
+A pass adds, for each row, the members' draws as one vector to the cell the row falls in. Rows are
+not copied, and what the members drew is made block by block within the pass. Groups of columns are
+taken together as far as their tables stay in the caches; further groups get a further pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.counts import Counts
+from countwise.counts.draws import LANES, Draws
+from countwise.counts.engines import _resampling
+from countwise.counts.engines.memory import Jobs, margin, threads
+from countwise.counts.moments import Moments
+from countwise.counts.plan import Plan
+from countwise.tables.table import Table
+
+__all__ = ["fold_resampled", "in_one_pass"]
+
+#: Blocks of slots that a thread folds before its tables are merged.
+_PART = 256
+#: Cells that are filled together: with 64 members they take 24 MB.
+_CELLS = 1 << 16
+#: A joint table with more cells than this is counted member by member.
+_MOST_CELLS = 1 << 19
+_MOST_CLASSES = 250
+
+Cells = NDArray[np.uint32]
+Doubles = NDArray[np.float64]
+
+
+def in_one_pass(table: Table, plan: Plan) -> bool:
+    """Whether members can be counted together: no fine grids, and tables of bearable size."""
+    if plan.grids or table.target_column.width > _MOST_CLASSES:
+        return False
+    jobs = Jobs(table, plan, None)
+    return all(_size(shape) <= _MOST_CELLS for _, shape in jobs.axes)
+
+
+def fold_resampled(table: Table, plan: Plan, draws: Draws) -> list[Counts]:
+    """Count, for every member, the rows it has drawn."""
+    jobs = Jobs(table, plan, None)
+    counted: list[Counts] = []
+    for member in range(0, draws.members, LANES):
+        counted += _Pass(jobs, draws, member).counts()
+    return counted
+
+
+class _Pass:
+    """The members from `member` on, up to 64 of them."""
+
+    def __init__(self, jobs: Jobs, draws: Draws, member: int) -> None:
+        self.jobs, self.draws, self.member = jobs, draws, member
+        self.in_block = draws.lanes(member)
+        self.members = self.in_block.shape[1]
+        self.borders = [
+            (at, min(at + _PART, len(self.in_block))) for at in range(0, len(self.in_block), _PART)
+        ]
+
+    def counts(self) -> list[Counts]:
+        """The counts of each member."""
+        jobs, plan = self.jobs, self.jobs.plan
+        whole: list[Cells] = []
+        moments: list[list[Moments]] = []
+        for place, some in enumerate(_batches([shape for _, shape in jobs.axes])):
+            columns = plan.moments if place == 0 else ()
+            tables, folded = self._folded(some, columns)
+            whole += tables
+            moments = folded if place == 0 else moments
+        tables = [
+            _without_unseen(own.reshape(*shape, LANES)[..., : self.members])
+            for own, (_, shape) in zip(whole, jobs.axes, strict=True)
+        ]
+        inside = dict(zip(jobs.groups, tables[1:], strict=True))
+        margins = {names: margin(inside[jobs.inside[names]], (*jobs.inside[names], ""),
+                                 (*names, "")) for names in plan.tables}  # fmt: skip
+        schema, bare = jobs.table.schema, replace(plan, apart=None)
+        return [
+            Counts(
+                schema,
+                bare,
+                self.draws.size,
+                tables[0][..., at].astype(np.float64),
+                {names: own[..., at].astype(np.float64) for names, own in margins.items()},
+                {name: own[at] for name, own in zip(plan.moments, moments, strict=True)},
+                {},
+            )
+            for at in range(self.members)
+        ]
+
+    def _folded(
+        self, some: Sequence[int], columns: Sequence[str]
+    ) -> tuple[list[Cells], list[list[Moments]]]:
+        """Fold some groups and numeric columns; parts are merged in order."""
+
+        def one(border: tuple[int, int]) -> tuple[list[Cells], list[Doubles]]:
+            return self._part(border, some, columns)
+
+        found: tuple[list[Cells], list[Doubles]] | None = None
+        for at in range(0, len(self.borders), threads()):
+            window = self.borders[at : at + threads()]
+            if len(window) == 1:
+                parts = [one(window[0])]
+            else:
+                with ThreadPoolExecutor(len(window)) as pool:
+                    parts = list(pool.map(one, window))
+            for tables, moments in parts:
+                if found is None:
+                    found = tables, moments
+                    continue
+                for own, more in zip(found[0], tables, strict=True):
+                    own += more
+                for mine, more_moments in zip(found[1], moments, strict=True):
+                    _merge(mine, more_moments)
+        assert found is not None  # there is at least one block
+        return found[0], [self._moments(own) for own in found[1]]
+
+    def _part(
+        self, border: tuple[int, int], some: Sequence[int], columns: Sequence[str]
+    ) -> tuple[list[Cells], list[Doubles]]:
+        jobs, draws = self.jobs, self.draws
+        axes = [jobs.axes[place] for place in some]
+        tables = [np.zeros((_size(shape), LANES), dtype=np.uint32) for _, shape in axes]
+        moments = [np.zeros((4, jobs.slots, LANES)) for _ in columns]
+        _resampling.tally_resampled(
+            [own for own, _ in axes],
+            draws.edges,
+            *border,
+            draws.slots,
+            draws.seed,
+            self.member,
+            self.in_block,
+            draws.replace,
+            tables,
+            [jobs.table.values(name) for name in columns],
+            jobs.target,
+            moments,
+        )
+        return tables, moments
+
+    def _moments(self, stacked: Doubles) -> list[Moments]:
+        kept = stacked[:, :-1].copy()
+        _merge(kept[:, -1:], stacked[:, -1:])
+        return [
+            Moments(*(np.ascontiguousarray(own[:, at]) for own in kept))
+            for at in range(self.members)
+        ]
+
+
+def _batches(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Put groups together, in order, while their tables stay within the caches."""
+    batches: list[list[int]] = [[]]
+    cells = 0
+    for place, shape in enumerate(shapes):
+        if batches[-1] and cells + _size(shape) > _CELLS:
+            batches.append([])
+            cells = 0
+        batches[-1].append(place)
+        cells += _size(shape)
+    return batches
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=object))
+
+
+def _without_unseen(table: NDArray[Any]) -> NDArray[Any]:
+    """Add the slot of unseen levels to the missing slot, on every axis but that of the members."""
+    for axis in range(table.ndim - 1):
+        front = np.moveaxis(table, axis, 0)
+        kept = front[:-1].copy()
+        kept[-1] += front[-1]
+        table = np.moveaxis(kept, 0, axis)
+    return table
+
+
+def _merge(mine: Doubles, more: Doubles) -> None:
+    """Merge weight, mean, square and missing into the first (Chan et al. 1983)."""
+    n, m = mine[0], more[0]
+    total = n + m
+    share = np.divide(m, total, out=np.zeros_like(total), where=total > 0)
+    gap = more[1] - mine[1]
+    mine[2] += more[2] + gap * gap * n * share
+    mine[1] += gap * share
+    mine[0] = total
+    mine[3] += more[3]

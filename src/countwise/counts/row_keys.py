@@ -1,0 +1,70 @@
+"""A number for each row that says what is in it, so that chance can follow rows, not positions.
+
+Equal rows have equal keys, whatever their position, the names of columns or the order of levels.
+Draws that are keyed by them are the same when rows are shuffled, or asked for one by one.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.engines import _resampling
+from countwise.tables.schema import Column, level_text
+from countwise.tables.table import Table
+
+__all__ = ["row_keys", "uniforms"]
+
+Keys = NDArray[np.uint64]
+
+
+def row_keys(table: Table, target: bool = False) -> Keys:
+    """Return a 64-bit key a row, of its attributes and, if asked, its class.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> bool((row_keys(weather)[::-1] == row_keys(weather.take(slice(None, None, -1)))).all())
+    True
+    """
+    columns = [*table.schema.attributes, *((table.target_column,) if target else ())]
+    salts = {column.name: str(place) for place, column in enumerate(columns)}
+    coded = [column for column in columns if column.coded]
+    plain = [column.name for column in columns if not column.coded]
+    keys = np.zeros(len(table), dtype=np.uint64)
+    _resampling.row_keys(
+        [table.codes(column.name) for column in coded],
+        [_figures(column, salts[column.name]) for column in coded],
+        [_bits(table.values(name)) for name in plain],
+        [_figure(salts[name], "number") for name in plain],
+        keys,
+    )
+    return keys
+
+
+def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each key, the same whenever it is asked for."""
+    drawn = np.empty(len(keys))
+    _resampling.uniforms(keys, seed, member, drawn)
+    return drawn
+
+
+def _figures(column: Column, salt: str) -> Keys:
+    """The figure of each code; of the missing and of the unseen one too."""
+    words = [*map(level_text, column.levels), "\0missing", "\0unseen"]
+    return np.asarray([_figure(salt, word) for word in words], dtype=np.uint64)
+
+
+def _figure(*words: str) -> int:
+    digest = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _bits(values: NDArray[np.float64]) -> Keys:
+    """The bits of numbers; one kind of nought and one of missing."""
+    whole = values + 0.0
+    whole[np.isnan(whole)] = np.nan
+    return whole.view(np.uint64)
