@@ -14,7 +14,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AODE": "countwise.posteriors.aode",
+    "AdaBoost": "countwise.posteriors.boosting",
     "Argmax": "countwise.decisions.rules",
+    "Bagging": "countwise.posteriors.bagging",
     "Column": "countwise.tables.schema",
     "Confusion": "countwise.decisions.confusion",
     "Counts": "countwise.counts.counts",
@@ -40,9 +42,11 @@ _HOMES = {
     "Table": "countwise.tables.table",
     "Trials": "countwise.evaluation.trials",
     "UnseenLevelWarning": "countwise.errors",
+    "Vote": "countwise.posteriors.voting",
     "count": "countwise.counts.count",
     "count_groups": "countwise.counts.count",
     "draw": "countwise.reports.draw",
+    "ensemble_error": "countwise.posteriors.voting",
     "evaluate": "countwise.evaluation.run",
     "learning_curve": "countwise.evaluation.curves",
     "load": "countwise.store.files",
@@ -78,12 +82,16 @@ if TYPE_CHECKING:
         UnseenLevelWarning as UnseenLevelWarning,
     )
     from countwise.posteriors.aode import AODE as AODE
+    from countwise.posteriors.bagging import Bagging as Bagging
+    from countwise.posteriors.boosting import AdaBoost as AdaBoost
     from countwise.posteriors.cut_transformer import Cuts as Cuts
     from countwise.posteriors.evidence import Explanation as Explanation
     from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
     from countwise.posteriors.tan import TAN as TAN
+    from countwise.posteriors.voting import Vote as Vote
+    from countwise.posteriors.voting import ensemble_error as ensemble_error
     from countwise.tables.notes import Note as Note
     from countwise.tables.read import read as read
     from countwise.tables.schema import Column as Column

@@ -17,6 +17,14 @@ ESTIMATORS = [
     AODE(),
     KDB(),
     KDB(1, selective=False, cuts="frequency", bins=5),
+    cw.Bagging(cw.NaiveBayes(), members=5),
+    cw.Bagging(members=3, vote="roulette", oob=True),
+    cw.Bagging(members=3, vote="majority", fraction=0.7, replace=False),
+    cw.AdaBoost(rounds=10),
+    cw.AdaBoost(rounds=10, method="resampling"),
+    cw.AdaBoost(cw.NaiveBayes(), rounds=5),
+    cw.Vote(),
+    cw.Vote(how="majority"),
     cw.Decide(cw.NaiveBayes()),
 ]
 

@@ -8,7 +8,16 @@ from countwise.params import check
 
 LINES = [
     (owner, name, parameter)
-    for owner in (cw.NaiveBayes, cw.TAN, cw.AODE, cw.KDB, cw.ID3)
+    for owner in (
+        cw.NaiveBayes,
+        cw.TAN,
+        cw.AODE,
+        cw.KDB,
+        cw.ID3,
+        cw.Bagging,
+        cw.AdaBoost,
+        cw.Vote,
+    )
     for name, parameter in owner.PARAMETERS.items()
 ]
 

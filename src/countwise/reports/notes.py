@@ -130,6 +130,18 @@ NOTES: dict[str, Meaning] = {
         "A model of pairs of columns keeps the most frequent levels only, because its tables grow "
         "with the product of levels. Group the levels before, if the rare ones matter.",
     ),
+    "P02": Meaning(
+        "No rule better than chance",
+        "warning",
+        "Boosting adds rules that are right more often than not, and on these rows no single "
+        "column gives one. Take a base that looks at several columns, such as a tree.",
+    ),
+    "P03": Meaning(
+        "Members too alike",
+        "caution",
+        "A vote corrects errors that members make independently. These make many of theirs "
+        "together, so the vote is hardly better than one of them. Take unlike models.",
+    ),
     "E01": Meaning(
         "Class rarer than the test parts",
         "caution",

@@ -1,0 +1,280 @@
+"""Bagging: many models of one kind, each on rows drawn anew, and a vote among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from countwise.counts.count import weights_of
+from countwise.counts.draws import Draws, Proportional, draws_of
+from countwise.counts.engines.resampled import fold_resampled, in_one_pass
+from countwise.counts.row_keys import row_keys
+from countwise.errors import ParameterError
+from countwise.params import (
+    Constraint,
+    Parameter,
+    boolean,
+    instance,
+    names,
+    nothing,
+    number,
+    one_of,
+    whole,
+)
+from countwise.posteriors.base import Classifier
+from countwise.posteriors.casting import CASTS, cast
+from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.features import Features
+from countwise.posteriors.id3 import ID3
+from countwise.posteriors.members import Member, a_classifier, places_of, quiet, seeded, trained
+from countwise.posteriors.out_of_bag import OutOfBag, asked_out_of_bag
+from countwise.tables.schema import labels_array
+from countwise.tables.table import Table
+
+__all__ = ["Bagging"]
+
+Doubles = NDArray[np.float64]
+
+#: How many rows are asked about together.
+_CHUNK = 1 << 16
+
+
+def share_of_rows() -> Constraint:
+    """A share of the rows to draw."""
+    part = number(above=0)
+    return Constraint(
+        "a share above 0 and at most 1",
+        lambda value: part.admits(value) and float(value) <= 1,
+        good=(0.5, 1.0),
+        bad=(0.0, 1.5, "half"),
+    )
+
+
+class Bagging(Classifier):
+    """Let many models vote, each trained on its own bootstrap of the rows (Breiman 1996).
+
+    Of models that learn from counts (`NaiveBayes`, and `TAN`, `AODE` on nominal columns) all
+    members are counted in one pass over the rows, each row with a block of weights, one a member;
+    no row is copied, and which rows a member drew is a seed. Other models, also other libraries',
+    are refitted. Draws follow what is in a row, not where it stands: shuffled rows give the same
+    members, and a row of weight 3 is drawn like three equal rows.
+
+    Parameters
+    ----------
+    base
+        The model to repeat; None is an unpruned `ID3`.
+    members
+        How many.
+    fraction
+        How many rows a member draws, as a share of all.
+    replace
+        Draw with replacement (the bootstrap), or each row at most once.
+    vote
+        ``mean`` of the members' posteriors, ``majority`` of their labels (each member one vote), or
+        ``roulette``: each member's vote is drawn from its posterior, as Liu, Gegov and Cocea (2016)
+        propose for further work; the same row always gets the same draws.
+    oob
+        Ask every member about the rows it did not draw; see ``out_of_bag_``.
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        The seed of all draws.
+
+    Attributes
+    ----------
+    members_
+        The trained models.
+    out_of_bag_
+        With ``oob=True`` an `OutOfBag`: votes, error, .632 and .632+.
+    votes_
+        With ``oob=True`` the out-of-bag votes, rows × classes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.posteriors.bagging import Bagging
+    >>> votes = cw.read("sample:votes")
+    >>> model = Bagging(cw.NaiveBayes(), members=10, vote="majority", oob=True).fit(votes)
+    >>> model.votes(votes.take([0]))
+    array([[ 0., 10.]])
+    >>> round(model.out_of_bag_.error, 2)
+    0.1
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "base": Parameter(nothing() | a_classifier(), "the model to repeat"),
+        "members": Parameter(whole(at_least=1), "how many models vote"),
+        "fraction": Parameter(share_of_rows(), "share of the rows a member draws"),
+        "replace": Parameter(boolean(), "draw with replacement"),
+        "vote": Parameter(one_of(*CASTS), "how a member votes"),
+        "oob": Parameter(boolean(), "ask members about rows they did not draw"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "random_state": Parameter(
+            whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of the draws"
+        ),
+    }
+
+    members_: list[Any]
+    out_of_bag_: OutOfBag
+    votes_: Doubles
+
+    def __init__(
+        self,
+        base: Any = None,
+        members: int = 50,
+        fraction: float = 1.0,
+        replace: bool = True,
+        vote: str = "mean",
+        *,
+        oob: bool = False,
+        nominal: Any = (),
+        random_state: Any = 0,
+    ) -> None:
+        self.base = base
+        self.members = members
+        self.fraction = fraction
+        self.replace = replace
+        self.vote = vote
+        self.oob = oob
+        self.nominal = nominal
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Let every member draw its rows, and train it on them.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
+        self._check_parameters()
+        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
+        self.schema_, self.notes_ = table.schema, table.notes
+        rows, weight = self._usable(table, sample_weight)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        present = np.unique(rows.target)
+        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        # In the order of what is in them, equal rows side by side: position must not matter.
+        order = np.argsort(row_keys(rows, target=True), kind="stable")
+        rows = rows.take(order)
+        weight = None if weight is None else weight[order]
+        draws = draws_of(
+            len(rows), self.members, self._seed, float(self.fraction), bool(self.replace), weight
+        )
+        self._trained = self._members(rows, draws, weight)
+        self.members_ = [member.model for member in self._trained]
+        if self.oob:
+            self._ask_out_of_bag(table, rows, order, weight, draws)
+        return self
+
+    def _usable(self, table: Table, sample_weight: ArrayLike | None) -> tuple[Table, Any]:
+        """The rows that have a class and a weight, and where they were."""
+        weight = weights_of(sample_weight, len(table), "Bagging")
+        keep = table.target < table.target_column.width
+        if weight is not None:
+            keep &= weight > 0
+        if not keep.any():
+            raise ParameterError("Bagging: the sample weights must not all be zero, but they are.")
+        self._kept = np.flatnonzero(keep)
+        if not keep.all():
+            table, weight = table.take(keep), None if weight is None else weight[keep]
+        return table, weight
+
+    def _base(self) -> Any:
+        return ID3() if self.base is None else self.base
+
+    def _members(
+        self, table: Table, draws: Draws | Proportional, weight: Doubles | None
+    ) -> list[Member]:
+        base = self._base()
+        if isinstance(base, CountedClassifier) and isinstance(draws, Draws):
+            clone(base)._prepare(table, None)
+            if base.counts_suffice(table.schema):
+                plan = base.plan(table.schema)
+                if in_one_pass(table, plan):
+                    counts = fold_resampled(table, plan, draws)
+                    return [self._member(clone(base).fit_counts(own)) for own in counts]
+        features = None if isinstance(base, Classifier) else Features.learn(table, weight)
+        return [
+            trained(
+                seeded(base, self._seed + member),
+                table,
+                self.classes_,
+                times=draws.times(member),
+                features=features,
+            )
+            for member in range(self.members)
+        ]
+
+    def _member(self, model: Any) -> Member:
+        return Member(model, places_of(model.classes_, self.classes_))
+
+    def _scores(self, table: Table) -> Doubles:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._votes(table) / len(self._trained)))
+
+    def _votes(self, table: Table) -> Doubles:
+        votes = np.zeros((len(table), len(self.classes_)))
+        for rows, _, cast_votes in self._each_vote(table):
+            votes[rows] += cast_votes
+        return votes
+
+    def _each_vote(self, table: Table) -> Iterator[tuple[slice, int, Doubles]]:
+        """What each member says about each chunk of rows."""
+        table = quiet(table)
+        for start in range(0, len(table), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            part = table.take(chunk)
+            keys = row_keys(part) if self.vote == "roulette" else None
+            features = self._trained[0].features
+            matrix = None if features is None else features.matrix(part)
+            for place, member in enumerate(self._trained):
+                said = member.posteriors(part, len(self.classes_), matrix)
+                yield chunk, place, cast(said, self.vote, keys, self._seed, place)
+
+    def votes(self, X: Any) -> Doubles:
+        """Return the votes for each class, rows × classes; they sum to the number of members.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.posteriors.bagging import Bagging
+        >>> weather = cw.read("sample:weather")
+        >>> Bagging(members=8, vote="majority").fit(weather).votes(weather.take([0, 2])).sum(axis=1)
+        array([8., 8.])
+        """
+        return self._votes(self._rows(X))
+
+    def member_votes(self, X: Any) -> Doubles:
+        """Return what each member says: rows × members × classes."""
+        table = self._rows(X)
+        every = np.zeros((len(table), len(self._trained), len(self.classes_)))
+        for rows, place, cast_votes in self._each_vote(table):
+            every[rows, place] = cast_votes
+        return every
+
+    def _ask_out_of_bag(
+        self,
+        table: Table,
+        rows: Table,
+        order: NDArray[np.intp],
+        weight: Doubles | None,
+        draws: Draws | Proportional,
+    ) -> None:
+        alone = trained(seeded(self._base(), self._seed), rows, self.classes_, weight)
+        found = asked_out_of_bag(
+            rows, self._trained, alone, draws, self.classes_, self.vote, self._seed, weight
+        )
+        self.out_of_bag_ = found.placed(self._kept[order], len(table))
+        self.votes_ = self.out_of_bag_.votes

@@ -1,0 +1,130 @@
+"""The members of an ensemble: how one is trained on a table, and asked, whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
+
+from countwise.errors import CountwiseError, ParameterError
+from countwise.params import Constraint
+from countwise.posteriors.base import Classifier
+from countwise.posteriors.features import Features
+from countwise.tables.schema import level_key
+from countwise.tables.table import Table
+
+__all__ = ["Member", "a_classifier", "quiet", "seeded", "trained"]
+
+Doubles = NDArray[np.float64]
+
+
+def a_classifier() -> Constraint:
+    """A classifier, ours or any that keeps to scikit-learn's rules."""
+    return Constraint(
+        "a classifier such as NaiveBayes()",
+        lambda value: not isinstance(value, type) and hasattr(value, "fit") and _decides(value),
+        bad=("naive-bayes", 7.5),
+    )
+
+
+def _decides(value: Any) -> bool:
+    return hasattr(value, "predict") and bool(is_classifier(value))
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A trained model and how it is asked: by the table, or by a matrix made of it.
+
+    `place` says which column of the ensemble's posteriors each of the model's own classes is.
+    """
+
+    model: Any
+    place: NDArray[np.intp]
+    features: Features | None = None
+
+    def posteriors(self, table: Table, classes: int, matrix: Any = None) -> Doubles:
+        """Return the posterior of each of the ensemble's classes, rows × classes.
+
+        `matrix` holds the features of the rows, where somebody has made them already.
+        """
+        asked: Any = table
+        if self.features is not None:
+            asked = self.features.matrix(table) if matrix is None else matrix
+        shares = np.zeros((len(table), classes))
+        if hasattr(self.model, "predict_proba"):
+            shares[:, self.place] = self.model.predict_proba(asked)
+            return shares
+        said = np.searchsorted(self.model.classes_, self.model.predict(asked))
+        shares[np.arange(len(table)), self.place[said]] = 1.0
+        return shares
+
+
+def trained(
+    base: Any,
+    table: Table,
+    classes: NDArray[Any],
+    weight: Doubles | None = None,
+    times: NDArray[np.integer[Any]] | None = None,
+    features: Features | None = None,
+) -> Member:
+    """Fit a copy of a model to weighted rows, or to rows taken so many times each.
+
+    Ours take the table and whole weights for repeated rows, which is the same (law 3). Another
+    library's classifier gets the features of the rows, each repeated, or their weights.
+    """
+    model = clone(base)
+    if isinstance(base, Classifier):
+        given = weight if times is None else times.astype(np.float64)
+        if given is not None and (given == 0).any():
+            some = np.flatnonzero(given > 0)
+            table, given = table.take(some), given[some]
+        model.fit(table, sample_weight=given)
+        return Member(model, places_of(model.classes_, classes))
+    features = Features.learn(table, weight) if features is None else features
+    sparse = features.sparse_pays and get_tags(model).input_tags.sparse
+    rows, labels = features.matrix(table, sparse), table.labels
+    options: dict[str, Any] = {}
+    if times is not None:
+        index = np.repeat(np.arange(len(table)), times)
+        rows, labels = rows[index], labels[index]
+    elif weight is not None:
+        options["sample_weight"] = weight
+    try:
+        model.fit(rows, labels, **options)
+    except CountwiseError:
+        raise
+    except Exception as why:
+        raise ParameterError(
+            f"{type(base).__name__}: it could not be trained on {len(labels)} rows: {why} Mend "
+            "its parameters, or take another base."
+        ) from why
+    return Member(model, places_of(model.classes_, classes), features)
+
+
+def places_of(own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Which place among all classes each of a model's own has."""
+    place = {level_key(label): at for at, label in enumerate(classes.tolist())}
+    return np.asarray([place[level_key(label)] for label in own.tolist()], dtype=np.intp)
+
+
+def quiet(table: Table) -> Table:
+    """Return the table without its record of unseen levels, of which one warning is enough."""
+    if not table.unseen:
+        return table
+    data = {name: table.raw_array(name) for name in table.names}
+    return Table(table.schema, data, table.notes, None, len(table))
+
+
+def seeded(base: Any, seed: int) -> Any:
+    """Return a copy of a model with the seed in every ``random_state`` it has."""
+    model = clone(base)
+    names = [
+        name
+        for name in model.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    return model.set_params(**dict.fromkeys(names, seed)) if names else model
