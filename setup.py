@@ -18,6 +18,7 @@ setup(
             Extension(
                 source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
                 [source],
+                depends=[header.as_posix() for header in Path(source).parent.glob("*.h")],
                 include_dirs=[numpy.get_include()],
                 extra_compile_args=[] if os.name == "nt" else ["-O3"],
             )

@@ -32,6 +32,8 @@ _HOMES = {
     "Laplace": "countwise.counts.smoothing",
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
+    "Neighborhood": "countwise.posteriors.neighborhood",
+    "Neighbors": "countwise.posteriors.neighbors",
     "Note": "countwise.tables.notes",
     "Picture": "countwise.reports.picture",
     "Plan": "countwise.counts.plan",
@@ -89,6 +91,8 @@ if TYPE_CHECKING:
     from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
+    from countwise.posteriors.neighborhood import Neighborhood as Neighborhood
+    from countwise.posteriors.neighbors import Neighbors as Neighbors
     from countwise.posteriors.tan import TAN as TAN
     from countwise.posteriors.voting import Vote as Vote
     from countwise.posteriors.voting import ensemble_error as ensemble_error

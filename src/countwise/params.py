@@ -28,6 +28,7 @@ __all__ = [
     "array",
     "boolean",
     "check",
+    "function",
     "instance",
     "mapping",
     "names",
@@ -170,6 +171,11 @@ def names() -> Constraint:
         return isinstance(value, Sequence | set | frozenset)
 
     return Constraint("a list of column names", admits, good=(["a"],), bad=(7.5,))
+
+
+def function() -> Constraint:
+    """A function of the user's own."""
+    return Constraint("a function", callable, good=(np.ones_like,), bad=(7.5,))
 
 
 def instance(*kinds: type) -> Constraint:

@@ -25,6 +25,9 @@ ESTIMATORS = [
     cw.AdaBoost(cw.NaiveBayes(), rounds=5),
     cw.Vote(),
     cw.Vote(how="majority"),
+    cw.Neighbors(),
+    cw.Neighbors(k=3, metric="hvdm", weights="distance", missing="ignore"),
+    cw.Neighbors(k=1, metric="mahalanobis", weights="kernel"),
     cw.Decide(cw.NaiveBayes()),
 ]
 

@@ -17,6 +17,7 @@ LINES = [
         cw.Bagging,
         cw.AdaBoost,
         cw.Vote,
+        cw.Neighbors,
     )
     for name, parameter in owner.PARAMETERS.items()
 ]

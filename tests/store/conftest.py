@@ -104,6 +104,15 @@ MAKERS = {
     "grown on cuts": lambda: ID3("ratio", "cuts", "majority", bins=4).fit(frame(), labels()),
     "pruned": lambda: ID3(prune=0.3, max_depth=4).fit(frame(), labels()),
     "decided grown": lambda: cw.Decide(ID3(smoothing=0.5), GAINS).fit(frame(), labels()),
+    "neighbors": lambda: cw.Neighbors(
+        3, "vdm", "distance", p=3, attribute_weights="information", drop_least=1
+    ).fit(frame(), labels(), weights()),
+    "neighbors of whitened": lambda: cw.Neighbors(metric="mahalanobis").fit(frame(), labels()),
+    "neighbors of words": lambda: cw.Neighbors(
+        metric="overlap", missing="ignore", attribute_weights={"n": 2.0}, nominal=["coded"]
+    ).fit(frame(), labels()),
+    "one neighbor": lambda: cw.Neighbors(1, "maximum").fit(frame(), labels(int)),
+    "decided neighbors": lambda: cw.Decide(cw.Neighbors(), GAINS).fit(frame(), labels()),
     "argmax": lambda: decide("argmax"),
     "wheel": lambda: decide(cw.RouletteWheel(random_state=4)),
     "gain dict": lambda: decide(GAINS),

@@ -149,13 +149,17 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__}: every level must be known from training, but {rows} cells "
                 f"hold new ones ({parts}). Use unseen='ignore' or 'smooth', or train with them."
             )
-        done = "left out" if policy == "ignore" else "smoothed"
+        done = self._done_with_unseen(policy)
         warnings.warn(
             f"{type(self).__name__}: {rows} cells hold levels that training never saw ({parts}); "
             f"they were {done}.",
             UnseenLevelWarning,
             stacklevel=5,
         )
+
+    def _done_with_unseen(self, policy: str) -> str:
+        """What becomes of levels that training never saw, in a word or two."""
+        return "left out" if policy == "ignore" else "smoothed"
 
     def _shaped(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""

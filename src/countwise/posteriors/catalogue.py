@@ -25,7 +25,7 @@ __all__ = [
     "select",
 ]
 
-Family = Literal["counted", "grown", "scikit-learn", "baseline"]
+Family = Literal["counted", "grown", "kept", "scikit-learn", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Listed:
     @property
     def own(self) -> bool:
         """Whether it is ours: it can be saved, explained and used on files larger than memory."""
-        return self.family in ("counted", "grown")
+        return self.family in ("counted", "grown", "kept")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a list shows."""
@@ -100,6 +100,18 @@ def _id3(seed: int) -> Any:
     from countwise.posteriors.id3 import ID3
 
     return ID3(prune=0.2, random_state=seed)
+
+
+def _neighbors(seed: int) -> Any:
+    from countwise.posteriors.neighbors import Neighbors
+
+    return Neighbors()
+
+
+def _neighbors_vdm(seed: int) -> Any:
+    from countwise.posteriors.neighbors import Neighbors
+
+    return Neighbors(metric="vdm", weights="distance")
 
 
 def _logistic(seed: int) -> Any:
@@ -163,6 +175,13 @@ CATALOGUE: Mapping[str, Listed] = {
         Listed("aode", "average of models with one parent attribute each", "counted", _aode),
         Listed("kdb", "attributes lean on two stronger ones, weak left out", "counted", _kdb),
         Listed("id3", "decision tree by information gain, pruned", "grown", _id3),
+        Listed("neighbors", "five nearest rows, words equal or not", "kept", _neighbors),
+        Listed(
+            "neighbors-vdm",
+            "five nearest rows by 1/d, words by class shares",
+            "kept",
+            _neighbors_vdm,
+        ),
         Listed("logistic", "logistic regression", "scikit-learn", _logistic),
         Listed("tree", "decision tree, leaves of five rows", "scikit-learn", _tree),
         Listed("forest", "random forest of 100 trees", "scikit-learn", _forest),

@@ -102,6 +102,18 @@ NOTES: dict[str, Meaning] = {
         "The target has about as many classes as rows, as a price or a measurement does. Cut it "
         "into a few classes, or predict it by regression.",
     ),
+    "N01": Meaning(
+        "Singular covariance",
+        "caution",
+        "Mahalanobis' distance divides by the covariance, which cannot be done when one numeric "
+        "column follows from others. Drop such columns if the distances matter.",
+    ),
+    "N02": Meaning(
+        "Attribute weights from some of the rows",
+        "info",
+        "Finding the nearest hits and misses of every row takes time that grows with the square of "
+        "their number; so many rows settle the weights as well.",
+    ),
     "F01": Meaning(
         "Separator assumed",
         "info",

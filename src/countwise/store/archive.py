@@ -36,7 +36,7 @@ MOST_DIRECTORY = 4 << 20
 #: Deflate packs at most 1032 : 1; what claims more is a lie.
 MOST_RATIO = 1040
 
-_NAME = re.compile(r"[a-z][a-z_]{0,30}\.json|(counts|tree)/[A-Za-z0-9_]{1,80}\.npy")
+_NAME = re.compile(r"[a-z][a-z_]{0,30}\.json|(counts|tree|rows)/[A-Za-z0-9_]{1,80}\.npy")
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = 20

@@ -37,6 +37,7 @@ MODELS: dict[str, str] = {
     "AODE": "countwise.posteriors.aode",
     "KDB": "countwise.posteriors.kdb",
     "ID3": "countwise.posteriors.id3",
+    "Neighbors": "countwise.posteriors.neighbors",
 }
 UPGRADE = "Upgrade countwise if it was written by a newer one."
 

@@ -9,12 +9,14 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain import GainMatrix
 from countwise.errors import StoreError, listing
 from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.store.archive import Archive
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_from, decide_to
 from countwise.store.families import families_from, families_to
 from countwise.store.flaws import UnsoundError
+from countwise.store.kept import kept_from, kept_to
 from countwise.store.models import (
     MODELS,
     UPGRADE,
@@ -61,7 +63,8 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
         return _counted("Counts", thing, {"notes.json": remarks})
     decided = type(thing) is Decide and hasattr(thing, "model_")
     model = thing.model_ if decided else thing
-    if not is_model(model) or not (hasattr(model, "counts_") or hasattr(model, "tree_")):
+    fitted = any(hasattr(model, own) for own in ("counts_", "tree_", "rows_"))
+    if not is_model(model) or not fitted:
         raise _refusal(thing, model)
     parts = _model_parts(model, remarks)
     if not decided:
@@ -73,6 +76,8 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
 def _model_parts(model: Any, remarks: dict[str, Any]) -> Parts:
     if isinstance(model, TreeClassifier):
         return tree_to(model, remarks)
+    if isinstance(model, Keeper):
+        return kept_to(model, remarks)
     remarks["model"] = [note.to_dict() for note in model.notes_]
     documents = {
         "parameters.json": model_to(model),
@@ -159,6 +164,8 @@ def _model(archive: Archive, model: Any) -> Any:
     model._check_parameters()
     if isinstance(model, TreeClassifier):
         return tree_from(archive, model)
+    if isinstance(model, Keeper):
+        return kept_from(archive, model)
     schema = schema_from(archive.fields("schema.json"))
     cut = cuts_from(archive.fields("cuts.json"), schema) if "cuts.json" in archive else None
     learnt = (cut or Input(schema, {}, {}, ())).to_dict()

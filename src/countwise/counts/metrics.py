@@ -1,0 +1,326 @@
+"""The metrics: spaces learned from the ranges, spreads and class shares of training rows alone.
+
+Numbers differ by their gap, words by 0 or 1 (overlap) or by what their class shares differ
+(VDM, Stanfill & Waltz 1986), and Mahalanobis' distance is Euclidean after whitening.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.count import count
+from countwise.counts.embedding import Axis, Space
+from countwise.counts.plan import Plan
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.notes import Note
+from countwise.tables.schema import Column, Schema
+from countwise.tables.table import Table
+
+__all__ = ["METRICS", "SCALES", "class_shares", "learn_space", "stretches"]
+
+Doubles = NDArray[np.float64]
+
+#: How far apart rows are; see `learn_space`.
+METRICS = (
+    "euclidean",
+    "manhattan",
+    "maximum",
+    "minkowski",
+    "mahalanobis",
+    "overlap",
+    "vdm",
+    "hvdm",
+    "heom",
+    "gower",
+)
+SCALES = ("range", "z")
+#: The p of metrics that have one of their own.
+_POWERS = {
+    "euclidean": 2.0,
+    "manhattan": 1.0,
+    "maximum": math.inf,
+    "mahalanobis": 2.0,
+    "overlap": 1.0,
+    "hvdm": 2.0,
+    "heom": 2.0,
+    "gower": 1.0,
+}
+#: A table of distances between levels has at most so many cells; more levels get class axes.
+_MOST_CELLS = 1 << 20
+#: How far a singular covariance is drawn towards its diagonal.
+_SHRINK = 0.01
+_SINGULAR = 1e-10
+
+
+def learn_space(
+    table: Table,
+    metric: str = "euclidean",
+    p: float = 2.0,
+    scale: str | None = "range",
+    missing: str | None = None,
+    weights: Doubles | None = None,
+    sample_weight: Doubles | None = None,
+) -> Space:
+    """Learn from training rows where they are compared.
+
+    Parameters
+    ----------
+    table
+        The training rows; ``vdm`` and ``hvdm`` need their classes.
+    metric
+        ``euclidean``, ``manhattan``, ``maximum`` and ``minkowski`` compare numbers by `scale` and
+        words by overlap. ``mahalanobis`` whitens the numbers by their covariance. ``overlap``
+        counts the columns that differ. ``vdm``: as ``minkowski``, words by Σ over classes
+        |P(class | word) - P(class | other)|^p. ``hvdm`` and ``heom`` as Wilson & Martinez (1997)
+        have them, ``gower`` as Gower (1971).
+    p
+        The exponent of ``minkowski`` and ``vdm``.
+    scale
+        ``range`` divides a number by the range of its column, ``z`` by the standard deviation.
+    missing
+        A missing cell is ``far``: as far from any other as two training cells of its column can
+        be, by `scale` for numbers (1 in ``hvdm`` and ``heom``); or it is ``ignore``d and the
+        rest rescaled. None: far, but ignored in ``gower``.
+    weights
+        One factor an attribute, by which its axes are stretched.
+    sample_weight
+        One weight a row.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> space = learn_space(cw.read("sample:weather"), "hvdm")
+    >>> space.axes[0].figures.shape
+    (5, 5)
+    """
+    learner = _Learner(table, metric, _POWERS.get(metric, float(p)), scale, sample_weight)
+    attributes = table.schema.attributes
+    stretch = np.ones(len(attributes)) if weights is None else np.asarray(weights, dtype=float)
+    ignore = missing == "ignore" or (missing is None and metric == "gower")
+    axes: list[Axis] = []
+    for place, column in enumerate(attributes):
+        if stretch[place] > 0:
+            axes += learner.axes(place, column, float(stretch[place]))
+    whitening = middle = None
+    if metric == "mahalanobis" and table.schema.numeric:
+        whitening, middle = learner.whiten()
+    # Numbers without holes go first: they are compared fastest, and enough of them spare the rest.
+    axes.sort(key=lambda axis: axis.kind != "number")
+    total = sum(axis.mass for axis in axes)
+    return Space(
+        attributes,
+        tuple(axes),
+        learner.p,
+        ignore,
+        total if metric == "gower" and total > 0 else 1.0,
+        stretch,
+        whitening,
+        middle,
+        tuple(learner.notes),
+    )
+
+
+class _Learner:
+    """Ranges, spreads, class shares and covariance of the rows that weigh anything."""
+
+    def __init__(
+        self,
+        table: Table,
+        metric: str,
+        p: float,
+        scale: str | None,
+        sample_weight: Doubles | None,
+    ) -> None:
+        if sample_weight is not None and not np.all(sample_weight > 0):
+            kept = np.flatnonzero(sample_weight > 0)
+            table, sample_weight = table.take(kept), sample_weight[kept]
+        self.table, self.metric, self.p, self.scale = table, metric, p, scale
+        self.sample_weight = sample_weight
+        self.notes: list[Note] = []
+        self.shares: dict[str, Doubles] = {}
+        if metric in ("vdm", "hvdm"):
+            self.shares = class_shares(table, sample_weight)
+
+    def axes(self, place: int, column: Column, stretch: float) -> list[Axis]:
+        if column.kind == "nominal":
+            return self._words(place, column, stretch)
+        if self.metric == "overlap":
+            return self._equal_numbers(place, column, stretch)
+        return self._numbers(place, column, stretch)
+
+    def _mass(self, stretch: float) -> float:
+        return stretch if math.isinf(self.p) else stretch**self.p
+
+    def _numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
+        values = self.table.values(column.name)
+        low, high = _ends(values)
+        spread = high - low
+        centre = low + spread / 2
+        mass = self._mass(stretch)
+        if self.metric == "mahalanobis":
+            number = [c.name for c in self.table.schema.numeric].index(column.name)
+            deviation = self._deviation(values)
+            far = spread / deviation if deviation > 0 else 0.0
+            return [
+                Axis(place, "number", mass=0.0, far=0.0, whitened=number),
+                Axis(place, "number", 0.0, far, mass, centre),
+            ]
+        fixed = {"hvdm": 4 * self._deviation(values), "heom": spread, "gower": spread}
+        if self.metric in fixed:
+            unit, far = fixed[self.metric], stretch
+        else:
+            unit = {"range": spread, "z": self._deviation(values), None: 1.0}[self.scale]
+            far = stretch * spread / unit if unit > 0 else 0.0
+        return [Axis(place, "number", stretch / unit if unit > 0 else 0.0, far, mass, centre)]
+
+    def _deviation(self, values: Doubles) -> float:
+        return math.sqrt(_spread(values, self.sample_weight)[1])
+
+    def _equal_numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
+        """Numbers as words: equal or not, however large the gap."""
+        values = self.table.values(column.name)
+        known = np.unique(values[~np.isnan(values)])
+        mass = self._mass(stretch)
+        return [Axis(place, "differs", stretch, stretch, mass, 0.0, len(known), known)]
+
+    def _words(self, place: int, column: Column, stretch: float) -> list[Axis]:
+        mass, width = self._mass(stretch), column.width
+        if column.name not in self.shares:
+            return [Axis(place, "differs", stretch, stretch, mass, 0.0, width)]
+        classes = self.shares[column.name].shape[1]
+        # A level without rows has no shares at all, as Wilson & Martinez have it.
+        shares = np.zeros((width + 2, classes))
+        shares[:width] = self.shares[column.name]
+        far = stretch if self.metric == "hvdm" else stretch * _farthest(classes, self.p)
+        if len(shares) ** 2 <= _MOST_CELLS:
+            figures = stretch * _between(shares, self.p)
+            figures[width] = figures[:, width] = far
+            return [Axis(place, "table", stretch, far, mass, 0.0, width, figures)]
+        # Too many levels for a table: their class shares become axes, a missing cell far in all.
+        part = far if math.isinf(self.p) else far / classes ** (1 / self.p)
+        shares[width] = np.nan
+        return [
+            Axis(place, "number", stretch, part, mass / classes, 0.5, 0, shares[:, own].copy())
+            for own in range(classes)
+        ]
+
+    def whiten(self) -> tuple[Doubles, Doubles]:
+        """Rows of the inverse Cholesky factor of the covariance, and the means.
+
+        Missing numbers stand at the mean. A covariance that is singular is drawn towards its
+        diagonal, and a column that does not vary says nothing.
+        """
+        names = [column.name for column in self.table.schema.numeric]
+        weight = self.sample_weight
+        middle = np.array([_spread(self.table.values(name), weight)[0] for name in names])
+        gaps = np.stack([self.table.values(n) - m for n, m in zip(names, middle, strict=True)])
+        gaps[np.isnan(gaps)] = 0.0
+        own = np.ones(gaps.shape[1]) if weight is None else weight
+        free = max(float(own.sum()) - 1.0, min(float(own.sum()), 1.0))
+        covariance = (gaps * own) @ gaps.T / free
+        deviation = np.sqrt(np.diag(covariance))
+        varies = deviation > 0
+        safe = np.where(varies, deviation, 1.0)
+        correlation = covariance / safe[:, None] / safe
+        correlation[~varies] = correlation[:, ~varies] = 0.0
+        correlation[~varies, ~varies] = 1.0
+        if np.linalg.eigvalsh(correlation).min() < _SINGULAR:
+            correlation = (1 - _SHRINK) * correlation + _SHRINK * np.eye(len(names))
+            self.notes.append(
+                Note(
+                    "N01",
+                    None,
+                    "The covariance of the numeric columns is singular, because some are (nearly) "
+                    f"sums of others; it was drawn by {_SHRINK:.0%} towards its diagonal.",
+                )
+            )
+        inverse = np.linalg.inv(np.linalg.cholesky(correlation))
+        return np.asarray(inverse * np.where(varies, 1.0 / safe, 0.0)), middle
+
+
+def class_shares(table: Table, sample_weight: Doubles | None = None) -> dict[str, Doubles]:
+    """P(class | word) of every level (rows) and class (columns); 0 where a level has no rows.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> class_shares(cw.read("sample:weather"))["outlook"].round(2).tolist()
+    [[0.6, 0.4], [0.0, 1.0], [0.4, 0.6]]
+    """
+    schema = Schema((*table.schema.nominal, table.target_column))
+    names = tuple((column.name,) for column in schema.nominal)
+    counts = count(table, Plan(names, (), ()), weight=sample_weight)
+    made: dict[str, Doubles] = {}
+    for column in schema.nominal:
+        cells = counts.table(column.name)[:-1, : column.width].T
+        weight = cells.sum(axis=1, keepdims=True)
+        made[column.name] = np.divide(cells, weight, out=np.zeros_like(cells), where=weight > 0)
+    return made
+
+
+def stretches(
+    who: str, given: Mapping[str, float] | Doubles | None, attributes: tuple[Column, ...]
+) -> Doubles | None:
+    """Read attribute weights: one factor an attribute, by order or by name (others keep 1)."""
+    if given is None:
+        return None
+    names = [column.name for column in attributes]
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise ParameterError(
+                    f"{who}: attribute_weights names {name!r}, which is no attribute."
+                    f"{did_you_mean(name, names)} The attributes are {listing(names)}."
+                )
+        factors = np.array([float(given.get(name, 1.0)) for name in names])
+    else:
+        factors = np.asarray(given, dtype=np.float64)
+    if factors.shape != (len(names),):
+        raise ParameterError(
+            f"{who}: attribute_weights must hold {len(names)} factors, one an attribute, but an "
+            f"array with shape {factors.shape} came. The attributes are {listing(names)}."
+        )
+    if not np.all(np.isfinite(factors)) or np.any(factors < 0) or not np.any(factors > 0):
+        raise ParameterError(
+            f"{who}: attribute_weights must be finite, not negative and not all zero, but "
+            f"{factors.tolist()} came."
+        )
+    return factors
+
+
+def _between(shares: Doubles, p: float) -> Doubles:
+    """Distances between levels by their class shares."""
+    sums = np.zeros((len(shares), len(shares)))
+    for own in shares.T:
+        gap = np.abs(own[:, None] - own)
+        sums = np.maximum(sums, gap) if math.isinf(p) else sums + gap**p
+    return sums if math.isinf(p) else np.asarray(sums ** (1.0 / p))
+
+
+def _farthest(classes: int, p: float) -> float:
+    """The farthest two levels can be: all of one in one class, all of the other in another."""
+    if classes < 2:
+        return 0.0
+    return 1.0 if math.isinf(p) else float(2 ** (1.0 / p))
+
+
+def _ends(values: Doubles) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+
+
+def _spread(values: Doubles, weight: Doubles | None) -> tuple[float, float]:
+    """Mean and sample variance of the known values."""
+    known = ~np.isnan(values)
+    own = values[known]
+    given = np.ones(len(own)) if weight is None else weight[known]
+    total = float(given.sum())
+    if total <= 0:
+        return 0.0, 0.0
+    mean = float((own * (given / total)).sum())
+    square = float((given * (own - mean) ** 2).sum())
+    return mean, square / max(total - 1.0, min(total, 1.0))

@@ -1,0 +1,89 @@
+"""What models that keep rows share: the rows, their weights, the space, and how they come back."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.count import weights_of
+from countwise.counts.embedding import Space
+from countwise.errors import ParameterError
+from countwise.posteriors.nearest import Kept
+from countwise.tables.table import Table
+
+__all__ = ["Keeper"]
+
+Doubles = NDArray[np.float64]
+
+
+class Keeper:
+    """A model whose memory is rows: ``rows_`` in ``space_``, and what else each of them brings.
+
+    A model fills in `_settle`, which makes it ready to be asked.
+    """
+
+    space_: Space
+    rows_: Table
+    sample_weight_: Doubles | None
+    target_: Doubles | None
+    relevance_: Doubles | None
+    _kept: Kept
+
+    @property
+    def n_rows_(self) -> int:
+        """How many rows are kept."""
+        return len(self.rows_)
+
+    def keep(
+        self,
+        table: Table,
+        weight: Doubles | None,
+        space: Space,
+        relevance: Doubles | None = None,
+        target: Doubles | None = None,
+    ) -> Self:
+        """Become the model of these rows in this space.
+
+        Parameters
+        ----------
+        table
+            The rows; every one of them weighs something.
+        weight
+            One weight a row, or None.
+        space
+            Where they are compared.
+        relevance
+            What the attributes were found to be worth, if that was learned.
+        target
+            The numbers to predict, for regressors.
+        """
+        self.rows_, self.sample_weight_, self.space_ = table, weight, space
+        self.relevance_, self.target_ = relevance, target
+        self._settle()
+        return self
+
+    def _settle(self) -> None:
+        """Make the rows ready to be searched."""
+        raise NotImplementedError
+
+    def extras(self) -> dict[str, Any]:
+        """What else must be known of a saved model, as plain data."""
+        return {}
+
+    def restore_extras(self, extras: dict[str, Any]) -> None:
+        """Take back what `extras` gave."""
+
+    def _weighty(
+        self, table: Table, sample_weight: Any
+    ) -> tuple[Table, Doubles | None, NDArray[np.intp] | None]:
+        """The rows that weigh something, their weights, and which they are if not all."""
+        who = type(self).__name__
+        weight = weights_of(sample_weight, len(table), who)
+        if weight is None or np.all(weight > 0):
+            return table, weight, None
+        if not np.any(weight > 0):
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        heavy = np.flatnonzero(weight > 0)
+        return table.take(heavy), weight[heavy], heavy

@@ -1,0 +1,102 @@
+"""What every model of kept rows shares: a space, a search, and the votes of the nearest rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.embedding import Space
+from countwise.posteriors.search import Search
+from countwise.posteriors.votes import Electorate, Found, Scheme, beyond, voted
+from countwise.tables.table import Table
+
+__all__ = ["Kept", "found_rows"]
+
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+#: Queries whose lists are held at a time.
+BLOCK = 1 << 14
+
+
+class Kept:
+    """Kept rows in a space, with what each votes for.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.counts.metrics import learn_space
+    >>> iris = cw.read("sample:iris")
+    >>> classes = np.eye(3)[iris.target]
+    >>> kept = Kept(learn_space(iris), iris, Electorate(classes, np.ones(len(iris))))
+    >>> kept.votes(iris.take([0, 60]), 5).tolist()
+    [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
+    """
+
+    def __init__(self, space: Space, table: Table, electorate: Electorate) -> None:
+        self.space, self.table, self.electorate = space, table, electorate
+        self.search = Search(space, table)
+
+    def votes(self, rows: Table, k: int, scheme: Scheme = "uniform") -> Doubles:
+        """Sum up the ballots of the k nearest rows."""
+        sums = [
+            voted(self.found(part, k), self.electorate, float(k), scheme)
+            for part in rows.blocks(BLOCK)
+        ]
+        return np.concatenate(sums) if sums else np.zeros((0, self.electorate.width))
+
+    def found(self, rows: Table, k: int, skip: Rows | None = None) -> Found:
+        """Find the k nearest rows, and how many more are as far as the last of them."""
+        return found_rows(self.search, self.electorate, rows, k, skip)
+
+
+def found_rows(
+    search: Search, electorate: Electorate, rows: Table, k: int, skip: Rows | None = None
+) -> Found:
+    """Find the k nearest rows of each query, and what is just as far as the last of them."""
+    there = search.rows - (0 if skip is None else 1)
+    size = min(k, there)
+    more = min(k + 1, there)
+    who, powers = search.nearest(rows, more, skip)
+    edge = np.full((len(rows), electorate.width + 1), np.nan)
+    low, high = beyond(powers[:, size - 1], search.space.p)
+    if more > size:
+        tied = np.flatnonzero(powers[:, size] <= high)
+        if len(tied):
+            edge[tied] = _edge(
+                search,
+                electorate,
+                rows.take(tied),
+                low[tied],
+                high[tied],
+                None if skip is None else skip[tied],
+            )
+    far = search.space.rooted(powers[:, :size])
+    return Found(np.ascontiguousarray(who[:, :size]), far, edge)
+
+
+def _edge(
+    search: Search, electorate: Electorate, rows: Table, low: Doubles, high: Doubles, skip: Any
+) -> Doubles:
+    """Ballots and places of all rows whose power of the distance lies within the bounds."""
+    label = np.zeros(search.rows, dtype=np.int64)
+    columns = []
+    one_each = electorate.ballots.min(initial=0.0) >= 0 and np.all(
+        np.count_nonzero(electorate.ballots, axis=1) <= 1
+    )
+    if one_each:
+        label = electorate.ballots.argmax(axis=1).astype(np.int64)
+        weight = electorate.ballots.sum(axis=1)
+        columns.append(search.tally(rows, low, high, label, weight, electorate.width, skip))
+        if np.array_equal(weight, electorate.places):
+            columns.append(columns[0].sum(axis=1, keepdims=True))
+            return np.concatenate(columns, axis=1)
+    else:
+        for own in electorate.ballots.T:
+            column = np.ascontiguousarray(own)
+            columns.append(search.tally(rows, low, high, label, column, 1, skip))
+    label = np.zeros(search.rows, dtype=np.int64)
+    columns.append(search.tally(rows, low, high, label, electorate.places, 1, skip))
+    return np.concatenate(columns, axis=1)

@@ -1,0 +1,209 @@
+"""k nearest neighbours: rows of the past that are most like a new one vote on its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from countwise.counts.metrics import METRICS, SCALES
+from countwise.params import Parameter, array, function, mapping, names, nothing, number, one_of
+from countwise.params import whole as whole_number
+from countwise.posteriors.base import Classifier
+from countwise.posteriors.keeper import Keeper
+from countwise.posteriors.nearest import Kept
+from countwise.posteriors.neighborhood import Neighborhood, neighborhood
+from countwise.posteriors.spaces import Wanted, learned_space
+from countwise.posteriors.votes import SCHEMES, Electorate
+from countwise.tables.schema import labels_array
+from countwise.tables.table import Table
+
+__all__ = ["METRIC_PARAMETERS", "Neighbors", "voters"]
+
+Doubles = NDArray[np.float64]
+
+#: What decides how far rows are apart, in every model of neighbours.
+METRIC_PARAMETERS: Mapping[str, Parameter] = {
+    "metric": Parameter(one_of(*METRICS), "how far apart rows are"),
+    "p": Parameter(number(at_least=1), "exponent of minkowski and vdm"),
+    "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
+    "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
+    "attribute_weights": Parameter(
+        one_of("information", "relief") | mapping() | array() | nothing(),
+        "how axes are stretched",
+    ),
+    "drop_least": Parameter(number(at_least=0), "how many attributes to leave out, or what share"),
+}
+
+
+class Neighbors(Keeper, Classifier):
+    """Classify a row by the votes of the k most similar training rows, numbers and words together.
+
+    The scales, class shares, covariance and attribute weights of a metric are learned in `fit`.
+    The search is exact. Rows that are equally far share the places that are left among the k
+    (see `countwise.posteriors.votes`), so that the order of the rows never decides; between classes
+    with equal votes the first of ``classes_`` wins. A row of integer weight w counts as w rows.
+    With every attribute missing all rows are equally far, and the answer is the class shares
+    (except by ``mahalanobis``, where missing numbers stand at the mean).
+
+    Parameters
+    ----------
+    k
+        How many neighbours vote.
+    metric
+        ``euclidean``, ``manhattan``, ``maximum``, ``minkowski``, ``mahalanobis``, ``overlap``,
+        ``vdm``, ``hvdm``, ``heom`` or ``gower``; see `countwise.counts.metrics.learn_space`.
+    weights
+        ``uniform`` votes; by ``distance`` 1/d or ``squared`` 1/d² (rows at distance 0 then vote
+        alone); by ``rank`` k, k - 1, …, 1; by a Gaussian ``kernel`` as wide as the k-th neighbour
+        is far; or a function of the array of distances.
+    p
+        The exponent of ``minkowski`` and ``vdm``.
+    scale
+        Numbers are divided by their ``range`` or by their standard deviation (``z``), or left.
+    missing
+        A missing cell is as ``far`` as its column reaches, or is ``ignore``d and the others
+        rescaled. None: far, but ignored by ``gower``.
+    attribute_weights
+        Factors by which axes are stretched: given (one an attribute, or by name), or learned:
+        ``information`` (bits about the class) or ``relief`` (nearest misses against hits).
+    drop_least
+        Leave out so many of the least relevant attributes (below 1: that share of them), by the
+        learned weights or by their bits about the class.
+    nominal
+        Columns of frames and arrays to take as nominal although they hold numbers.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> model = cw.Neighbors(k=3, metric="vdm").fit(weather)
+    >>> day = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"],
+    ...        "windy": ["TRUE"]}
+    >>> model.predict(day).tolist(), model.predict_proba(day).round(3).tolist()
+    (['no'], [[1.0, 0.0]])
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "k": Parameter(whole_number(at_least=1), "how many neighbours vote"),
+        "weights": Parameter(one_of(*SCHEMES) | function(), "how much a vote weighs"),
+        **METRIC_PARAMETERS,
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+    }
+
+    def __init__(
+        self,
+        k: int = 5,
+        metric: str = "euclidean",
+        weights: str | Callable[[Doubles], Doubles] = "uniform",
+        *,
+        p: float = 2.0,
+        scale: str | None = "range",
+        missing: str | None = None,
+        attribute_weights: str | Mapping[str, float] | ArrayLike | None = None,
+        drop_least: float = 0,
+        nominal: Any = (),
+    ) -> None:
+        self.k = k
+        self.metric = metric
+        self.weights = weights
+        self.p = p
+        self.scale = scale
+        self.missing = missing
+        self.attribute_weights = attribute_weights
+        self.drop_least = drop_least
+        self.nominal = nominal
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Keep the rows and learn the space they are compared in.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
+        self._check_parameters()
+        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
+        rows, weight, _ = self._weighty(table, sample_weight)
+        space, relevance, notes = learned_space(Wanted.of(self), rows, weight)
+        self.notes_ = (*table.notes, *notes)
+        return self.keep(rows, weight, space, relevance)
+
+    def _settle(self) -> None:
+        table = self.rows_
+        self.schema_ = table.schema
+        present = np.unique(table.target).astype(np.intp)
+        self.classes_ = labels_array([table.classes[code] for code in present])
+        self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
+
+    def _done_with_unseen(self, policy: str) -> str:
+        return "compared as unlike any other"
+
+    def _shares(self, table: Table) -> Doubles:
+        """Vote shares; where no vote weighs anything all neighbours have the same say."""
+        return shares_of(self._kept, table, self.k, self.weights)
+
+    def _scores(self, table: Table) -> Doubles:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._shares(table)))
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Return each class' share of the votes (columns, in the order of ``classes_``)."""
+        return self._shares(self._rows(X))
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(self._shares(table).argmax(axis=1))
+
+    def neighbors(self, X: Any, k: int | None = None) -> Neighborhood:
+        """Say who the nearest rows are, how far, and what each attribute adds to that.
+
+        Equally far rows come in the order of their numbers.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> iris = cw.read("sample:iris")
+        >>> near = cw.Neighbors(k=2).fit(iris).neighbors(iris.take([0]))
+        >>> near.rows.tolist(), near.labels.tolist()
+        ([[0, 27]], [['Iris-setosa', 'Iris-setosa']])
+        >>> bool(np.allclose(near.parts.sum(axis=2), near.distances**2))
+        True
+        """
+        check_is_fitted(self, "rows_")
+        return neighborhood(self._kept, self._rows(X), self.k if k is None else k)
+
+
+def voters(table: Table, weight: Doubles | None, present: NDArray[np.intp]) -> Electorate:
+    """Rows as voters for the classes that are present.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> voters(cw.read("sample:weather"), None, np.array([0, 1])).ballots.sum(axis=0).tolist()
+    [5.0, 9.0]
+    """
+    own = np.ones(len(table)) if weight is None else weight
+    place = np.searchsorted(present, table.target)
+    ballots = np.zeros((len(table), len(present)))
+    ballots[np.arange(len(table)), place] = own
+    return Electorate(ballots, np.maximum(own, 1.0))
+
+
+def shares_of(kept: Kept, table: Table, k: int, weights: Any) -> Doubles:
+    """Votes divided by their sum."""
+    votes = kept.votes(table, k, weights)
+    total = votes.sum(axis=1)
+    silent = np.flatnonzero(~(total > 0))
+    if len(silent):
+        votes[silent] = kept.votes(table.take(silent), k)
+        total = votes.sum(axis=1)
+    return np.asarray(votes / total[:, None])

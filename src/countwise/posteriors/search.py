@@ -1,0 +1,286 @@
+"""Exact nearest rows: a sieve in single precision over tiles of rows, the decision in double.
+
+Rows are kept once more, as single-precision tiles of 64 rows; the doubles are those of the table.
+For a query, the kernel sums up a tile at a time and looks at those rows in double precision whose
+single figure does not rule them out. How far single figures can be off follows from Minkowski's
+inequality: rounding moves each coordinate c by at most u|c| (u = 2^-24), so it moves the distance
+by at most the p-norm of these moves, beside a relative error of a few u an axis for the sums.
+The full matrix of distances is never built; a block of queries needs memory for its lists alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.counts.embedding import Axis, Space
+from countwise.counts.engines.memory import threads
+from countwise.posteriors._search import Asked, Kernel
+from countwise.tables.table import Table
+
+__all__ = ["LANES", "Search"]
+
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+LANES = 64
+#: Queries that are searched for together, while the tiles stay in the cache.
+BLOCK = 128
+#: Rows that become tiles at a time, so that what is in between stays small.
+CHUNK = 1 << 18
+_UNIT = 2.0**-24
+_NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
+
+
+class Search:
+    """Training rows in a space, ready to be asked for the nearest.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.counts.metrics import learn_space
+    >>> iris = cw.read("sample:iris")
+    >>> who, far = Search(learn_space(iris), iris).nearest(iris.take([0]), 3)
+    >>> who.tolist(), far.round(4).tolist()
+    ([[0, 27, 17]], [[0.0, 0.0011, 0.0017]])
+    """
+
+    def __init__(self, space: Space, table: Table) -> None:
+        self.space, self.rows = space, len(table)
+        self._cells = space.cells(table)
+        self._power = _power(space.p)
+        self._layout()
+        self._tiles = self._tiled()
+        self._kernels: dict[bool, Kernel] = {}
+
+    def _layout(self) -> None:
+        """What each axis needs beside its cells: centre, unit, far and tables."""
+        axes = self.space.axes
+        self._centre = np.array([_centre(a, c) for a, c in zip(axes, self._cells, strict=True)])
+        reach = [_reach(a, c, m) for a, c, m in zip(axes, self._cells, self._centre, strict=True)]
+        self._unit = max([r for r in reach if 0 < r < math.inf], default=1.0)
+        self._reach = np.array(reach) / self._unit
+        self._holes = np.array(
+            [a.kind == "number" and _holes(c) for a, c in zip(axes, self._cells, strict=True)]
+        )
+
+    def _tiled(self) -> NDArray[np.float32]:
+        axes = self.space.axes
+        tiles = np.zeros((-(-self.rows // LANES), len(axes), LANES), dtype=np.float32)
+        for start in range(0, self.rows, CHUNK):
+            stop = min(start + CHUNK, self.rows)
+            piece = tiles[start // LANES : -(-stop // LANES)]
+            flat = np.zeros(len(piece) * LANES, dtype=np.float32)
+            for place in range(len(axes)):
+                flat[: stop - start] = self._single(place, self._cells[place][start:stop])
+                piece[:, place, :] = flat.reshape(-1, LANES)
+        return tiles
+
+    def _single(self, place: int, cells: NDArray[Any]) -> NDArray[np.float32]:
+        axis = self.space.axes[place]
+        if axis.kind != "number":
+            return cells.astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (cells - self._centre[place]) * (axis.stretch / self._unit)
+            return np.asarray(scaled.astype(np.float32))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the compiled searches: they are made again where they are needed."""
+        return {**self.__dict__, "_kernels": {}}
+
+    def _kernel(self, holes: bool) -> Kernel:
+        """The compiled search; `holes` where queries miss numbers that every kept row has."""
+        if holes not in self._kernels:
+            self._kernels[holes] = self._made(holes)
+        return self._kernels[holes]
+
+    def _made(self, holes: bool) -> Kernel:
+        space, axes, p = self.space, self.space.axes, self.space.p
+        kinds = {"differs": _DIFFERS, "table": _TABLE}
+        kind = [
+            kinds.get(axis.kind, _HOLES if own or holes else _NUMBER)
+            for axis, own in zip(axes, self._holes, strict=True)
+        ]
+        mass = np.array([axis.mass for axis in axes])
+        far = np.array([axis.far for axis in axes])
+        tables = [_raised(axis.figures, p) if axis.kind == "table" else None for axis in axes]
+        small = [
+            None
+            if axis.kind != "table" or axis.figures is None
+            else np.ascontiguousarray(_raised(axis.figures / self._unit, p), dtype=np.float32)
+            for axis in axes
+        ]
+        steps = len(axes) + (2 * min(p, 64) if p < math.inf else 2) + 8
+        return Kernel(
+            power=self._power,
+            p=p if p < math.inf else 0.0,
+            ignore=space.ignore,
+            total=space.total,
+            kind=np.array(kind, dtype=np.int8),
+            far=_raised(far / self._unit, p).astype(np.float32),
+            mass=mass.astype(np.float32),
+            stretch=np.array([axis.stretch for axis in axes]),
+            exact_far=far,
+            exact_mass=mass,
+            width=np.array([axis.width + 2 for axis in axes], dtype=np.int32),
+            columns=[
+                np.ascontiguousarray(cells) if axis.kind == "number" else None
+                for axis, cells in zip(axes, self._cells, strict=True)
+            ],
+            tables=tables,
+            narrow=small,
+            tiles=self._tiles,
+            rows=self.rows,
+            unit=self._unit,
+            slack=4 * steps * _UNIT,
+        )
+
+    def _asked(self, rows: Table) -> tuple[Asked, bool]:
+        """A block of queries as the kernel reads them, and whether numbers are missing."""
+        axes, cells = self.space.axes, self.space.cells(rows)
+        narrow = np.zeros((len(rows), len(axes)), dtype=np.float32)
+        codes = np.zeros((len(rows), len(axes)), dtype=np.int32)
+        size = np.zeros((len(rows), len(axes)))
+        columns: list[Doubles | None] = []
+        holes = False
+        for place, (axis, own) in enumerate(zip(axes, cells, strict=True)):
+            narrow[:, place] = self._single(place, own)
+            if axis.kind != "number":
+                codes[:, place] = own
+                columns.append(None)
+                continue
+            columns.append(np.ascontiguousarray(own, dtype=np.float64))
+            away = np.abs(own - self._centre[place]) * (axis.stretch / self._unit)
+            blank = np.isnan(away)
+            holes = holes or bool(blank.any())
+            size[:, place] = np.where(blank, 0.0, away)
+        error, plain = self._bounds(size)
+        return Asked(columns, narrow, codes, error, plain), holes
+
+    def _bounds(self, size: Doubles) -> tuple[Doubles, NDArray[np.uint8]]:
+        """By how much single figures can be off, and which queries they cannot serve at all."""
+        p, axes = self.space.p, max(len(self.space.axes), 1)
+        power = 1.0 if math.isinf(p) else p
+        cap = min((1e36 / axes) ** (1.0 / power) - 1.0, 1e6)
+        plain = ~(size <= cap).all(axis=1) | bool(np.any(self._reach > cap))
+        moved = 1.01 * _UNIT * (np.minimum(size, cap) + np.minimum(self._reach, cap))
+        if math.isinf(p):
+            error = moved.max(axis=1, initial=0.0)
+        else:
+            error = (moved**p).sum(axis=1) ** (1.0 / p)
+        error = error + (axes * 2.0**-126) ** (1.0 / power)
+        if self.space.ignore:
+            masses = [axis.mass for axis in self.space.axes if axis.mass > 0]
+            error = error * (self.space.total / min(masses, default=1.0)) ** (1.0 / power)
+        return np.ascontiguousarray(error), plain.astype(np.uint8)
+
+    def nearest(self, rows: Table, k: int, skip: Rows | None = None) -> tuple[Rows, Doubles]:
+        """Return the k nearest rows of each query, and the p-th powers of their distances.
+
+        Equally far rows come in the order of their numbers. `skip` names one row a query that is
+        not to be found, or -1.
+        """
+        who = np.empty((len(rows), k), dtype=np.int64)
+        far = np.empty((len(rows), k))
+        given = _none(len(rows)) if skip is None else np.asarray(skip, dtype=np.int64)
+
+        def found(part: slice) -> None:
+            asked, holes = self._asked(rows.take(part))
+            self._kernel(holes).nearest(asked, who[part], far[part], given[part])
+
+        self._each_block(len(rows), found)
+        return who, far
+
+    def tally(
+        self,
+        rows: Table,
+        low: Doubles,
+        high: Doubles,
+        label: Rows,
+        weight: Doubles,
+        labels: int,
+        skip: Rows | None = None,
+    ) -> Doubles:
+        """Sum up the weights of each label among rows whose power of the distance is within bounds.
+
+        Lists of neighbours end somewhere; how many more rows are just as far is asked here.
+        """
+        sums = np.zeros((len(rows), labels))
+        given = _none(len(rows)) if skip is None else np.asarray(skip, dtype=np.int64)
+
+        def added(part: slice) -> None:
+            asked, holes = self._asked(rows.take(part))
+            self._kernel(holes).tally(
+                asked, low[part], high[part], label, weight, given[part], sums[part]
+            )
+
+        self._each_block(len(rows), added)
+        return sums
+
+    def parts(self, rows: Table, who: Rows) -> Doubles:
+        """Return what each attribute adds to the p-th power of these distances."""
+        asked = self.space.cells(rows)
+        kept = [cells[who] for cells in self._cells]
+        spread = [np.broadcast_to(own[:, None], who.shape) for own in asked]
+        return self.space.parts(kept, spread)
+
+    def _each_block(self, queries: int, work: Callable[[slice], None]) -> None:
+        parts = list(_blocks(queries))
+        workers = min(threads(), len(parts))
+        if workers <= 1:
+            for part in parts:
+                work(part)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(work, parts))
+
+
+def _blocks(queries: int) -> Iterator[slice]:
+    for start in range(0, queries, BLOCK):
+        yield slice(start, min(start + BLOCK, queries))
+
+
+def _none(queries: int) -> Rows:
+    return np.full(queries, -1, dtype=np.int64)
+
+
+def _power(p: float) -> int:
+    """The code of an exponent: whole ones and halves are multiplied out, others raised."""
+    if math.isinf(p):
+        return _MAXIMUM
+    if p == int(p) and p <= 64:
+        return int(p)
+    if 2 * p == int(2 * p) and p <= 64:
+        return -int(2 * p)
+    return 0
+
+
+def _raised(figures: Doubles | None, p: float) -> Doubles:
+    own = np.zeros((0, 0)) if figures is None else figures
+    return np.ascontiguousarray(own if math.isinf(p) or p == 1 else own**p)
+
+
+def _centre(axis: Axis, cells: NDArray[Any]) -> float:
+    return axis.centre if axis.kind == "number" else 0.0
+
+
+def _reach(axis: Axis, cells: NDArray[Any], centre: float) -> float:
+    """The largest figure on an axis; of codes, the largest distance."""
+    if axis.kind == "differs":
+        return axis.stretch
+    if axis.kind == "table":
+        return 0.0 if axis.figures is None else float(axis.figures.max(initial=0.0))
+    most = axis.far
+    for start in range(0, len(cells), CHUNK):
+        away = np.abs(cells[start : start + CHUNK] - centre) * axis.stretch
+        most = max(most, float(np.nanmax(away, initial=0.0)))
+    return most
+
+
+def _holes(cells: NDArray[Any]) -> bool:
+    return bool(np.isnan(cells).any())
