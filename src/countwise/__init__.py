@@ -32,6 +32,7 @@ _HOMES = {
     "Laplace": "countwise.counts.smoothing",
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
+    "NeighborGrid": "countwise.evaluation.neighbor_grid",
     "Neighborhood": "countwise.posteriors.neighborhood",
     "Neighbors": "countwise.posteriors.neighbors",
     "Note": "countwise.tables.notes",
@@ -52,6 +53,7 @@ _HOMES = {
     "evaluate": "countwise.evaluation.run",
     "learning_curve": "countwise.evaluation.curves",
     "load": "countwise.store.files",
+    "neighbor_grid": "countwise.evaluation.neighbor_grid",
     "read": "countwise.tables.read",
     "save": "countwise.store.files",
 }

@@ -7,7 +7,7 @@ Numbers differ by their gap, words by 0 or 1 (overlap) or by what their class sh
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
-__all__ = ["METRICS", "SCALES", "class_shares", "learn_space", "stretches"]
+__all__ = ["METRICS", "POWERS", "SCALES", "class_shares", "learn_space", "learn_spaces", "stretches"]
 
 Doubles = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ METRICS = (
 )
 SCALES = ("range", "z")
 #: The p of metrics that have one of their own.
-_POWERS = {
+POWERS = {
     "euclidean": 2.0,
     "manhattan": 1.0,
     "maximum": math.inf,
@@ -97,31 +97,32 @@ def learn_space(
     >>> space.axes[0].figures.shape
     (5, 5)
     """
-    learner = _Learner(table, metric, _POWERS.get(metric, float(p)), scale, sample_weight)
-    attributes = table.schema.attributes
-    stretch = np.ones(len(attributes)) if weights is None else np.asarray(weights, dtype=float)
+    return learn_spaces(table, metric, (p,), scale, missing, weights, sample_weight)[0]
+
+
+def learn_spaces(
+    table: Table,
+    metric: str,
+    powers: Sequence[float],
+    scale: str | None = "range",
+    missing: str | None = None,
+    weights: Doubles | None = None,
+    sample_weight: Doubles | None = None,
+) -> list[Space]:
+    """Learn one space for each of several exponents; what does not depend on them is learned once.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> [space.p for space in learn_spaces(cw.read("sample:weather"), "vdm", (1, 2, 3))]
+    [1.0, 2.0, 3.0]
+    """
+    learner = _Learner(table, metric, scale, sample_weight)
+    stretch = np.ones(len(table.schema.attributes))
+    if weights is not None:
+        stretch = np.asarray(weights, dtype=float)
     ignore = missing == "ignore" or (missing is None and metric == "gower")
-    axes: list[Axis] = []
-    for place, column in enumerate(attributes):
-        if stretch[place] > 0:
-            axes += learner.axes(place, column, float(stretch[place]))
-    whitening = middle = None
-    if metric == "mahalanobis" and table.schema.numeric:
-        whitening, middle = learner.whiten()
-    # Numbers without holes go first: they are compared fastest, and enough of them spare the rest.
-    axes.sort(key=lambda axis: axis.kind != "number")
-    total = sum(axis.mass for axis in axes)
-    return Space(
-        attributes,
-        tuple(axes),
-        learner.p,
-        ignore,
-        total if metric == "gower" and total > 0 else 1.0,
-        stretch,
-        whitening,
-        middle,
-        tuple(learner.notes),
-    )
+    return [learner.space(POWERS.get(metric, float(p)), stretch, ignore) for p in powers]
 
 
 class _Learner:
@@ -131,21 +132,44 @@ class _Learner:
         self,
         table: Table,
         metric: str,
-        p: float,
         scale: str | None,
         sample_weight: Doubles | None,
     ) -> None:
         if sample_weight is not None and not np.all(sample_weight > 0):
             kept = np.flatnonzero(sample_weight > 0)
             table, sample_weight = table.take(kept), sample_weight[kept]
-        self.table, self.metric, self.p, self.scale = table, metric, p, scale
+        self.table, self.metric, self.scale = table, metric, scale
         self.sample_weight = sample_weight
+        self.p = 2.0
         self.notes: list[Note] = []
+        self.ends = {c.name: _ends(table.values(c.name)) for c in table.schema.numeric}
+        self.spreads = {
+            c.name: _spread(table.values(c.name), sample_weight) for c in table.schema.numeric
+        }
         self.shares: dict[str, Doubles] = {}
         if metric in ("vdm", "hvdm"):
             self.shares = class_shares(table, sample_weight)
 
+    def space(self, p: float, stretch: Doubles, ignore: bool) -> Space:
+        """The space of one exponent."""
+        self.p = p
+        attributes = self.table.schema.attributes
+        axes: list[Axis] = []
+        for place, column in enumerate(attributes):
+            if stretch[place] > 0:
+                axes += self.axes(place, column, float(stretch[place]))
+        whitening = middle = None
+        if self.metric == "mahalanobis" and self.spreads:
+            whitening, middle = self.whiten()
+        # Numbers go first: they are compared fastest, and enough of them spare the rest.
+        axes.sort(key=lambda axis: axis.kind != "number")
+        total = sum(axis.mass for axis in axes)
+        divisor = total if self.metric == "gower" and total > 0 else 1.0
+        notes = tuple(self.notes)
+        return Space(attributes, tuple(axes), p, ignore, divisor, stretch, whitening, middle, notes)
+
     def axes(self, place: int, column: Column, stretch: float) -> list[Axis]:
+        """The axes of one attribute."""
         if column.kind == "nominal":
             return self._words(place, column, stretch)
         if self.metric == "overlap":
@@ -156,29 +180,25 @@ class _Learner:
         return stretch if math.isinf(self.p) else stretch**self.p
 
     def _numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
-        values = self.table.values(column.name)
-        low, high = _ends(values)
+        low, high = self.ends[column.name]
         spread = high - low
+        deviation = math.sqrt(self.spreads[column.name][1])
         centre = low + spread / 2
         mass = self._mass(stretch)
         if self.metric == "mahalanobis":
             number = [c.name for c in self.table.schema.numeric].index(column.name)
-            deviation = self._deviation(values)
             far = spread / deviation if deviation > 0 else 0.0
             return [
                 Axis(place, "number", mass=0.0, far=0.0, whitened=number),
                 Axis(place, "number", 0.0, far, mass, centre),
             ]
-        fixed = {"hvdm": 4 * self._deviation(values), "heom": spread, "gower": spread}
+        fixed = {"hvdm": 4 * deviation, "heom": spread, "gower": spread}
         if self.metric in fixed:
             unit, far = fixed[self.metric], stretch
         else:
-            unit = {"range": spread, "z": self._deviation(values), None: 1.0}[self.scale]
+            unit = {"range": spread, "z": deviation, None: 1.0}[self.scale]
             far = stretch * spread / unit if unit > 0 else 0.0
         return [Axis(place, "number", stretch / unit if unit > 0 else 0.0, far, mass, centre)]
-
-    def _deviation(self, values: Doubles) -> float:
-        return math.sqrt(_spread(values, self.sample_weight)[1])
 
     def _equal_numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
         """Numbers as words: equal or not, however large the gap."""
@@ -216,7 +236,7 @@ class _Learner:
         """
         names = [column.name for column in self.table.schema.numeric]
         weight = self.sample_weight
-        middle = np.array([_spread(self.table.values(name), weight)[0] for name in names])
+        middle = np.array([self.spreads[name][0] for name in names])
         gaps = np.stack([self.table.values(n) - m for n, m in zip(names, middle, strict=True)])
         gaps[np.isnan(gaps)] = 0.0
         own = np.ones(gaps.shape[1]) if weight is None else weight

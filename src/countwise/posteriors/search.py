@@ -53,21 +53,41 @@ class Search:
     def __init__(self, space: Space, table: Table) -> None:
         self.space, self.rows = space, len(table)
         self._cells = space.cells(table)
-        self._power = _power(space.p)
         self._layout()
         self._tiles = self._tiled()
         self._kernels: dict[bool, Kernel] = {}
+
+    def with_power(self, space: Space) -> Search:
+        """Return the search of the same rows in a space that differs in its exponent alone.
+
+        Both share the tiles: an exponent does not move the rows.
+        """
+        made = object.__new__(Search)
+        made.__dict__.update(self.__dict__)
+        made.space, made._kernels = space, {}
+        made._measure()
+        return made
 
     def _layout(self) -> None:
         """What each axis needs beside its cells: centre, unit, far and tables."""
         axes = self.space.axes
         self._centre = np.array([_centre(a, c) for a, c in zip(axes, self._cells, strict=True)])
-        reach = [_reach(a, c, m) for a, c, m in zip(axes, self._cells, self._centre, strict=True)]
-        self._unit = max([r for r in reach if 0 < r < math.inf], default=1.0)
-        self._reach = np.array(reach) / self._unit
+        far = zip(axes, self._cells, self._centre, strict=True)
+        self._most = [_reach(axis, cells, centre) for axis, cells, centre in far]
+        self._unit = max([r for r in self._most if 0 < r < math.inf], default=1.0)
+        self._measure()
         self._holes = np.array(
             [a.kind == "number" and _holes(c) for a, c in zip(axes, self._cells, strict=True)]
         )
+
+    def _measure(self) -> None:
+        """What depends on the exponent: its code, and how far the axes reach."""
+        self._power = _power(self.space.p)
+        reach = [
+            own if axis.kind == "number" else _reach(axis, np.zeros(0), 0.0)
+            for axis, own in zip(self.space.axes, self._most, strict=True)
+        ]
+        self._reach = np.array(reach) / self._unit
 
     def _tiled(self) -> NDArray[np.float32]:
         axes = self.space.axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.embedding import Space
-from countwise.counts.metrics import learn_space, stretches
+from countwise.counts.metrics import learn_spaces, stretches
 from countwise.errors import ParameterError
 from countwise.posteriors.relevance import informative, kept_attributes, relief
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["Wanted", "learned_space"]
+__all__ = ["Wanted", "learned_factors", "learned_space", "spaces_of_powers"]
 
 Doubles = NDArray[np.float64]
 
@@ -62,6 +63,31 @@ def learned_space(
     >>> worth.round(2).tolist(), [axis.attribute for axis in space.axes]
     ([0.25, 0.03, 0.15, 0.05], [0, 2])
     """
+    relevance, factors, notes = learned_factors(wanted, table, weight)
+    space = _spaces(wanted, table, weight, factors, (wanted.p,))[0]
+    return space, relevance, (*space.notes, *notes)
+
+
+def spaces_of_powers(
+    wanted: Wanted, table: Table, weight: Doubles | None, powers: Sequence[float]
+) -> list[Space]:
+    """Learn one space for each exponent; attribute weights are learned once for all of them.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> wanted = Wanted("neighbor_grid", "vdm", 2.0, "range", None, None, 0)
+    >>> [own.p for own in spaces_of_powers(wanted, cw.read("sample:weather"), None, (1, 3))]
+    [1.0, 3.0]
+    """
+    _, factors, _ = learned_factors(wanted, table, weight)
+    return _spaces(wanted, table, weight, factors, powers)
+
+
+def learned_factors(
+    wanted: Wanted, table: Table, weight: Doubles | None
+) -> tuple[Doubles | None, Doubles | None, tuple[Note, ...]]:
+    """What the attributes are worth (None if that was not asked), the factors of their axes."""
     given = wanted.attribute_weights
     learned = isinstance(given, str)
     if wanted.metric == "mahalanobis" and given is not None:
@@ -73,7 +99,7 @@ def learned_space(
     relevance = None
     if learned or wanted.drop_least > 0:
         if given == "relief":
-            plain = _space(wanted, table, weight, None)
+            plain = _spaces(wanted, table, weight, None, (wanted.p,))[0]
             relevance, notes = relief(plain, table, weight)
         else:
             relevance = informative(table, weight)
@@ -83,17 +109,10 @@ def learned_space(
     if wanted.drop_least > 0 and relevance is not None:
         stays = kept_attributes(relevance, wanted.drop_least)
         factors = (np.ones(len(stays)) if factors is None else factors) * stays
-    space = _space(wanted, table, weight, factors)
-    return space, relevance, (*space.notes, *notes)
+    return relevance, factors, notes
 
 
-def _space(wanted: Wanted, table: Table, weight: Doubles | None, factors: Any) -> Space:
-    return learn_space(
-        table,
-        wanted.metric,
-        wanted.p,
-        wanted.scale,
-        wanted.missing,
-        factors,
-        weight,
-    )
+def _spaces(
+    wanted: Wanted, table: Table, weight: Doubles | None, factors: Any, powers: Sequence[float]
+) -> list[Space]:
+    return learn_spaces(table, wanted.metric, powers, wanted.scale, wanted.missing, factors, weight)

@@ -1,0 +1,384 @@
+"""The whole grid of k and p for the price of a search: every k is read off one list of neighbours.
+
+Each test part is compared in a space learned from its own training rows (scales, class shares,
+covariance, attribute weights), so nothing leaks. The tiles of the rows are shared by all exponents
+p, and a list of the farthest k wanted holds the answers of all smaller k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.counts.count import weights_of
+from countwise.counts.metrics import POWERS
+from countwise.errors import ParameterError
+from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
+from countwise.params import check
+from countwise.posteriors.nearest import found_rows
+from countwise.posteriors.neighbors import METRIC_PARAMETERS, Neighbors, voters
+from countwise.posteriors.search import Search
+from countwise.posteriors.spaces import Wanted, spaces_of_powers
+from countwise.posteriors.votes import Electorate, Found, voted
+from countwise.tables.read import read
+from countwise.tables.table import Table
+
+__all__ = ["NeighborGrid", "neighbor_grid"]
+
+Doubles = NDArray[np.float64]
+Part = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborGrid:
+    """How well each k and p does: shares of rows decided right, part by part.
+
+    ``parts`` (test parts × k × p) holds accuracies by the largest vote, ``expected`` those of a
+    roulette wheel over the votes (Liu, Gegov & Cocea), which are exact means; ``sizes`` the weights
+    of the test parts.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> grid = cw.neighbor_grid("sample:iris", k=range(1, 6), p=(1, 2))
+    >>> grid.accuracy.shape, grid.best["k"], grid.best["p"]
+    ((5, 2), 5, 2.0)
+    """
+
+    k: tuple[int, ...]
+    p: tuple[float, ...]
+    parts: Doubles
+    expected: Doubles
+    sizes: Doubles
+    protocol: str
+    metric: str
+    data: str = ""
+
+    @property
+    def accuracy(self) -> Doubles:
+        """The share of all tested rows decided right (k × p)."""
+        return np.asarray(np.average(self.parts, axis=0, weights=self.sizes))
+
+    @property
+    def expected_accuracy(self) -> Doubles:
+        """What a roulette wheel over the votes gets right on average (k × p)."""
+        return np.asarray(np.average(self.expected, axis=0, weights=self.sizes))
+
+    @property
+    def spread(self) -> Doubles:
+        """The standard deviation of the accuracy over the test parts (k × p)."""
+        few = len(self.parts) < 2
+        return np.zeros(self.parts.shape[1:]) if few else np.asarray(self.parts.std(axis=0, ddof=1))
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The k and p that decide most rows right; of equal ones the smallest k, then p."""
+        at, by = np.unravel_index(int(self.accuracy.argmax()), self.accuracy.shape)
+        return {
+            "k": self.k[at],
+            "p": self.p[by],
+            "accuracy": float(self.accuracy[at, by]),
+            "spread": float(self.spread[at, by]),
+        }
+
+    @classmethod
+    def mean(cls, grids: Sequence[NeighborGrid]) -> NeighborGrid:
+        """The average over data sets: every one counts the same, and is a part of the result."""
+        if not grids or any(own.k != grids[0].k or own.p != grids[0].p for own in grids):
+            raise ParameterError(
+                "NeighborGrid.mean: at least one grid is needed, and all must have the same k and "
+                "p. Make them by the same call."
+            )
+        first = grids[0]
+        return cls(
+            first.k,
+            first.p,
+            np.stack([own.accuracy for own in grids]),
+            np.stack([own.expected_accuracy for own in grids]),
+            np.ones(len(grids)),
+            first.protocol,
+            first.metric,
+            f"mean of {len(grids)} data sets",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grid as plain data."""
+        return {
+            "data": self.data,
+            "metric": self.metric,
+            "protocol": self.protocol,
+            "k": list(self.k),
+            "p": [own if math.isfinite(own) else "maximum" for own in self.p],
+            "accuracy": self.accuracy.tolist(),
+            "expected_accuracy": self.expected_accuracy.tolist(),
+            "spread": self.spread.tolist(),
+            "parts": self.parts.tolist(),
+            "sizes": self.sizes.tolist(),
+            "best": self.best,
+        }
+
+    def describe(self) -> str:
+        """Say in two sentences what is best."""
+        own = self.best
+        return (
+            f"{self.data or 'The table'}: best k = {own['k']} and p = {own['p']:g}, accuracy "
+            f"{own['accuracy']:.4f} ({self.metric}, {self.protocol})."
+        )
+
+
+def neighbor_grid(
+    data: Any,
+    k: Iterable[int] = range(1, 21),
+    p: Iterable[float] = range(1, 10),
+    *,
+    metric: str = "vdm",
+    weights: str | Callable[[Doubles], Doubles] = "uniform",
+    scale: str | None = "range",
+    missing: str | None = None,
+    attribute_weights: Any = None,
+    drop_least: float = 0,
+    folds: int | str = 10,
+    repeats: int = 1,
+    holdout: float | None = None,
+    stratified: bool = True,
+    random_state: Seed = 0,
+    sample_weight: ArrayLike | None = None,
+    **read_options: Any,
+) -> NeighborGrid:
+    """Measure neighbours at every k and p by cross-validation, with one list of neighbours a p.
+
+    The answers are those of `evaluate` with a `Neighbors` of each k and p.
+
+    Parameters
+    ----------
+    data
+        A `Table`, or anything `read` takes; further keywords are handed to `read`.
+    k, p
+        The numbers of neighbours and the exponents; ``float("inf")`` for the maximum.
+    metric
+        ``minkowski`` or ``vdm``, whose exponent varies; any other metric has one p of its own.
+    weights, scale, missing, attribute_weights, drop_least
+        As in `Neighbors`.
+    folds
+        How many folds, or ``"leave-one-out"``.
+    repeats, holdout, stratified, random_state
+        As in `evaluate`.
+    sample_weight
+        One weight a row, for training and for scores.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> grid = cw.neighbor_grid("sample:soybean-small", k=(1, 3), p=(2,), folds=5)
+    >>> grid.accuracy.tolist()
+    [[1.0], [1.0]]
+    """
+    who = "neighbor_grid"
+    ks, ps = _numbers(who, k, p)
+    wish = {
+        "metric": metric, "p": 2.0, "scale": scale, "missing": missing,
+        "attribute_weights": attribute_weights, "drop_least": drop_least,
+    }  # fmt: skip
+    check(who, METRIC_PARAMETERS, wish)
+    check(who, {"weights": Neighbors.PARAMETERS["weights"]}, {"weights": weights})
+    ps = ps if metric in ("minkowski", "vdm") else ps[:1]
+    table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
+    wanted = Wanted(who, metric, 2.0, scale, missing, attribute_weights, float(drop_least))
+    given = weights_of(sample_weight, len(table), who)
+    if given is not None:
+        table, given = table.take(given > 0), given[given > 0]
+    split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))
+    electorate = voters(table, given, np.arange(len(table.classes)))
+    found = _search(wanted, table, given, electorate, split, ks[-1], ps)
+    right, hoped = _scores(found, electorate, table, split.rows, ks, weights)
+    own = np.ones(len(table)) if given is None else given
+    parts, expected, sizes = _by_part(right, hoped, own[split.rows], split.part)
+    powers = [POWERS.get(metric, own) for own in ps]
+    name = str(data) if isinstance(data, str) else ""
+    return NeighborGrid(
+        tuple(ks), tuple(powers), parts, expected, sizes, split.words, metric, name
+    )
+
+
+def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int], list[float]]:
+    ks = sorted({int(own) for own in np.atleast_1d(np.asarray(list(np.atleast_1d(k))))})
+    ps = sorted({float(own) for own in np.atleast_1d(np.asarray(list(np.atleast_1d(p))))})
+    if not ks or ks[0] < 1 or not ps or not ps[0] >= 1:
+        raise ParameterError(
+            f"{who}: k and p must be numbers of at least 1, and at least one of each, but k = {ks} "
+            f"and p = {ps} came."
+        )
+    return ks, ps
+
+
+class _Split:
+    """The test parts of a protocol, one after the other, and who trains for each."""
+
+    def __init__(
+        self,
+        table: Table,
+        folds: int | str,
+        repeats: int,
+        holdout: float | None,
+        stratified: bool,
+        rng: np.random.Generator,
+    ) -> None:
+        self.pairs: list[Part] = []
+        self.alone = folds == "leave-one-out"
+        if self.alone:
+            if len(table) < 2:
+                raise ParameterError(
+                    "neighbor_grid: leave-one-out needs at least two rows, but one came."
+                )
+            self.words = f"leave-one-out over {len(table)} rows"
+            self.rows = np.arange(len(table))
+            self.part = np.zeros(len(table), dtype=np.intp)
+            return
+        if holdout is not None:
+            split = holdouts_of(table, holdout, repeats, stratified, rng)
+        else:
+            split = folds_of(table, folds, repeats, stratified, rng)
+        self.words = split.words
+        for deal in split.deals:
+            for part in range(deal.parts):
+                test = np.flatnonzero(deal.part == part)
+                train = np.flatnonzero((deal.part != part) & (deal.part <= deal.parts))
+                self.pairs.append((train, test))
+        self.rows = np.concatenate([test for _, test in self.pairs])
+        sizes = [len(test) for _, test in self.pairs]
+        self.part = np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _search(
+    wanted: Wanted,
+    table: Table,
+    weight: Doubles | None,
+    electorate: Electorate,
+    split: _Split,
+    k: int,
+    powers: list[float],
+) -> list[Found]:
+    """For each exponent the neighbours of all tested rows, among their training rows."""
+    pieces: list[list[Found]] = [[] for _ in powers]
+    tested: list[NDArray[np.intp]] = []
+    jobs = _alone(wanted, table, weight) if split.alone else iter(split.pairs)
+    for train, test in jobs:
+        skip = None
+        if len(test) and split.alone:
+            # Rows that share a space are searched together, each without itself.
+            train, test, skip = np.arange(len(table)), test, test.astype(np.int64)
+        own = train if skip is None else train[~np.isin(train, test[:1])]
+        part = None if weight is None else weight[own]
+        spaces = spaces_of_powers(wanted, table.take(own), part, powers)
+        kept = table.take(train)
+        asked = table.take(test)
+        tested.append(test)
+        local = Electorate(electorate.ballots[train], electorate.places[train])
+        first: Search | None = None
+        for place, space in enumerate(spaces):
+            search = Search(space, kept) if first is None else first.with_power(space)
+            first = search
+            found = found_rows(search, local, asked, k, skip)
+            pieces[place].append(Found(train[found.who], found.far, found.edge))
+    joined = [_joined(own) for own in pieces]
+    if not split.alone:
+        return joined
+    order = np.argsort(np.concatenate(tested))
+    return [Found(own.who[order], own.far[order], own.edge[order]) for own in joined]
+
+
+def _alone(wanted: Wanted, table: Table, weight: Doubles | None) -> Iterator[Part]:
+    """Rows to leave out one by one, put together where leaving either out gives the same space."""
+    every = np.arange(len(table))
+    if not _by_range(wanted):
+        yield from ((every, every[row : row + 1]) for row in every)
+        return
+    special = np.zeros(len(table), dtype=bool)
+    for column in table.schema.numeric:
+        values = table.values(column.name)
+        if np.isnan(values).all():
+            continue
+        for end in (np.nanmin(values), np.nanmax(values)):
+            at = np.flatnonzero(values == end)
+            if len(at) == 1:  # the only one: without it the range is shorter
+                special[at] = True
+    usual = every[~special]
+    if len(usual):
+        yield every, usual
+    yield from ((every, every[row : row + 1]) for row in every[special])
+
+
+def _by_range(wanted: Wanted) -> bool:
+    """Whether a space depends on the ends of its columns alone."""
+    plain = wanted.metric in ("euclidean", "manhattan", "maximum", "minkowski")
+    learned = isinstance(wanted.attribute_weights, str) or wanted.drop_least > 0
+    return not learned and (
+        wanted.metric in ("heom", "gower") or (plain and wanted.scale != "z")
+    )
+
+
+def _joined(pieces: Sequence[Found]) -> Found:
+    size = min(own.who.shape[1] for own in pieces)
+    if all(own.who.shape[1] == size for own in pieces):
+        return Found(
+            np.concatenate([own.who for own in pieces]),
+            np.concatenate([own.far for own in pieces]),
+            np.concatenate([own.edge for own in pieces]),
+        )
+    # Parts with fewer training rows than k have shorter lists: what is not there is never reached.
+    size = max(own.who.shape[1] for own in pieces)
+    return _joined([_longer(own, size) for own in pieces])
+
+
+def _longer(found: Found, size: int) -> Found:
+    more = size - found.who.shape[1]
+    if not more:
+        return found
+    who = np.concatenate([found.who, np.repeat(found.who[:, -1:], more, axis=1)], axis=1)
+    far = np.concatenate([found.far, np.full((len(who), more), np.inf)], axis=1)
+    return Found(who, far, found.edge)
+
+
+def _scores(
+    found: list[Found],
+    electorate: Electorate,
+    table: Table,
+    rows: NDArray[np.intp],
+    ks: list[int],
+    weights: Any,
+) -> tuple[Doubles, Doubles]:
+    """Which rows are decided right, and with what posterior, for every k and p."""
+    truth = table.target[rows].astype(np.intp)
+    line = np.arange(len(rows))
+    right = np.zeros((len(rows), len(ks), len(found)))
+    hoped = np.zeros_like(right)
+    for by, own in enumerate(found):
+        for at, k in enumerate(ks):
+            votes = voted(own, electorate, float(k), weights)
+            total = votes.sum(axis=1)
+            silent = ~(total > 0)
+            if silent.any():
+                plain = voted(own, electorate, float(k))
+                votes[silent] = plain[silent]
+                total = votes.sum(axis=1)
+            shares = votes / total[:, None]
+            right[:, at, by] = shares.argmax(axis=1) == truth
+            hoped[:, at, by] = shares[line, truth]
+    return right, hoped
+
+
+def _by_part(
+    right: Doubles, hoped: Doubles, weight: Doubles, part: NDArray[np.intp]
+) -> tuple[Doubles, Doubles, Doubles]:
+    sizes = np.bincount(part, weight)
+    made = []
+    for own in (right, hoped):
+        sums = np.zeros((len(sizes), *own.shape[1:]))
+        np.add.at(sums, part, own * weight[:, None, None])
+        made.append(sums / np.where(sizes > 0, sizes, 1.0)[:, None, None])
+    return made[0], made[1], sizes

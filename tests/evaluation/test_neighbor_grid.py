@@ -1,0 +1,104 @@
+"""The grid says what refitting says, fold by fold; nothing leaks, and one list serves every k."""
+
+import math
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.errors import ParameterError
+from countwise.evaluation.folds import folds_of
+from countwise.tables.table import Table
+
+
+@pytest.mark.parametrize(
+    ("sample", "wish"),
+    [
+        ("iris", {"metric": "minkowski"}),
+        ("credit-a", {"metric": "vdm"}),
+        ("heart-c", {"metric": "vdm", "weights": "distance", "scale": "z", "missing": "ignore"}),
+        ("hepatitis", {"metric": "minkowski", "attribute_weights": "information", "drop_least": 3}),
+        ("contact-lenses", {"metric": "vdm", "weights": "rank"}),
+    ],
+)
+def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
+    table = cw.read(f"sample:{sample}")
+    grid = cw.neighbor_grid(table, k=(1, 2, 6), p=(1, 3), folds=4, random_state=5, **wish)
+    deal = folds_of(table, 4, 1, True, np.random.default_rng(5)).deals[0]
+    for at, k in enumerate(grid.k):
+        for by, p in enumerate(grid.p):
+            model = cw.Neighbors(k, p=p, **wish)
+            for fold in range(4):
+                test = table.take(deal.part == fold)
+                shares = model.fit(table.take(deal.part != fold)).predict_proba(_bare(test))
+                present = [list(table.classes).index(label) for label in model.classes_]
+                full = np.zeros((len(test), len(table.classes)))
+                full[:, present] = shares
+                right = np.mean(full.argmax(axis=1) == test.target)
+                assert grid.parts[fold, at, by] == pytest.approx(right, abs=1e-12)
+                hoped = full[np.arange(len(test)), test.target].mean()
+                assert grid.expected[fold, at, by] == pytest.approx(hoped, abs=1e-9)
+
+
+def _bare(table):
+    names = {c.name: table.raw_array(c.name) for c in table.schema.attributes}
+    return Table(table.schema.without_target(), names)
+
+
+@pytest.mark.parametrize("metric", ["minkowski", "vdm", "heom", "hvdm", "mahalanobis"])
+def test_leave_one_out_equals_refitting_without_each_row(metric):
+    table = cw.read("sample:weather-numeric")
+    grid = cw.neighbor_grid(table, k=(1, 3), p=(2,), metric=metric, folds="leave-one-out")
+    for at, k in enumerate(grid.k):
+        right = []
+        for row in range(len(table)):
+            rest = np.delete(np.arange(len(table)), row)
+            model = cw.Neighbors(k, metric, p=2).fit(table.take(rest))
+            right.append(model.score(table.take([row])))
+        assert grid.accuracy[at, 0] == pytest.approx(np.mean(right))
+
+
+def test_more_neighbours_than_training_rows():
+    grid = cw.neighbor_grid("sample:weather", k=(1, 40), p=(2,), folds=7)
+    assert np.isfinite(grid.parts).all()
+    # Then everybody votes, and the majority wins.
+    assert grid.accuracy[1, 0] == pytest.approx(9 / 14)
+
+
+def test_weights_count_in_training_and_in_scores():
+    table = cw.read("sample:weather")
+    weight = np.ones(14)
+    weight[3] = 0
+    grid = cw.neighbor_grid(table, k=(3,), p=(2,), folds="leave-one-out", sample_weight=weight)
+    without = cw.neighbor_grid(
+        table.take(weight > 0), k=(3,), p=(2,), folds="leave-one-out"
+    )
+    np.testing.assert_array_equal(grid.parts, without.parts)
+
+
+def test_the_best_cell_and_plain_data():
+    grid = cw.neighbor_grid("sample:iris", k=(1, 5), p=(1, math.inf), metric="minkowski", folds=5)
+    plain = grid.to_dict()
+    assert plain["p"] == [1.0, "maximum"]
+    assert plain["best"]["accuracy"] == max(map(max, plain["accuracy"]))
+    assert "best k" in grid.describe()
+    repeated = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), holdout=0.3, repeats=3)
+    assert repeated.parts.shape == (3, 1, 1)
+
+
+def test_the_mean_over_data_sets_counts_each_the_same():
+    grids = [cw.neighbor_grid(f"sample:{n}", k=(1, 3), p=(1, 2)) for n in ("iris", "glass")]
+    mean = cw.NeighborGrid.mean(grids)
+    np.testing.assert_allclose(mean.accuracy, (grids[0].accuracy + grids[1].accuracy) / 2)
+    other = cw.neighbor_grid("sample:iris", k=(1,), p=(1, 2))
+    with pytest.raises(ParameterError, match="same k and p"):
+        cw.NeighborGrid.mean([grids[0], other])
+
+
+def test_bad_wishes():
+    with pytest.raises(ParameterError, match="at least 1"):
+        cw.neighbor_grid("sample:iris", k=(0,))
+    with pytest.raises(ParameterError, match="metric must be"):
+        cw.neighbor_grid("sample:iris", metric="cosine")
+    with pytest.raises(ParameterError, match="weights must be"):
+        cw.neighbor_grid("sample:iris", weights="cosine")
