@@ -1,0 +1,177 @@
+"""The cells that cut and nominal columns make together, and the address of a row among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.posteriors._quantize import add_levels
+
+__all__ = ["ANY", "Axis", "CellGrid"]
+
+Doubles = NDArray[np.float64]
+
+#: The level of a row whose value says nothing about its level.
+ANY = -1
+#: So many cells get a table with a line for each; of more, only those that occur are kept.
+DIRECT = 1 << 22
+#: Addresses of more cells than this do not fit in a number: they are hashed.
+_EXACT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column of the grid: intervals between edges, or the levels of a nominal column.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    edges
+        Where a numeric column is cut; an edge belongs to the level on its left. None: nominal.
+    lookup
+        Level of each code of a nominal column, of the missing and of the unseen code; `ANY` where
+        the code has none.
+    width
+        How many levels there are, the slot of missing values left out.
+    blank
+        Whether missing values have a slot of their own, behind the levels.
+    low, high
+        The least and the largest number in training.
+    """
+
+    name: str
+    edges: Doubles | None
+    lookup: NDArray[np.int64] | None
+    width: int
+    blank: bool = False
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.edges is not None
+
+    @property
+    def size(self) -> int:
+        """How many levels there are, the slot of missing values included."""
+        return self.width + self.blank
+
+    @cached_property
+    def spans(self) -> tuple[Doubles, Doubles]:
+        """Where the levels of a numeric column begin and end, within the range of training."""
+        edges = self.edges if self.edges is not None else np.empty(0)
+        inner = np.clip(edges, self.low, self.high)
+        return np.concatenate([[self.low], inner]), np.concatenate([inner, [self.high]])
+
+    def levels(self, column: NDArray[Any]) -> NDArray[np.int64]:
+        """The level of every value; `ANY` where it has none.
+
+        Examples
+        --------
+        >>> Axis("x", np.array([1.5]), None, 2).levels(np.array([1.0, 2.0, np.nan])).tolist()
+        [0, 1, -1]
+        """
+        made = np.zeros(len(column), np.int64)
+        if self.lookup is not None and self.size > 1:
+            return np.asarray(self.lookup[column])
+        self.add(column, 1, made)
+        return made
+
+    def add(
+        self, column: NDArray[Any], stride: int, address: NDArray[np.int64], lost: int = ANY
+    ) -> None:
+        """Add stride times the level to the address of every row; `lost` is the level of none.
+
+        A column with one level says nothing, whatever its value is.
+        """
+        if self.size == 1:
+            return
+        if self.edges is None:
+            assert self.lookup is not None
+            lookup = np.where(self.lookup < 0, lost, self.lookup)
+            address += lookup[column] * np.int64(stride)
+            return
+        add_levels(_real(column), self.edges, stride, self.width if self.blank else lost, address)
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """The grid of all columns: a cell is one level of each.
+
+    Examples
+    --------
+    >>> grid = CellGrid((Axis("x", np.array([1.5]), None, 2), Axis("y", np.array([0.0]), None, 2)))
+    >>> grid.cells, grid.addresses([np.array([1.0, 2.0]), np.array([1.0, -1.0])], 2).tolist()
+    (4, [1, 2])
+    """
+
+    axes: tuple[Axis, ...]
+    strides: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Number the cells, the last column running fastest; hash them where they are too many."""
+        if self.cells >= _EXACT:
+            rng = np.random.default_rng(20_261_116)
+            odd = rng.integers(0, 1 << 62, len(self.axes), dtype=np.int64) * 2 + 1
+            strides = [int(own) for own in odd]
+        else:
+            strides = [prod(a.size for a in self.axes[at + 1 :]) for at in range(len(self.axes))]
+        object.__setattr__(self, "strides", tuple(strides))
+
+    @cached_property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return prod(axis.size for axis in self.axes)
+
+    @property
+    def direct(self) -> bool:
+        """Whether a table with a line a cell fits in memory."""
+        return self.cells <= DIRECT
+
+    @property
+    def lost(self) -> int:
+        """A level so low that it makes every address negative: that of rows without a cell."""
+        return -self.cells - 1
+
+    def addresses(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int64]:
+        """The address of every row, negative where a value has no level; of direct grids only."""
+        address = np.zeros(rows, np.int64)
+        for axis, stride, column in zip(self.axes, self.strides, columns, strict=True):
+            axis.add(column, stride, address, self.lost)
+        return address
+
+    def levels(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int32]:
+        """The level of every row on every axis; `ANY` where it has none."""
+        made = np.empty((rows, len(self.axes)), np.int32)
+        for at, (axis, column) in enumerate(zip(self.axes, columns, strict=True)):
+            made[:, at] = axis.levels(column)
+        return made
+
+    def address_of(self, levels: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The address of cells given by their levels."""
+        address = np.zeros(len(levels), np.int64)
+        with np.errstate(over="ignore"):
+            for at, stride in enumerate(self.strides):
+                address += levels[:, at].astype(np.int64) * np.int64(stride)
+        return address
+
+    def levels_at(self, address: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The levels of cells given by their addresses, which must not be hashed."""
+        made = np.empty((len(address), len(self.axes)), np.int32)
+        left = address
+        for at in reversed(range(len(self.axes))):
+            left, made[:, at] = np.divmod(left, self.axes[at].size)
+        return made
+
+
+def _real(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of single or double numbers, as the kernels take them."""
+    return column if column.dtype in (np.float32, np.float64) else column.astype(np.float64)

@@ -1,0 +1,425 @@
+"""The discrete Bayes rule: cells within a budget, cut where it earns most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.counts.count import weights_of
+from countwise.errors import ParameterError
+from countwise.params import (
+    Constraint,
+    Parameter,
+    array,
+    instance,
+    mapping,
+    names,
+    nothing,
+    number,
+    one_of,
+    whole,
+)
+from countwise.posteriors.bin_smoothing import BinSmoothing, candidates
+from countwise.posteriors.cell_classifier import CellClassifier
+from countwise.posteriors.cell_grid import CellGrid
+from countwise.posteriors.cell_table import CellTable
+from countwise.posteriors.quantizing import Wishes, quantize
+from countwise.posteriors.row_blocks import Part
+from countwise.posteriors.search_clock import SearchClock
+from countwise.posteriors.stakes import gain_array, prior_shares
+from countwise.posteriors.sweeping import GAIN, Aim
+from countwise.posteriors.training_rows import Labelled, weights_kept
+from countwise.tables.notes import Note
+from countwise.tables.schema import labels_array
+
+__all__ = ["DiscreteBayes"]
+
+Doubles = NDArray[np.float64]
+
+#: Fewer rows than this are too few to hold some out: the training rows judge themselves.
+LEAST_CHECKED = 1000
+
+
+def _share() -> Constraint:
+    part = number(at_least=0)
+    return Constraint(
+        "a share of at least 0 and below 1",
+        lambda value: part.admits(value) and float(value) < 1,
+        good=(0.0, 0.25),
+        bad=(-0.1, 1.0, "half"),
+    )
+
+
+def _budget() -> Constraint:
+    least = number(at_least=1)
+    return Constraint(
+        "a number of cells, at least 1 (infinite: every value is a level)",
+        lambda value: least.admits(value) or (isinstance(value, float) and value == np.inf),
+        good=(1, 10_000, float("inf")),
+        bad=(0, -3, float("nan"), "many"),
+    )
+
+
+def _called() -> Constraint:
+    return Constraint("a function", callable, bad=(7.5,))
+
+
+def _levels() -> Constraint:
+    def admits(value: Any) -> bool:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
+            return False
+        try:
+            given = np.asarray(value)
+        except ValueError:
+            return False
+        return given.ndim == 1 and (
+            given.size == 0 or (given.dtype.kind in "iu" and int(given.min()) >= 1)
+        )
+
+    return Constraint(
+        "a list of whole numbers, one a numeric column", admits, bad=([0, 3], 7.5, [1.5])
+    )
+
+
+class DiscreteBayes(CellClassifier):
+    """Classify by the cell a row falls into: columns cut together, where it earns most.
+
+    Panda and Garg's discrete Bayes rule: numeric columns are cut into levels, the levels of all
+    columns make cells, at most `budget` of them, and the class weights in a cell are its posterior.
+    What they searched for in 73 hours is found in seconds: a boundary is walked once through the
+    sorted rows, which tells the gain at every place; boundaries are lifted and put where they earn
+    most, until none earns more. Large tables are searched on a sample, then all rows near the
+    boundaries say exactly where they are.
+
+    `predict` takes the most probable class, as every model here; `decide` takes the decision that
+    earns most by `gain`, as ``Decide(model, gain)`` does.
+
+    Parameters
+    ----------
+    budget
+        How many cells there may be. None or infinite: every value is a level, nothing is searched.
+    gain
+        What the boundaries are to earn: gains by true class (rows) and assigned class (columns) as
+        an array in the order of the classes, nested mappings, or a `GainMatrix`. None: one for
+        every right answer.
+    prior
+        ``empirical`` class shares, ``uniform``, or given as array or mapping.
+    levels
+        How the budget is shared: by ``entropy`` (eq. 11 to 13), by ``merit`` (boundaries go to the
+        columns where they earn most, judged on validation rows), or given, one number a numeric
+        column.
+    search
+        ``sweep``, the ``paper``'s random perturbation and sequential check, or None for equal
+        weight in all levels (eq. 14 and 15).
+    smoothing
+        Bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbours must hold,
+        ``validation`` to take the k of the paper's list that earns most on the validation rows, or
+        None. Cells without any row always ask their neighbours.
+    smooth_by
+        ``rows``: k rows of all classes together; ``class``: k rows of each class by itself, over
+        their volume, as printed.
+    validation
+        Share of the rows held out to judge by, from 1 000 rows on; after the search they are
+        counted too. 0: the training rows judge. `fit` also takes rows of your own.
+    correction
+        Of the entropies: ``miller-madow``, ``printed`` (eq. 11 to the letter) or ``none``.
+    max_seconds
+        When to end the search; the best so far counts.
+    progress
+        Called with a mapping after every step of the search: stage, gains, seconds.
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        Of the sample, the held-out rows and the paper's search.
+
+    Attributes
+    ----------
+    boundaries_
+        One sorted array a numeric column, in the order of the columns.
+    start_boundaries_
+        Where the search began.
+    levels_
+        How many levels each column has, missing values not counted.
+    cells_
+        The occupied cells with their class weights, a `CellTable`.
+    gain_
+        Expected gain in ``train`` and ``validation`` (None without), training rows deciding.
+    history_
+        The steps of the search.
+    smoothing_
+        The k that is used.
+    smoothing_table_
+        Expected gain and accuracy on the validation rows for every k tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countwise as cw
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)).round(3)
+    >>> y = (X[:, 0] > 0.3) ^ (X[:, 1] > 0.8)
+    >>> model = cw.DiscreteBayes(budget=4, random_state=0).fit(X, y)
+    >>> [own.round(2).tolist() for own in model.boundaries_]
+    [[0.3], [0.8]]
+    >>> model.score(X, y)
+    1.0
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "budget": Parameter(_budget() | nothing(), "how many cells there may be"),
+        "gain": Parameter(
+            nothing()
+            | array()
+            | mapping()
+            | Constraint("a gain matrix", lambda value: hasattr(value, "to_dict")),
+            "what the boundaries are to earn",
+        ),
+        "prior": Parameter(
+            one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
+        ),
+        "levels": Parameter(one_of("entropy", "merit") | _levels(), "how the budget is shared"),
+        "search": Parameter(one_of("sweep", "paper") | nothing(), "how boundaries are found"),
+        "smoothing": Parameter(
+            one_of("validation") | number(at_least=0) | nothing(), "rows that a cell must ask"
+        ),
+        "smooth_by": Parameter(one_of("rows", "class"), "what must be enough"),
+        "validation": Parameter(_share(), "share of the rows held out to judge by"),
+        "correction": Parameter(one_of("miller-madow", "printed", "none"), "bias of entropies"),
+        "max_seconds": Parameter(number(at_least=0) | nothing(), "when to end the search"),
+        "progress": Parameter(nothing() | _called(), "who is told how the search goes"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "random_state": Parameter(
+            whole(at_least=0) | nothing() | instance(np.random.RandomState, np.random.Generator),
+            "which rows are held out and sampled",
+        ),
+    }
+
+    start_boundaries_: list[Doubles]
+    gain_: dict[str, float | None]
+    history_: list[dict[str, Any]]
+    smoothing_table_: list[dict[str, float]]
+
+    def __init__(
+        self,
+        budget: float | None = 10_000,
+        gain: Any = None,
+        prior: str | Mapping[Any, float] | ArrayLike = "empirical",
+        levels: str | Sequence[int] = "entropy",
+        search: str | None = "sweep",
+        smoothing: str | float | None = "validation",
+        *,
+        smooth_by: str = "rows",
+        validation: float = 0.3,
+        correction: str = "miller-madow",
+        max_seconds: float | None = None,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        nominal: Any = (),
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.gain = gain
+        self.prior = prior
+        self.levels = levels
+        self.search = search
+        self.smoothing = smoothing
+        self.smooth_by = smooth_by
+        self.validation = validation
+        self.correction = correction
+        self.max_seconds = max_seconds
+        self.progress = progress
+        self.nominal = nominal
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation: Any = None,
+    ) -> Self:
+        """Find the boundaries and count the cells.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array (single numbers stay single), or a `Table` read with a target.
+        y
+            One label a row (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        validation
+            Rows to judge by, ``(X, y)`` or a `Table`; without, a share of the rows is held out.
+        """
+        self._check_parameters()
+        rows = self._brought(X, y)
+        weight = weights_of(sample_weight, len(rows), "DiscreteBayes")
+        rows, weight = weights_kept(rows, weight)
+        if not len(rows):
+            raise ParameterError(
+                "DiscreteBayes: the sample weights must not all be zero, but they are."
+            )
+        rows = self._take_classes(rows)
+        self.schema_ = rows.schema
+        judge = None if validation is None else self._judging(validation)
+        self._search_and_count(rows, weight, judge)
+        return self
+
+    def _take_classes(self, rows: Labelled) -> Labelled:
+        """Keep the classes that occur, numbered from 0."""
+        target = rows.schema.target
+        assert target is not None
+        present = np.flatnonzero(np.bincount(rows.target, minlength=target.width))
+        self.classes_ = labels_array([target.levels[place] for place in present])
+        self._class_places = present
+        if len(present) == target.width:
+            return rows
+        place = np.zeros(target.width, np.uint16)
+        place[present] = np.arange(len(present))
+        return Labelled(rows.schema, rows.columns, place[rows.target], rows.notes)
+
+    def _search_and_count(
+        self, rows: Labelled, weight: Doubles | None, judge: Part | None
+    ) -> None:
+        rng = _generator(self.random_state)
+        clock = SearchClock(self.max_seconds, self.progress)
+        classes = len(self.classes_)
+        parts = self._parts(rows, weight, judge, rng)
+        by_class = np.zeros((2, classes))
+        for part in parts:
+            _tally(part, by_class)
+        totals = (float(by_class[0].sum()), float(by_class[1].sum()))
+        self.gain_matrix_, self.decisions_ = self._gains()
+        self.class_prior_ = self._prior(by_class.sum(axis=0) if judge is None else by_class[0])
+        aim = self._aim(by_class)
+        found = quantize(
+            parts,
+            rows.schema.attributes,
+            classes,
+            Wishes(
+                np.inf if self.budget is None else float(self.budget),
+                self.levels,
+                self.correction,
+                self.search,
+            ),
+            aim,
+            totals,
+            by_class.sum(axis=0) / by_class.sum(),
+            clock,
+            rng,
+            "DiscreteBayes",
+        )
+        self.kept_levels_, self.dropped_ = found.kept, found.dropped
+        self.start_boundaries_ = [a.edges for a in found.start if a.edges is not None]
+        self.history_ = clock.history
+        self.notes_ = (*rows.notes, *found.notes, *_stopped(clock.stopped))
+        grid = CellGrid(found.axes)
+        both = _counted(grid, parts, classes)
+        self._choose_smoothing(both, aim, totals)
+        train = both.counts[:, ::2]
+        counts = train + both.counts[:, 1::2] if judge is None else train
+        self._keep(CellTable.of(grid, both.levels, counts))
+
+    def _parts(
+        self,
+        rows: Labelled,
+        weight: Doubles | None,
+        judge: Part | None,
+        rng: np.random.Generator,
+    ) -> list[Part]:
+        own = Part(rows.columns, rows.target, weight)
+        if judge is not None:
+            return [own, judge]
+        searched = self.search is not None and any(c.kind == "numeric" for c in rows.schema)
+        wanted = searched or self.smoothing == "validation"
+        if self.validation <= 0 or own.total < LEAST_CHECKED or not wanted:
+            return [own]
+        marks = np.empty(len(own), np.uint8)
+        for block in own.blocks():
+            size = block.stop - block.start
+            marks[block] = rng.random(size, dtype=np.float32) < self.validation
+        return [Part(rows.columns, rows.target, weight, marks)]
+
+    def _gains(self) -> tuple[Doubles, tuple[Any, ...]]:
+        return gain_array(self.gain, self.classes_.tolist(), "DiscreteBayes")
+
+    def _prior(self, by_class: Doubles) -> Doubles:
+        return prior_shares(self.prior, by_class, self.classes_.tolist(), "DiscreteBayes")
+
+    def _aim(self, by_class: Doubles) -> Aim:
+        """Gains scaled so that their sum over rows is what the prior's shares earn."""
+        scaled = []
+        for own in by_class:
+            share = own / own.sum() if own.sum() > 0 else np.ones(len(own))
+            factor = np.ones(len(own))
+            if not (isinstance(self.prior, str) and self.prior == "empirical"):
+                factor = np.divide(self.class_prior_, share, out=np.zeros(len(own)), where=own > 0)
+            scaled.append(np.ascontiguousarray(self.gain_matrix_ * factor[:, None]))
+        fallback = int((self.class_prior_ @ self.gain_matrix_).argmax())
+        return Aim(GAIN, scaled[0], scaled[1], 0.0, fallback)
+
+    def _choose_smoothing(self, both: CellTable, aim: Aim, totals: tuple[float, float]) -> None:
+        """Take the k that earns most on the validation rows, the smaller of equal ones."""
+        grid, counts = both.grid, both.counts
+        train = CellTable.of(grid, both.levels, counts[:, ::2])
+        asked = counts[:, 1::2].sum(axis=1) > 0
+        check, levels = counts[asked, 1::2], both.levels[asked]
+        factor = self._factor(train.by_class)
+        self.smoothing_table_ = []
+        tried = [0.0 if self.smoothing is None else self.smoothing]
+        if self.smoothing == "validation":
+            tried = candidates(totals[0], grid.cells) if totals[1] > 0 else [0.0]
+        best, self.smoothing_ = -np.inf, float(tried[0])
+        for k in tried if totals[1] > 0 else []:
+            weights = BinSmoothing(train, float(k), self.smooth_by).weights(levels) * factor
+            chosen = (weights @ self.gain_matrix_).argmax(axis=1)
+            every = np.arange(len(chosen))
+            earned = float((check @ aim.check)[every, chosen].sum()) / totals[1]
+            right = chosen < len(self.classes_)
+            hits = check[every[right], chosen[right]].sum() / totals[1]
+            self.smoothing_table_.append({"k": float(k), "gain": earned, "accuracy": float(hits)})
+            if earned > best + 1e-12:
+                best, self.smoothing_ = earned, float(k)
+        weights = BinSmoothing(train, self.smoothing_, self.smooth_by).weights(train.levels)
+        chosen = (weights * factor @ self.gain_matrix_).argmax(axis=1)
+        own = float((train.counts @ aim.train)[np.arange(len(chosen)), chosen].sum())
+        self.gain_ = {
+            "train": own / totals[0],
+            "validation": best if totals[1] > 0 else None,
+        }
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if isinstance(seed, np.random.RandomState):
+        return np.random.default_rng(seed.randint(0, 2**31 - 1, size=4))
+    return np.random.default_rng(seed)
+
+
+def _tally(part: Part, by_class: Doubles) -> None:
+    classes = by_class.shape[1]
+    for rows in part.blocks():
+        weight = part.weights(rows)
+        own = np.bincount(
+            part.label(rows), weights=weight if len(weight) else None, minlength=2 * classes
+        )
+        by_class += own.reshape(classes, 2).T
+
+
+def _counted(grid: CellGrid, parts: Sequence[Part], classes: int) -> CellTable:
+    """Cells × (class, part)."""
+    tables = []
+    for part in parts:
+        label = np.empty(len(part), np.uint16)
+        for rows in part.blocks():
+            label[rows] = part.label(rows)
+        tables.append(CellTable.count(grid, Part(part.columns, label, part.weight), 2 * classes))
+    return tables[0] if len(tables) == 1 else tables[0] + tables[1]
+
+
+def _stopped(why: str | None) -> tuple[Note, ...]:
+    if why is None:
+        return ()
+    words = "when its time was over" if why == "time" else "by an interrupt"
+    return (Note("P04", None, f"The search for boundaries was ended {words}; the best so far counts."),)
