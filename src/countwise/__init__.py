@@ -24,6 +24,7 @@ _HOMES = {
     "CountwiseError": "countwise.errors",
     "Cuts": "countwise.posteriors.cut_transformer",
     "Decide": "countwise.decisions.decide",
+    "DiscreteBayes": "countwise.posteriors.discrete_bayes",
     "ExpectedGain": "countwise.decisions.rules",
     "Explanation": "countwise.posteriors.evidence",
     "GainMatrix": "countwise.decisions.gain",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from countwise.posteriors.bagging import Bagging as Bagging
     from countwise.posteriors.boosting import AdaBoost as AdaBoost
     from countwise.posteriors.cut_transformer import Cuts as Cuts
+    from countwise.posteriors.discrete_bayes import DiscreteBayes as DiscreteBayes
     from countwise.posteriors.evidence import Explanation as Explanation
     from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB

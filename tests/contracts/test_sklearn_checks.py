@@ -28,6 +28,10 @@ ESTIMATORS = [
     cw.Neighbors(),
     cw.Neighbors(k=3, metric="hvdm", weights="distance", missing="ignore"),
     cw.Neighbors(k=1, metric="mahalanobis", weights="kernel"),
+    cw.DiscreteBayes(),
+    cw.DiscreteBayes(None, search=None),
+    cw.DiscreteBayes(levels="merit", smoothing=2.0),
+    cw.DiscreteBayes(search="paper", smoothing=2.0, smooth_by="class", random_state=0),
     cw.Decide(cw.NaiveBayes()),
 ]
 

@@ -14,6 +14,7 @@ LINES = [
         cw.AODE,
         cw.KDB,
         cw.ID3,
+        cw.DiscreteBayes,
         cw.Bagging,
         cw.AdaBoost,
         cw.Vote,

@@ -78,21 +78,47 @@ class BinSmoothing:
         """
         if self.by == "class" and self.k > 0:
             return self._by_class(levels)
-        made = np.zeros((len(levels), self.table.counts.shape[1]))
-        known = (levels >= 0).all(axis=1)
-        place = np.full(len(levels), -1, np.int64)
-        place[known] = self.table.find(self.table.grid.address_of(levels[known]))
-        made[place >= 0] = self.table.counts[place[place >= 0]]
-        few = np.flatnonzero(made.sum(axis=1) < max(self.k, _SOME))
+        made = self._plain(levels)
+        few = np.flatnonzero(made.sum(axis=1) < self._enough)
         if len(few):
             made[few] = self._around(np.ascontiguousarray(levels[few]), -1)[0]
         return made
+
+    def _plain(self, levels: Levels) -> Doubles:
+        """What fell into cells; where a level may be any, what fell into all that agree else."""
+        made = np.zeros((len(levels), self.table.counts.shape[1]))
+        known = levels >= 0
+        sure = known.all(axis=1)
+        place = np.full(len(levels), -1, np.int64)
+        place[sure] = self.table.find(self.table.grid.address_of(levels[sure]))
+        made[place >= 0] = self.table.counts[place[place >= 0]]
+        unsure = np.flatnonzero(~sure)
+        if len(unsure):
+            patterns, which = np.unique(known[unsure], axis=0, return_inverse=True)
+            for at, pattern in enumerate(patterns):
+                rows = unsure[which.reshape(-1) == at]
+                made[rows] = self._margin(levels[rows], np.flatnonzero(pattern))
+        return made
+
+    def _margin(self, levels: Levels, axes: NDArray[np.intp]) -> Doubles:
+        """What fell into all cells that agree on these axes."""
+        own = len(self.table)
+        if not len(axes):
+            return np.broadcast_to(self.table.by_class, (len(levels), len(self.table.by_class)))
+        both = np.concatenate([self.table.levels[:, axes], levels[:, axes]])
+        _, place = np.unique(both, axis=0, return_inverse=True)
+        place = place.reshape(-1)
+        sums = np.zeros((int(place.max()) + 1, self.table.counts.shape[1]))
+        np.add.at(sums, place[:own], self.table.counts)
+        return np.asarray(sums[place[own:]])
 
     def _around(self, levels: Levels, which: int) -> tuple[Doubles, Doubles]:
         """Sums over the nearest cells, and the volume they take."""
         asked, place = np.unique(levels, axis=0, return_inverse=True)
         place = place.reshape(-1)
-        if self._geometry.sorted:
+        # Where few cells hold rows, looking through those is quicker than looking around.
+        thin = which < 0 and len(self.table) ** 2 <= 4 * self.table.grid.cells
+        if self._geometry.sorted and not thin and (which >= 0 or (asked >= 0).all()):
             sums, volume = self._geometry.nearest(asked, self._dense, which, self._enough)
         elif len(asked) * len(self.table) <= _PAIRS:
             sums = self._geometry.listed(asked, self.table, self._enough)
@@ -118,12 +144,7 @@ class BinSmoothing:
         made = np.zeros((len(levels), self.table.counts.shape[1]))
         waiting = np.arange(len(levels))
         for kept in range(levels.shape[1] - 1, 0, -1):
-            mine = np.concatenate([self.table.levels[:, :kept], levels[waiting, :kept]])
-            _, place = np.unique(mine, axis=0, return_inverse=True)
-            place = place.reshape(-1)
-            sums = np.zeros((int(place.max()) + 1, made.shape[1]))
-            np.add.at(sums, place[: len(self.table)], self.table.counts)
-            found = sums[place[len(self.table) :]]
+            found = self._margin(levels[waiting], np.arange(kept))
             made[waiting] = found
             waiting = waiting[found.sum(axis=1) < self._enough]
             if not len(waiting):
@@ -144,7 +165,7 @@ class BinSmoothing:
         made[known] = self._density[address] * self._scale
         rest = np.flatnonzero(~known)
         if len(rest):
-            made[rest] = self._around(np.ascontiguousarray(levels[rest]), -1)[0]
+            made[rest] = self._plain(levels[rest])
         return made
 
     def _densities(self, levels: Levels) -> Doubles:

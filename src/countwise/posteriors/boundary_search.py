@@ -154,7 +154,7 @@ class BoundarySearch:
             return ()
         return (
             Note(
-                "P03",
+                "P11",
                 None,
                 f"The boundaries were found on {len(self.sample):,} rows drawn from all of them; "
                 "the cells are counted on all rows.",
@@ -168,9 +168,7 @@ class BoundarySearch:
         if self.aim.kind == GAIN:
             value, check = self.search.worth(self.aim)
             facts |= _gains(value, check, self._sample_totals())
-        self.clock.note(
-            stage, cells=self.search.cells(), levels=self.search.levels(), **facts
-        )
+        self.clock.note(stage, cells=self.search.cells(), levels=self.search.levels(), **facts)
 
     def _sample_totals(self) -> tuple[float, float]:
         checking = np.asarray(self.sample.checking, bool)
@@ -191,9 +189,7 @@ class BoundarySearch:
             found = [self.search.kept()]
         if budget is not None:
             self.search.put_all(found[0])
-            for own in by_merit(
-                self.search, self.squares, self._judging(), budget, self.clock
-            ):
+            for own in by_merit(self.search, self.squares, self._judging(), budget, self.clock):
                 found.append(own)
         self._best = self._chosen(found)
 
@@ -224,9 +220,7 @@ class BoundarySearch:
         if self.whole or not grid.direct or self.aim.kind != GAIN:
             value, check = self.search.worth(self.aim)
         else:
-            value, check = expected_gain_of(
-                count_parts(grid, self.parts, self.classes), self.aim
-            )
+            value, check = expected_gain_of(count_parts(grid, self.parts, self.classes), self.aim)
         return (check, value) if self.totals[1] > 0 else (value, check)
 
     def _refined(self, method: str) -> tuple[Axis, ...] | None:

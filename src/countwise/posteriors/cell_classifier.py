@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,21 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from countwise.counts.count import weights_of
-from countwise.errors import CountsError, TableError
+from countwise.counts.counts import merge_schemas
+from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.posteriors.base import Classifier, class_labels
 from countwise.posteriors.bin_smoothing import BinSmoothing
+from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cell_table import CellTable
+from countwise.posteriors.quantizing import nominal_axis
 from countwise.posteriors.row_blocks import BLOCK, Part, in_threads
 from countwise.posteriors.training_rows import (
     UNKNOWN,
     Labelled,
-    columns_of,
     from_array,
     from_table,
     is_plain,
+    weights_kept,
 )
-from countwise.tables.read import read
-from countwise.tables.schema import level_key
+from countwise.tables.schema import Column, Schema, labels_array, level_key
 from countwise.tables.table import Table
 
 __all__ = ["CellClassifier"]
@@ -110,7 +112,9 @@ class CellClassifier(Classifier):
     def _factor(self, by_class: Doubles) -> Doubles:
         """By how much the prior outweighs each class's share of the counted rows."""
         share = by_class / by_class.sum()
-        return np.divide(self.class_prior_, share, out=np.zeros(len(share)), where=share > 0)
+        ratio = np.zeros(len(share))
+        np.divide(self.class_prior_, share, out=ratio, where=share > 0)
+        return ratio
 
     def _shares(self, weights: Doubles) -> Doubles:
         """Posteriors of class weights; where the prior leaves nothing, the prior."""
@@ -174,11 +178,235 @@ class CellClassifier(Classifier):
         )
         return np.asarray(np.asarray(self.decisions_)[best])
 
+    def expected_gain(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return what `decide` earns a row by the model's gain (eq. 7); a `Table` brings classes.
+
+        With a given prior the rows of each class are weighted so that their shares are the prior's.
+        """
+        rows, labels = (X, X.labels) if y is None and isinstance(X, Table) else (X, y)
+        if labels is None:
+            raise TableError(
+                f"{type(self).__name__}: gain is earned on rows with classes, but none came. "
+                "Give y, or a Table with classes."
+            )
+        said, true = self.decide(rows), class_labels(labels)
+        check_consistent_length(said, true)
+        weight = weights_of(sample_weight, len(true), type(self).__name__)
+        places = {level_key(own): at for at, own in enumerate(self.decisions_)}
+        table = np.zeros(self.gain_matrix_.shape)
+        for at, label in enumerate(self.classes_.tolist()):
+            own = true == label
+            _, (distinct, place) = own, np.unique(said[own], return_inverse=True)
+            spread = np.bincount(place.reshape(-1), weights=None if weight is None else weight[own])
+            for decision, share in zip(distinct.tolist(), spread.tolist(), strict=False):
+                table[at, places[level_key(decision)]] = share
+        if not self._empirical:
+            table *= self._factor(np.maximum(table.sum(axis=1), 1e-300))[:, None]
+        return float((table * self.gain_matrix_).sum() / table.sum())
+
+    @property
+    def _empirical(self) -> bool:
+        prior = getattr(self, "prior", "empirical")
+        return isinstance(prior, str) and prior == "empirical"
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to the cells; the first rows find the boundaries, later ones keep them.
+
+        New levels and classes may appear at any time. `classes` may name classes still to come.
+        """
+        if not hasattr(self, "cells_"):
+            self.fit(X, y, sample_weight)
+        else:
+            self._check_parameters()
+            self._merge_counts(*self._more(X, y, sample_weight), 1.0)
+        if classes is not None:
+            self._name_classes(np.unique(np.asarray(classes)).tolist())
+        return self
+
+    def forget(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Take rows away again; they must have been counted before. The boundaries stay."""
+        check_is_fitted(self, "cells_")
+        schema, table = self._more(X, y, sample_weight)
+        self._merge_counts(schema, table, -1.0)
+        return self
+
+    def merge(self, other: CellClassifier) -> Self:
+        """Add the cells of another model with the same boundaries, as if its rows had come here."""
+        check_is_fitted(self, "cells_")
+        who = type(self).__name__
+        if type(other) is not type(self):
+            raise CountsError(
+                f"{who}: only models of one kind merge, but a {type(other).__name__} came."
+            )
+        check_is_fitted(other, "cells_")
+        if not same_cuts(self, other):
+            raise CountsError(
+                f"{who}: only models with the same boundaries merge. Fit one of them, and let the "
+                "other begin as its copy with partial_fit."
+            )
+        self._merge_counts(other.schema_, other.cells_, 1.0, other.classes_.tolist())
+        return self
+
+    def __add__(self, other: object) -> Self:
+        """Return a new model of the rows of both."""
+        if not isinstance(other, CellClassifier):
+            return NotImplemented
+        return copy(self).merge(other)
+
+    def _more(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[Schema, CellTable]:
+        """Count more rows in the cells there are; what is new gets levels behind the known."""
+        table = self._labelled(X, y, known=self.schema_)
+        weight = weights_of(sample_weight, len(table), type(self).__name__)
+        rows, weight = weights_kept(from_table(table), weight)
+        grid = self._grid_for(rows.schema, rows.columns)
+        target = rows.schema.target
+        assert target is not None
+        part = Part(rows.columns, rows.target, weight)
+        return rows.schema, CellTable.count(grid, part, target.width)
+
+    def _grid_for(self, schema: Schema, columns: Columns | None) -> CellGrid:
+        """The grid, with room for new levels and for missing values in these columns."""
+        axes = []
+        for at, (axis, column) in enumerate(
+            zip(self.cells_.grid.axes, schema.attributes, strict=True)
+        ):
+            if axis.name in self.dropped_:
+                axes.append(
+                    axis if axis.numeric else replace(axis, lookup=np.zeros(column.width + 2, int))
+                )
+                continue
+            if axis.numeric:
+                gaps = columns is not None and bool(np.isnan(columns[at]).any())
+                axes.append(replace(axis, blank=axis.blank or gaps))
+                continue
+            gaps = columns is not None and bool((columns[at] == column.width).any())
+            axes.append(nominal_axis(column, self.kept_levels_.get(axis.name), axis.blank or gaps))
+        return CellGrid(tuple(axes))
+
+    def _merge_counts(
+        self, schema: Schema, table: CellTable, sign: float, labels: list[Any] | None = None
+    ) -> None:
+        """Bring both tables to one grid and one list of classes, and add or subtract."""
+        who = type(self).__name__
+        schema = merge_schemas(self.schema_, schema)
+        target = schema.target
+        assert target is not None
+        blanks = [
+            one.blank or two.blank
+            for one, two in zip(self.cells_.grid.axes, table.grid.axes, strict=True)
+        ]
+        wide = self._grid_for(schema, None)
+        grid = CellGrid(
+            tuple(
+                replace(a, blank=b, lookup=_with_blank(a, b))
+                for a, b in zip(wide.axes, blanks, strict=True)
+            )
+        )
+        mine = _moved(self.cells_, grid, self._places_in(target, self.classes_.tolist()), target)
+        given = labels if labels is not None else list(target.levels[: table.counts.shape[1]])
+        theirs = _moved(table, grid, self._places_in(target, given), target)
+        both = mine + theirs if sign > 0 else mine - theirs
+        if both.total <= 0 or not len(both):
+            raise CountsError(f"{who}: at least one row must stay, but all were to be forgotten.")
+        if sign < 0 and float(both.counts.min()) < -1e-6:
+            raise CountsError(
+                f"{who}: only rows that were counted can be forgotten, but some were not."
+            )
+        named = {level_key(own) for own in getattr(self, "_named", ())}
+        weight = both.by_class
+        present = [
+            at
+            for at, level in enumerate(target.levels)
+            if weight[at] > 1e-9 or level_key(level) in named
+        ]
+        self.schema_ = schema
+        self.classes_ = labels_array([target.levels[at] for at in present])
+        self._settle(CellTable(grid, both.address, both.levels, both.counts[:, present]))
+
+    @staticmethod
+    def _places_in(target: Column, labels: list[Any]) -> NDArray[np.intp]:
+        return np.asarray([target.place(label) for label in labels], np.intp)
+
+    def _name_classes(self, labels: list[Any]) -> None:
+        """Let classes be known that no row has shown yet."""
+        known = {level_key(own) for own in labels}
+        lost = [own for own in self.classes_.tolist() if level_key(own) not in known]
+        if lost:
+            raise ParameterError(
+                f"partial_fit: y may hold only the labels in classes, but {listing(lost)} came too."
+            )
+        target = self.schema_.target
+        assert target is not None
+        self._named = tuple(labels)
+        wide = target.with_levels(labels)
+        places = self._places_in(wide, self.classes_.tolist())
+        self.schema_ = self.schema_.with_columns([wide])
+        self.classes_ = labels_array(labels)
+        self._settle(_moved(self.cells_, self.cells_.grid, places, wide))
+
+    def _settle(self, table: CellTable) -> None:
+        """Learn prior and gains anew for the classes there are now."""
+        self.class_prior_ = self._prior(table.by_class)
+        self.gain_matrix_, self.decisions_ = self._gains()
+        self._keep(table)
+
+    def _prior(self, by_class: Doubles) -> Doubles:
+        raise NotImplementedError
+
+    def _gains(self) -> tuple[Doubles, tuple[Any, ...]]:
+        raise NotImplementedError
+
     def _scores(self, table: Table) -> Doubles:
         ordered = tuple(table.raw_array(column.name) for column in self.schema_.attributes)
         made = self._answers(ordered, len(table), self._posteriors, lambda shares: shares)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(made))
+
+
+def same_cuts(one: CellClassifier, other: CellClassifier) -> bool:
+    """Whether two models cut and fold their columns alike."""
+    mine, theirs = one.cells_.grid.axes, other.cells_.grid.axes
+    return (
+        [axis.name for axis in mine] == [axis.name for axis in theirs]
+        and one.kept_levels_ == other.kept_levels_
+        and one.dropped_ == other.dropped_
+        and all(
+            np.array_equal(a.edges, b.edges)
+            for a, b in zip(mine, theirs, strict=True)
+            if a.edges is not None and b.edges is not None
+        )
+    )
+
+
+def _with_blank(axis: Axis, blank: bool) -> NDArray[np.int64] | None:
+    if axis.lookup is None or not blank or axis.blank:
+        return axis.lookup
+    lookup = axis.lookup.copy()
+    lookup[-2] = axis.width
+    return lookup
+
+
+def _moved(table: CellTable, grid: CellGrid, places: NDArray[np.intp], target: Column) -> CellTable:
+    """The same cells on another grid: slots of missing values stay behind the levels."""
+    levels = table.levels.copy()
+    for at, (old, new) in enumerate(zip(table.grid.axes, grid.axes, strict=True)):
+        if old.blank and old.width != new.width:
+            levels[table.levels[:, at] == old.width, at] = new.width
+    counts = np.zeros((len(table), target.width))
+    counts[:, places] = table.counts
+    return CellTable.of(grid, levels, counts)
 
 
 def _real(column: NDArray[Any]) -> NDArray[Any]:

@@ -106,13 +106,6 @@ class CellTable:
             np.concatenate([self.counts, counts]),
         )
 
-    def on(self, grid: CellGrid, classes: NDArray[np.intp], number: int) -> CellTable:
-        """The same cells on a grid that has more levels, classes moved to these places."""
-        counts = np.zeros((len(self), number))
-        counts[:, classes] = self.counts
-        order = np.argsort(address := grid.address_of(self.levels), kind="stable")
-        return CellTable(grid, address[order], self.levels[order], counts[order])
-
 
 def _columns(part: Part, rows: slice) -> list[NDArray[Any]]:
     return [part.column(at, rows) for at in range(len(part.columns))]
@@ -145,14 +138,10 @@ def _listed(grid: CellGrid, part: Part, classes: int) -> CellTable:
     for rows in part.blocks():
         size = rows.stop - rows.start
         levels = grid.levels(_columns(part, rows), size)
-        _, first, place = np.unique(
-            grid.address_of(levels), return_index=True, return_inverse=True
-        )
+        _, first, place = np.unique(grid.address_of(levels), return_index=True, return_inverse=True)
         counts = np.zeros((len(first), classes))
         weight = part.weights(rows)
-        np.add.at(
-            counts, (place.reshape(-1), part.target[rows]), weight if len(weight) else 1.0
-        )
+        np.add.at(counts, (place.reshape(-1), part.target[rows]), weight if len(weight) else 1.0)
         found.append((levels[first], counts))
     levels = np.concatenate([own for own, _ in found])
     counts = np.concatenate([own for _, own in found])

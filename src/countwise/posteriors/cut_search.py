@@ -106,9 +106,7 @@ class CutSearch:
 
     def contexts(self, without: int | None = None) -> tuple[NDArray[np.int32], int]:
         """In which cell of the other columns each row is, and how many such cells there are."""
-        axes = [
-            (level, self.size(at)) for at, level in enumerate(self._levels) if at != without
-        ]
+        axes = [(level, self.size(at)) for at, level in enumerate(self._levels) if at != without]
         address, number = np.zeros(len(self), np.int64), 1
         for level, size in [*axes, *self.fixed]:
             if number * size > 1 << 62:

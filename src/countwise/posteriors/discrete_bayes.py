@@ -280,9 +280,7 @@ class DiscreteBayes(CellClassifier):
         place[present] = np.arange(len(present))
         return Labelled(rows.schema, rows.columns, place[rows.target], rows.notes)
 
-    def _search_and_count(
-        self, rows: Labelled, weight: Doubles | None, judge: Part | None
-    ) -> None:
+    def _search_and_count(self, rows: Labelled, weight: Doubles | None, judge: Part | None) -> None:
         rng = _generator(self.random_state)
         clock = SearchClock(self.max_seconds, self.progress)
         classes = len(self.classes_)
@@ -368,9 +366,10 @@ class DiscreteBayes(CellClassifier):
         check, levels = counts[asked, 1::2], both.levels[asked]
         factor = self._factor(train.by_class)
         self.smoothing_table_ = []
-        tried = [0.0 if self.smoothing is None else self.smoothing]
-        if self.smoothing == "validation":
+        if isinstance(self.smoothing, str):
             tried = candidates(totals[0], grid.cells) if totals[1] > 0 else [0.0]
+        else:
+            tried = [float(self.smoothing or 0.0)]
         best, self.smoothing_ = -np.inf, float(tried[0])
         for k in tried if totals[1] > 0 else []:
             weights = BinSmoothing(train, float(k), self.smooth_by).weights(levels) * factor
@@ -422,4 +421,6 @@ def _stopped(why: str | None) -> tuple[Note, ...]:
     if why is None:
         return ()
     words = "when its time was over" if why == "time" else "by an interrupt"
-    return (Note("P04", None, f"The search for boundaries was ended {words}; the best so far counts."),)
+    return (
+        Note("P12", None, f"The search for boundaries was ended {words}; the best so far counts."),
+    )

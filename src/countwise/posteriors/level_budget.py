@@ -63,9 +63,7 @@ def entropies(
         scale = number / 2 / width if width > 0 else 0.0
         for part in parts:
             for rows in part.blocks():
-                count_widths(
-                    part.column(place, rows), part.weights(rows), low, scale, counts
-                )
+                count_widths(part.column(place, rows), part.weights(rows), low, scale, counts)
         return corrected_entropy(counts, correction)
 
     return in_threads(of, list(places))

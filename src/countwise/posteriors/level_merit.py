@@ -26,7 +26,8 @@ def by_merit(
     earns most for the cells it costs.
     """
     given = search.kept()
-    for start in (given, [[] for _ in given]):
+    none: Cuts = [[] for _ in given]
+    for start in (given, none):
         search.put_all(start)
         _grow(search, squares, budget, clock)
         _settle(search, squares, clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from countwise.errors import ParameterError
 from countwise.posteriors.boundary_search import BoundarySearch, sampled
 from countwise.posteriors.cell_grid import ANY, Axis
 from countwise.posteriors.level_budget import Demand, entropies, grant
-from countwise.posteriors.row_blocks import Part, Range, ranges_of
+from countwise.posteriors.row_blocks import NONE, Part, Range, ranges_of
 from countwise.posteriors.search_clock import SearchClock
-from countwise.posteriors.sweeping import Aim, middle
+from countwise.posteriors.sweeping import Aim, Line, middle
 from countwise.tables.notes import Note
 from countwise.tables.schema import Column
 
@@ -66,10 +67,12 @@ def quantize(
     numeric = [column.kind == "numeric" for column in columns]
     ranges = ranges_of(parts, numeric)
     if np.isinf(wishes.budget):
-        axes = tuple(_every_level(parts, columns, ranges))
-        return Quantized(axes, axes, {}, (), ())
+        every = tuple(_every_level(parts, columns, ranges))
+        return Quantized(every, every, {}, (), ())
     levels, dropped = _levels(parts, columns, classes, ranges, wishes, rng, who)
-    axes, kept, notes = [], {}, []
+    axes: list[Axis] = []
+    kept: dict[str, tuple[Any, ...]] = {}
+    notes: list[Note] = []
     for at, column in enumerate(columns):
         axis, own = _axis(parts, at, column, levels[at], ranges[at])
         axes.append(axis)
@@ -115,7 +118,9 @@ def _levels(
     if crowded > wishes.budget:
         merit = _merits(parts, columns, classes, rng)
     demands = [
-        Demand(None if at in bits else max(column.width, 1), bits.get(at, 0.0), blank[at], merit[at])
+        Demand(
+            None if at in bits else max(column.width, 1), bits.get(at, 0.0), blank[at], merit[at]
+        )
         for at, column in enumerate(columns)
     ]
     granted = grant(demands, wishes.budget)
@@ -143,10 +148,8 @@ def _merits(
     for at, column in enumerate(columns):
         values = rows.columns[at]
         if column.kind == "numeric":
-            there = values[~np.isnan(values)]
-            cuts = np.unique(np.quantile(there, np.arange(1, _INTERVALS) / _INTERVALS)) if len(
-                there
-            ) else np.empty(0)
+            line = Line.of(values, rows.target, NONE if rows.weight is None else weight)
+            cuts = np.array([line.boundary(own) for own in line.quantiles(_INTERVALS)])
             place = np.searchsorted(cuts, values)
             place[np.isnan(values)] = len(cuts) + 1
         else:
@@ -155,7 +158,7 @@ def _merits(
         np.add.at(table, (rows.target, place), weight)
         taken = int((table.sum(axis=0) > 0).sum())
         chance = (taken - 1) * (classes - 1) / (2 * float(weight.sum()) * np.log(2))
-        made.append(information_gain(table) - chance)
+        made.append(round(information_gain(table) - chance, 9))
     return made
 
 
@@ -230,7 +233,7 @@ def _every_level(
             continue
         values = np.unique(np.concatenate([np.unique(part.columns[at]) for part in parts]))
         values = values[~np.isnan(values)].astype(np.float64)
-        edges = np.array([middle(low, high) for low, high in zip(values, values[1:], strict=False)])
+        edges = np.array([middle(low, high) for low, high in pairwise(values.tolist())])
         axes.append(
             Axis(column.name, edges, None, len(edges) + 1, found.blank, found.low, found.high)
         )
@@ -248,7 +251,7 @@ def _folded(name: str, number: int) -> Note:
 
 def _left_out(name: str, merit: float) -> Note:
     return Note(
-        "P02",
+        "P10",
         name,
         f"Column {name!r} is left out: the budget allows two levels only to columns that tell more "
         f"about the class than its {max(merit, 0.0):.3g} bits.",

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.posteriors._quantize import add_banded, count_cells
-from countwise.posteriors.cell_grid import Axis, CellGrid
+from countwise.posteriors.cell_grid import CellGrid
 from countwise.posteriors.row_blocks import NO_MARKS, NONE, Part, in_threads
 from countwise.posteriors.sweeping import Aim, Line, middle, walk
 
@@ -113,9 +112,7 @@ class Nearby:
         ]
         label = np.concatenate([part.label(slice(None)) for part in near])
         weighted = any(part.weight is not None for part in near)
-        weight = (
-            np.concatenate([_weights(part) for part in near]) if weighted else NONE
-        )
+        weight = np.concatenate([_weights(part) for part in near]) if weighted else NONE
         self._label, self._weight = label, weight
         self._address = grid.addresses(columns, len(label))
         self.near = len(label)

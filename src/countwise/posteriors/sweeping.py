@@ -211,13 +211,21 @@ class View:
         place = self.line.place(middle(values[told.first], values[told.last + 1]))
         return min(max(place, told.first + 1), told.last + 1)
 
+    def _largest(self, options: list[tuple[float, Swept]]) -> tuple[float, Swept]:
+        """The option that earns most; of equal ones, as far as rounding can tell, the first."""
+        best = options[0]
+        for option in options[1:]:
+            if option[0] > best[0] + self.least:
+                best = option
+        return best
+
     def insertion(self) -> Move | None:
         """The best place for one more cut; None where there is none."""
         slabs = self.slabs()
         options = [(told.best - self._score(told), told) for told in slabs if told.first >= 0]
         if not options:
             return None
-        more, told = max(options, key=lambda option: option[0])
+        more, told = self._largest(options)
         value, check = self.worth()
         return Move(
             more,
@@ -251,12 +259,14 @@ class View:
         best: Move | None = None
         for at, lifted in enumerate(self.removals(), start=1):
             own = self.slab(edges[at - 1], edges[at + 1])
-            options = [(told.best - self._score(told), told) for told in (own,) if own.first >= 0]
-            options += [pair for pair in gains if pair[1] is not slabs[at - 1] and pair[1] is not slabs[at]]
+            options = [(own.best - self._score(own), own)] if own.first >= 0 else []
+            options += [
+                pair for pair in gains if pair[1] is not slabs[at - 1] and pair[1] is not slabs[at]
+            ]
             if not options:
                 continue
-            more, told = max(options, key=lambda option: option[0])
-            if lifted.more + more > max(self.least, best.more if best else 0.0):
+            more, told = self._largest(options)
+            if lifted.more + more > self.least + (best.more if best else 0.0):
                 best = Move(
                     lifted.more + more,
                     sorted({*lifted.cuts, self._place(told)}),
