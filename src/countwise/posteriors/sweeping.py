@@ -171,7 +171,7 @@ class View:
         aside: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.line, self.cuts, self.aim, self.aside = line, list(cuts), aim, aside
-        self.context = context
+        self.context, self.contexts = context, number
         self._room = np.zeros((number, 4 * len(aim.train) + 5))
         self._known: dict[tuple[int, int], Swept] = {}
         self.least = LEAST * max(float(np.abs(aim.train).max()), 1e-12)
