@@ -3,6 +3,8 @@
 A row that lacks the value a node asks for goes down every child, each with its share of the row
 (Quinlan 1993), or down the largest one. What is kept of the rows between two levels is a list of
 row numbers sorted by node, and the share of each, so memory stays near that of one column.
+
+Where every column is nominal and every row whole, a compiled kernel grows the same tree.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.engines.memory import threads
+from countwise.posteriors import _growing
 from countwise.posteriors.levels import Children, Open, Split, next_level, nothing_open
 from countwise.posteriors.sharing import shared_out
 from countwise.posteriors.splits import TIE, Attribute, Best, Bits, Block, best_splits, tallied
@@ -28,6 +31,8 @@ Doubles = NDArray[np.float64]
 
 _ROWS = 1 << 16
 _CELLS = 1 << 18
+#: Beyond these, numbers of the compiled growth or its tables would become too large.
+_MOST_ROWS, _MOST_COLUMNS, _MOST_CELLS = 1 << 30, 1 << 15, 1 << 14
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,52 @@ def grow(
     >>> tree.threshold[:1].tolist(), tree.counts.tolist()
     ([6.0], [[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]])
     """
+    if weight is None and not limits.ratio and _is_compact(columns, target, len(classes)):
+        return _compiled(columns, target, classes, limits)
     return _Growth(columns, target, classes, weight, limits).tree()
+
+
+def _is_compact(columns: Sequence[Attribute], target: Codes, classes: int) -> bool:
+    """Whether all columns are nominal, of bytes and without gaps, and their tables small."""
+    if not columns or any(own.numeric or own.codes.dtype != np.uint8 for own in columns):
+        return False
+    cells = sum(own.width for own in columns) * classes
+    return (
+        target.dtype == np.uint8
+        and len(target) < _MOST_ROWS
+        and len(columns) < _MOST_COLUMNS
+        and cells <= _MOST_CELLS
+        and all(int(own.codes.max()) < own.width for own in columns)
+    )
+
+
+def _compiled(
+    columns: Sequence[Attribute], target: Codes, classes: Sequence[Level], limits: Limits
+) -> Tree:
+    """Grow a tree of whole rows in one go, on a copy of the codes that is sorted in place."""
+    widths = np.array([own.width for own in columns], dtype=np.int32)
+    feature, child, counts = _growing.grow(
+        [np.ascontiguousarray(own.codes) for own in columns],
+        np.ascontiguousarray(target),
+        widths,
+        len(classes),
+        max(limits.min_leaf, np.finfo(float).tiny),
+        limits.min_leaf,
+        limits.min_gain,
+        limits.max_depth,
+        TIE,
+    )
+    width = np.append(widths, np.int32(0))[feature]
+    return Tree(
+        tuple(own.name for own in columns),
+        tuple(own.levels for own in columns),
+        tuple(classes),
+        feature,
+        np.broadcast_to(np.float64(np.nan), feature.shape),  # takes no memory
+        np.cumsum(width, dtype=np.int32) - width,
+        child,
+        counts,
+    )
 
 
 class _Growth:

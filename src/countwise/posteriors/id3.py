@@ -180,9 +180,12 @@ class ID3(TreeClassifier):
         self.schema_, self.notes_ = table.schema, table.notes
         if not keep.all():
             table, weight = table.take(keep), None if weight is None else weight[keep]
-        present, target = np.unique(table.target, return_inverse=True)
+        del keep  # as large as a column
+        present = np.flatnonzero(count(table, Plan()).weight[:-1])
         self.classes_ = np.asarray([table.classes[place] for place in present])
-        self._learn(table, target.astype(np.min_scalar_type(len(present))), weight)
+        place_of = np.zeros(len(table.classes), dtype=np.min_scalar_type(len(present)))
+        place_of[present] = np.arange(len(present))
+        self._learn(table, place_of[table.target], weight)
         return self
 
     def _learn(self, table: Table, target: NDArray[Any], weight: Doubles | None) -> None:

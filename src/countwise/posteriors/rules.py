@@ -35,7 +35,7 @@ def held_text(tree: Tree, column: int, held: float) -> str:
 
 def path_of(tree: Tree, values: NDArray[np.float64]) -> list[Step]:
     """Follow one row down; where its value is missing, down the largest child."""
-    node, steps = 0, [Step(0, "", tuple(tree.counts[0].tolist()))]
+    node, steps = 0, [Step(0, "", tuple(map(float, tree.counts[0])))]
     while tree.feature[node] >= 0:
         held = float(values[tree.feature[node]])
         name = tree.columns[tree.feature[node]]
@@ -48,7 +48,7 @@ def path_of(tree: Tree, values: NDArray[np.float64]) -> list[Step]:
             goal, test = int(tree.child[tree.slot[node] + slot]), tree.test(node, slot)
         if goal == NO_CHILD:
             break
-        steps.append(Step(goal, test, tuple(tree.counts[goal].tolist())))
+        steps.append(Step(goal, test, tuple(map(float, tree.counts[goal]))))
         node = goal
     return steps
 

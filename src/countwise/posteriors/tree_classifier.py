@@ -136,11 +136,9 @@ class TreeClassifier(Classifier):
         check_is_fitted(self, "tree_")
         tree, told_of = self.tree_, self.pruning_
         asked = dict.fromkeys(tree.columns[at] for at in tree.feature[tree.split])
-        lines = [
-            f"A tree of {len(tree)} nodes, {tree.leaves} of them leaves, and at most {tree.depth} "
-            "tests a row.",
-            f"It asks for {listing(asked, 8) or 'nothing'} of {len(tree.columns)} columns.",
-        ]
+        lines = [_size(tree)]
+        if asked:
+            lines.append(f"It asks for {listing(asked, 8)} of {len(tree.columns)} columns.")
         if told_of is not None:
             lines.append(
                 f"Pruned from {told_of.nodes_before} nodes on {told_of.rows} rows held out: error "
@@ -212,6 +210,14 @@ class TreeClassifier(Classifier):
             ) from None
         model._keep(tree, pruning)
         return model
+
+
+def _size(tree: Tree) -> str:
+    if len(tree) == 1:
+        return "A tree of one leaf, which answers every row alike."
+    tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
+    leaves = "one of them a leaf" if tree.leaves == 1 else f"{tree.leaves} of them leaves"
+    return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
 
 
 def _fitting(tree: Tree, model: TreeClassifier) -> None:

@@ -293,8 +293,11 @@ def _described(facts: Mapping[str, Any], shown: int) -> str:
         if root["leaf"]
         else f"It asks for {root['name']} first."
     )
+    if facts["nodes"] == 1:
+        return f"A tree of one leaf, drawn with a bar of its class shares. {first}"
+    tests = "one test" if facts["depth"] == 1 else f"{facts['depth']:,} tests"
     return (
         f"A tree of {facts['nodes']:,} nodes, {facts['leaves']:,} of them leaves, at most "
-        f"{facts['depth']:,} tests deep. {first} {shown} nodes are drawn, each with a bar of its "
+        f"{tests} deep. {first} {shown} nodes are drawn, each with a bar of its "
         "class shares and the weight of its rows."
     )
