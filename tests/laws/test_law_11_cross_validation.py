@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
+from countwise.counts import folding
 from countwise.evaluation.run import evaluate
 from countwise.posteriors.aode import AODE
 from countwise.posteriors.kdb import KDB
@@ -84,13 +85,70 @@ def test_models_of_pairs_agree_on_real_tables(make, name):
 
 
 @pytest.mark.parametrize("make", [*JOINT.values(), lambda: KDB(2)], ids=[*JOINT, "selective KDB"])
-def test_models_that_need_the_rows_are_refitted(make):
-    """Numbers are cut, and families selected, from the training rows of each fold alone."""
+def test_cuts_and_families_are_those_of_the_training_rows_alone(make):
     table = cw.read("sample:glass")
     assert not make().counts_suffice(table.schema)
     trials = evaluate({"one": make()}, table, folds=4)
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
         assert np.array_equal(piece.posteriors, refit(make(), table, part))
+
+
+def codes_of(trials):
+    return {note.code for note in trials.notes}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    tables(numeric=True),
+    st.integers(2, 5),
+    st.integers(0, 3),
+    st.sampled_from(["width", "frequency", "two-way", "mdl"]),
+    st.booleans(),
+)
+def test_pairs_of_cut_numbers_are_counted_once_and_agree(table, folds, seed, cuts, weighted):
+    weight = np.arange(len(table)) % 3 + 1.0 if weighted else None
+    models = {"TAN": TAN(cuts=cuts), "AODE": AODE(cuts=cuts, bins=3), "again": AODE(cuts="width")}
+    trials = evaluate(models, table, folds=folds, random_state=seed, sample_weight=weight)
+    assert "E14" not in codes_of(trials)
+    for name, model in models.items():
+        for part, piece in zip(trials.parts, trials.entries[name].pieces, strict=True):
+            assert np.array_equal(piece.posteriors, refit(model, table, part, weight))
+
+
+@pytest.mark.parametrize("name", ["glass", "credit-g"])
+@pytest.mark.parametrize("protocol", [{"folds": 5, "repeats": 2}, {"holdout": 0.3, "repeats": 2}])
+def test_pairs_of_cut_numbers_agree_on_real_tables(name, protocol):
+    table = cw.read(f"sample:{name}")
+    trials = evaluate({"one": TAN(cuts="frequency"), "other": AODE()}, table, **protocol)
+    note = next(note for note in trials.notes if note.code == "E05")
+    assert note.text.startswith("one, other: trained from merged counts")
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(TAN(cuts="frequency"), table, part))
+
+
+def test_rows_that_always_train_or_never_count_for_cut_numbers():
+    table = cw.read("sample:iris")
+    part = np.arange(len(table)) % 4 - 1  # every fourth row always trains
+    trials = evaluate({"one": AODE()}, table, folds=part)
+    for own, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(AODE(), table, own))
+
+
+def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so(monkeypatch):
+    table = cw.read("sample:iris")
+    half = np.where(np.arange(len(table)) % 2, 1.5, 1.0)
+    trials = evaluate({"one": TAN()}, table, folds=3, sample_weight=half)
+    assert next(n for n in trials.notes if n.code == "E14").text == (
+        "one: refitted for every test part, because weights are not whole numbers, of which sums "
+        "are exact."
+    )
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(TAN(), table, part, half))
+    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 1500)
+    trials = evaluate({"one": TAN(cuts="frequency")}, table, folds=3)
+    assert "too large" in next(n for n in trials.notes if n.code == "E14").text
+    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+        assert np.array_equal(piece.posteriors, refit(TAN(cuts="frequency"), table, part))
 
 
 @pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))

@@ -26,6 +26,7 @@ from countwise.tables.table import Table, code_type
 __all__ = [
     "METHODS",
     "Method",
+    "collapse_cuts",
     "cut_counts",
     "cut_points",
     "cut_table",
@@ -219,3 +220,32 @@ def cut_counts(counts: Counts, points: Mapping[str, Doubles]) -> Counts:
         moments={name: counts.moments[name] for name in plan.moments},
         grids={name: counts.grids[name] for name in plan.grids},
     )
+
+
+def collapse_cuts(
+    counts: Counts, fine: Mapping[str, Doubles], points: Mapping[str, Doubles]
+) -> Counts:
+    """Sum counts of columns cut at `fine` points into the intervals of some of those points.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> iris = cw.read("sample:iris")
+    >>> plan = Plan((("petal_length",),))
+    >>> fine, coarse = {"petal_length": np.array([2.0, 4.0])}, {"petal_length": np.array([4.0])}
+    >>> counts = cw.count(cut_table(iris, fine), plan)
+    >>> collapse_cuts(counts, fine, coarse) == cw.count(cut_table(iris, coarse), plan)
+    True
+    """
+    starts = {}
+    for name, own in points.items():
+        # Each new interval begins where the one before it ended; the missing slot stays apart.
+        begin = np.searchsorted(fine[name], own, side="left") + 1
+        starts[name] = np.concatenate([[0], begin, [len(fine[name]) + 1]]).astype(np.intp)
+    tables = {}
+    for names, table in counts.tables.items():
+        for axis, name in enumerate(names, start=1):
+            if name in starts:
+                table = np.add.reduceat(table, starts[name], axis=axis)
+        tables[names] = table
+    return replace(counts, schema=_schema_of(counts.schema, points), tables=tables)

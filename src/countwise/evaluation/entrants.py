@@ -15,6 +15,7 @@ from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule,
 from countwise.errors import ParameterError
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.joint import JointClassifier
 from countwise.tables.schema import Schema
 
 __all__ = ["MAJORITY", "Entrant", "Learner", "Majority", "entrants_of", "learners_of"]
@@ -44,6 +45,16 @@ class Learner:
         if not isinstance(self.model, CountedClassifier):
             return False
         return self.schema is None or self.model.counts_suffice(self.schema)
+
+    @property
+    def cut(self) -> bool:
+        """Whether it learns from counts alone once the numbers of this schema are cut."""
+        return (
+            isinstance(self.model, JointClassifier)
+            and self.schema is not None
+            and bool(self.schema.numeric)
+            and self.model.cuts_suffice
+        )
 
     @property
     def ours(self) -> bool:

@@ -22,7 +22,7 @@ from countwise.evaluation.entrants import Learner
 from countwise.evaluation.outcomes import Said, widened
 from countwise.tables.table import Table
 
-__all__ = ["counted_said", "majority_said", "said_by", "union_plan", "without_each"]
+__all__ = ["asked", "counted_said", "majority_said", "said_by", "union_plan", "without_each"]
 
 Doubles = NDArray[np.float64]
 Tick = Callable[[str], None]
@@ -114,8 +114,15 @@ def side_by_side(rows: int) -> Iterator[Callable[..., Iterator[Any]]]:
 
 def said_by(model: Any, training: Counts, block: Table, shared: float) -> Said:
     """Learn from counts and answer for the rows of one block."""
+    return asked(lambda own: own.fit_counts(training), model, training, block, shared)
+
+
+def asked(
+    fit: Callable[[Any], Any], model: Any, training: Counts, block: Table, shared: float
+) -> Said:
+    """Let a copy of a model learn, and ask it about the rows of one block."""
     started = perf_counter()
-    fitted = clone(model).fit_counts(training)
+    fitted = fit(clone(model))
     learned = perf_counter()
     posteriors = widened(fitted.predict_proba(block), fitted.classes_, block.classes)
     ended = perf_counter()

@@ -33,14 +33,18 @@ def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[
             f"{_all(certain)}: gives labels but no posteriors, so log loss and "
             "Brier score are not defined.",
         )
-    if task.counted and split.kind != "leave-one-out":
-        names = [learner.name for learner in task.counted]
+    once = [own.name for own in task.learners if own.counted or own.name in task.once]
+    if once and split.kind != "leave-one-out":
+        names = once
         yield Note(
             "E05",
             None,
             f"{_all(names)}: trained from merged counts of one pass over the "
             "rows; fitting seconds hold a share of that pass.",
         )
+    for why in dict.fromkeys(task.refits.values()):
+        names = [name for name, own in task.refits.items() if own == why]
+        yield Note("E14", None, f"{_all(names)}: refitted for every test part, because {why}.")
     big = any(sum(p.posteriors.size for p in e.pieces) > MOST_DOUBLES for e in entries.values())
     if big:
         yield Note(

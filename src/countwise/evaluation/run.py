@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.decisions.gain import Gains
 from countwise.errors import ParameterError
 from countwise.evaluation import leave_one_out as loo
+from countwise.evaluation.cutting import TooFineError, cut_said
 from countwise.evaluation.folds import Deal, Seed, Split, folds_of, generator, holdouts_of
 from countwise.evaluation.given import given_split
 from countwise.evaluation.outcomes import Part, Said
@@ -139,7 +140,6 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
     """Go through the repeats; rows are sorted by test part once, so that a part is a slice."""
     said: dict[str, list[Said]] = {learner.name: [] for learner in task.learners}
     parts: list[Part] = []
-    splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
     for repeat, deal in enumerate(deals):
         order, edges = deal.order, deal.edges
         truth = task.table.target[order]
@@ -149,9 +149,6 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
             own = None if weight is None else weight[piece]
             trained = int(edges[-1]) - (piece.stop - piece.start)
             parts.append(Part(repeat, fold, order[piece], truth[piece], own, trained))
-            if task.others:
-                train = np.flatnonzero((deal.part != fold) & (deal.part <= deal.parts))
-                splits.append((train, order[piece]))
         if task.counted:
             answers = counted_said(
                 task.table, order, edges, deal.parts, task.counted, task.weight, task.tick
@@ -162,7 +159,10 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
             if learner.baseline:
                 classes = len(task.table.classes)
                 said[learner.name] += majority_said(truth, edges, deal.parts, classes, weight)
-    for learner in task.others:
+    said |= _cut_once(task, deals)
+    left = [learner for learner in task.others if not said[learner.name]]
+    splits = _splits(deals) if left else []
+    for learner in left:
         said[learner.name] = refitted(
             learner,
             task.material(learner),
@@ -173,6 +173,33 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
             task.tick,
         )
     return parts, said
+
+
+def _cut_once(task: Task, deals: Sequence[Deal]) -> dict[str, list[Said]]:
+    """What models say that cut numbers and count pairs, if they need not be refitted."""
+    cut = [learner for learner in task.others if learner.cut]
+    said: dict[str, list[Said]] = {learner.name: [] for learner in cut}
+    done = task.done
+    try:
+        for deal in deals if cut else ():
+            for name, own in cut_said(task.table, deal, cut, task.weight, task.tick).items():
+                said[name].extend(own)
+    except TooFineError as why:
+        task.done, task.refits = done, dict.fromkeys(said, str(why))
+        return {name: [] for name in said}
+    task.once = tuple(said)
+    return said
+
+
+def _splits(deals: Sequence[Deal]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The rows to train on and to test, for each part."""
+    splits = []
+    for deal in deals:
+        order, edges = deal.order, deal.edges
+        for fold in range(deal.parts):
+            train = np.flatnonzero((deal.part != fold) & (deal.part <= deal.parts))
+            splits.append((train, order[edges[fold] : edges[fold + 1]]))
+    return splits
 
 
 def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:

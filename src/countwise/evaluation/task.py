@@ -45,6 +45,10 @@ class Task:
     total: int = 0
     done: int = 0
     materials: dict[str, Material] = field(default_factory=dict)
+    #: Why models that might have been counted once were refitted.
+    refits: dict[str, str] = field(default_factory=dict)
+    #: Models that cut numbers and were counted once all the same.
+    once: tuple[str, ...] = ()
 
     @property
     def counted(self) -> list[Learner]:

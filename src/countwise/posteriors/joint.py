@@ -68,6 +68,11 @@ class JointClassifier(CountedClassifier):
         widths = [column.width for column in schema.nominal]
         return width_limit(widths, schema.target.width) is None
 
+    @property
+    def cuts_suffice(self) -> bool:
+        """Whether counts of every two columns are all the model needs once numbers are cut."""
+        return True
+
     def _wishes(self) -> dict[str, Any]:
         return {"nominal": self.nominal, "identifiers": "keep"}
 
@@ -147,6 +152,18 @@ class JointClassifier(CountedClassifier):
             )
         self.cut_points_, self.kept_levels_, self._coarser = {}, {}, ()
         return super().fit_counts(counts)
+
+    def fit_cut(self, counts: Counts, points: Mapping[str, Doubles], table: Table) -> Self:
+        """Learn from counts of a table whose numbers were cut at these points.
+
+        What `fit` would do with rows of `table` that have these counts and these cuts.
+        """
+        self._check_parameters()
+        self._named = ()
+        self.cut_points_, self.kept_levels_, self._coarser = dict(points), {}, ()
+        self._go_by_name()
+        self._given = {c.name: c.levels for c in table.schema if c.coded}
+        return self._learn(counts.restricted(self.plan(counts.schema)), table)
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
         super()._learn(counts, table)

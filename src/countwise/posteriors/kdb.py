@@ -103,6 +103,11 @@ class KDB(JointClassifier):
         """Whether the families follow from tables of two columns, so that they can be renewed."""
         return self.k <= 1 and not self.selective
 
+    @property
+    def cuts_suffice(self) -> bool:
+        """Whether counts of every two columns are all it needs once numbers are cut."""
+        return self._pairs_suffice
+
     def counts_suffice(self, schema: Schema) -> bool:
         """Whether tables of two columns are enough: k is at most 1 and nothing is selected."""
         return super().counts_suffice(schema) and self._pairs_suffice

@@ -137,10 +137,17 @@ NOTES: dict[str, Meaning] = {
         "mark.",
     ),
     "P01": Meaning(
-        "Rare levels taken together",
+        "Rare levels taken together, or coarser cuts",
         "caution",
-        "A model of pairs of columns keeps the most frequent levels only, because its tables grow "
-        "with the product of levels. Group the levels before, if the rare ones matter.",
+        "A model of pairs of columns keeps the most frequent levels only and cuts numbers into "
+        "fewer intervals, because its tables grow with the product of levels. Group the levels "
+        "before, if the rare ones matter, or ask for fewer bins.",
+    ),
+    "P02": Meaning(
+        "Parents passed over",
+        "caution",
+        "A column leans on fewer or weaker others than asked for, because the table of them all "
+        "would not fit in memory. Group levels, or ask for fewer bins or a smaller k.",
     ),
     "P02": Meaning(
         "No rule better than chance",
@@ -227,6 +234,12 @@ NOTES: dict[str, Meaning] = {
         "One repeat",
         "caution",
         "The curve rests on one deal of the rows. Ask for repeats= to see how much it varies.",
+    ),
+    "E14": Meaning(
+        "Refitted for every part",
+        "info",
+        "Models that cut numbers are counted once on the cut points of all parts together, as long "
+        "as those tables fit in memory and their sums are exact. The posteriors are the same.",
     ),
 }
 
