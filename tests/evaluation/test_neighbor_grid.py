@@ -70,9 +70,7 @@ def test_weights_count_in_training_and_in_scores():
     weight = np.ones(14)
     weight[3] = 0
     grid = cw.neighbor_grid(table, k=(3,), p=(2,), folds="leave-one-out", sample_weight=weight)
-    without = cw.neighbor_grid(
-        table.take(weight > 0), k=(3,), p=(2,), folds="leave-one-out"
-    )
+    without = cw.neighbor_grid(table.take(weight > 0), k=(3,), p=(2,), folds="leave-one-out")
     np.testing.assert_array_equal(grid.parts, without.parts)
 
 

@@ -20,7 +20,15 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
-__all__ = ["METRICS", "POWERS", "SCALES", "class_shares", "learn_space", "learn_spaces", "stretches"]
+__all__ = [
+    "METRICS",
+    "POWERS",
+    "SCALES",
+    "class_shares",
+    "learn_space",
+    "learn_spaces",
+    "stretches",
+]
 
 Doubles = NDArray[np.float64]
 
