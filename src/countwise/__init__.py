@@ -17,6 +17,7 @@ _HOMES = {
     "AdaBoost": "countwise.posteriors.boosting",
     "Argmax": "countwise.decisions.rules",
     "Bagging": "countwise.posteriors.bagging",
+    "BayesError": "countwise.posteriors.bayes_error",
     "Column": "countwise.tables.schema",
     "Confusion": "countwise.decisions.confusion",
     "Counts": "countwise.counts.counts",
@@ -31,12 +32,17 @@ _HOMES = {
     "ID3": "countwise.posteriors.id3",
     "KDB": "countwise.posteriors.kdb",
     "Laplace": "countwise.counts.smoothing",
+    "LinearDiscriminant": "countwise.posteriors.linear",
+    "LinearSVM": "countwise.posteriors.linear",
+    "Logistic": "countwise.posteriors.linear",
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
     "NeighborGrid": "countwise.evaluation.neighbor_grid",
     "Neighborhood": "countwise.posteriors.neighborhood",
     "Neighbors": "countwise.posteriors.neighbors",
+    "NeuralNet": "countwise.posteriors.neural",
     "Note": "countwise.tables.notes",
+    "Perceptron": "countwise.posteriors.linear",
     "Picture": "countwise.reports.picture",
     "Plan": "countwise.counts.plan",
     "PrecisionWarning": "countwise.errors",
@@ -47,6 +53,8 @@ _HOMES = {
     "Trials": "countwise.evaluation.trials",
     "UnseenLevelWarning": "countwise.errors",
     "Vote": "countwise.posteriors.voting",
+    "bayes_error": "countwise.posteriors.bayes_error",
+    "bayes_error_bound": "countwise.posteriors.neighbour_bound",
     "count": "countwise.counts.count",
     "count_groups": "countwise.counts.count",
     "draw": "countwise.reports.draw",
@@ -88,15 +96,23 @@ if TYPE_CHECKING:
     )
     from countwise.posteriors.aode import AODE as AODE
     from countwise.posteriors.bagging import Bagging as Bagging
+    from countwise.posteriors.bayes_error import BayesError as BayesError
+    from countwise.posteriors.bayes_error import bayes_error as bayes_error
     from countwise.posteriors.boosting import AdaBoost as AdaBoost
     from countwise.posteriors.cut_transformer import Cuts as Cuts
     from countwise.posteriors.discrete_bayes import DiscreteBayes as DiscreteBayes
     from countwise.posteriors.evidence import Explanation as Explanation
     from countwise.posteriors.id3 import ID3 as ID3
     from countwise.posteriors.kdb import KDB as KDB
+    from countwise.posteriors.linear import LinearDiscriminant as LinearDiscriminant
+    from countwise.posteriors.linear import LinearSVM as LinearSVM
+    from countwise.posteriors.linear import Logistic as Logistic
+    from countwise.posteriors.linear import Perceptron as Perceptron
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
     from countwise.posteriors.neighborhood import Neighborhood as Neighborhood
     from countwise.posteriors.neighbors import Neighbors as Neighbors
+    from countwise.posteriors.neighbour_bound import bayes_error_bound as bayes_error_bound
+    from countwise.posteriors.neural import NeuralNet as NeuralNet
     from countwise.posteriors.tan import TAN as TAN
     from countwise.posteriors.voting import Vote as Vote
     from countwise.posteriors.voting import ensemble_error as ensemble_error

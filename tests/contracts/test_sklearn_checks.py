@@ -32,6 +32,12 @@ ESTIMATORS = [
     cw.DiscreteBayes(None, search=None),
     cw.DiscreteBayes(levels="merit", smoothing=2.0),
     cw.DiscreteBayes(search="paper", smoothing=2.0, smooth_by="class", random_state=0),
+    cw.NaiveBayes(variance="shared"),
+    cw.Logistic(),
+    cw.LinearDiscriminant(),
+    cw.Perceptron(),
+    cw.LinearSVM(),
+    cw.NeuralNet((8,), epochs=25, learning_rate=0.03),
     cw.Decide(cw.NaiveBayes()),
 ]
 

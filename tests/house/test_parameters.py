@@ -19,6 +19,11 @@ LINES = [
         cw.AdaBoost,
         cw.Vote,
         cw.Neighbors,
+        cw.Logistic,
+        cw.LinearDiscriminant,
+        cw.Perceptron,
+        cw.LinearSVM,
+        cw.NeuralNet,
     )
     for name, parameter in owner.PARAMETERS.items()
 ]

@@ -228,7 +228,7 @@ class AdaBoost(Classifier):
         self.rounds_ = tuple(rounds)
         self.epsilons_ = np.asarray([own.epsilon for own in rounds])
         self.alphas_ = np.asarray([own.alpha for own in rounds])
-        self._adopt(learned, weak)
+        self._adopt(learned, weak.cut_points)
         return history
 
     @property
@@ -313,10 +313,10 @@ class AdaBoost(Classifier):
             for place, own in enumerate(self.rounds_, 1)
         )
 
-    def _adopt(self, learned: list[Any], weak: _Rules | _Members) -> None:
+    def _adopt(self, learned: list[Any], cut_points: dict[str, Doubles]) -> None:
         """Keep what was learned: members, or the tables of votes that rules add up to."""
-        self.cut_points_ = weak.cut_points
-        if isinstance(weak, _Members):
+        self.cut_points_ = cut_points
+        if self.base is not None:
             self._trained: list[Member] = learned
             self.members_ = [member.model for member in learned]
             return

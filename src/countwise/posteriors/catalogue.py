@@ -1,7 +1,7 @@
 """The models a user can name, each with sensible settings; nothing is imported before it is made.
 
-Our own learn from counts: they share one pass over the rows, and can be saved and explained.
-scikit-learn's are there to be compared with.
+Models that learn from counts share one pass over the rows; all of ours can be saved. scikit-learn's
+are there to be compared with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
     "select",
 ]
 
-Family = Literal["counted", "grown", "kept", "scikit-learn", "baseline"]
+Family = Literal["counted", "grown", "kept", "rows", "ensemble", "scikit-learn", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Listed:
     @property
     def own(self) -> bool:
         """Whether it is ours: it can be saved, explained and used on files larger than memory."""
-        return self.family in ("counted", "grown", "kept")
+        return self.family not in ("scikit-learn", "baseline")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a list shows."""
@@ -115,12 +115,55 @@ def _neighbors_vdm(seed: int) -> Any:
 
 
 def _logistic(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from countwise.posteriors.linear import Logistic
 
-    # Levels may come as a sparse matrix, which cannot be centred.
-    return make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
+    return Logistic()
+
+
+def _discriminant(seed: int) -> Any:
+    from countwise.posteriors.linear import LinearDiscriminant
+
+    return LinearDiscriminant()
+
+
+def _perceptron(seed: int) -> Any:
+    from countwise.posteriors.linear import Perceptron
+
+    return Perceptron(random_state=seed)
+
+
+def _svm(seed: int) -> Any:
+    from countwise.posteriors.linear import LinearSVM
+
+    return LinearSVM(random_state=seed)
+
+
+def _neural_net(seed: int) -> Any:
+    from countwise.posteriors.neural import NeuralNet
+
+    return NeuralNet(random_state=seed)
+
+
+def _bagging(seed: int) -> Any:
+    from countwise.posteriors.bagging import Bagging
+
+    return Bagging(random_state=seed)
+
+
+def _adaboost(seed: int) -> Any:
+    from countwise.posteriors.boosting import AdaBoost
+
+    return AdaBoost(rounds=100, random_state=seed)
+
+
+def _vote(seed: int) -> Any:
+    from countwise.posteriors.aode import AODE
+    from countwise.posteriors.bagging import Bagging
+    from countwise.posteriors.linear import Logistic
+    from countwise.posteriors.voting import Vote
+
+    return Vote({"aode": AODE(cuts="mdl"), "logistic": Logistic(), "bagging": Bagging(members=25)},
+                "mean", random_state=seed)  # fmt: skip
 
 
 def _tree(seed: int) -> Any:
@@ -182,7 +225,16 @@ CATALOGUE: Mapping[str, Listed] = {
             "kept",
             _neighbors_vdm,
         ),
-        Listed("logistic", "logistic regression", "scikit-learn", _logistic),
+        Listed("logistic", "logistic regression, L2 penalty", "rows", _logistic),
+        Listed("discriminant", "linear discriminant, one covariance", "rows", _discriminant),
+        Listed("perceptron", "plane learned from mistakes", "rows", _perceptron),
+        Listed("svm", "linear support vector machine", "rows", _svm),
+        Listed("neural-net", "network of 32 neurons, ended early", "rows", _neural_net),
+        Listed(
+            "bagging", "50 trees by information gain, each on a bootstrap", "ensemble", _bagging
+        ),
+        Listed("adaboost", "100 one-column rules, boosted", "ensemble", _adaboost),
+        Listed("vote", "mean of AODE, logistic regression and bagged trees", "ensemble", _vote),
         Listed("tree", "decision tree, leaves of five rows", "scikit-learn", _tree),
         Listed("forest", "random forest of 100 trees", "scikit-learn", _forest),
         Listed("boosting", "gradient-boosted trees", "scikit-learn", _boosting),

@@ -87,6 +87,11 @@ class Features:
                 parts[column.name] = _number(table.values(column.name), weight)
         return cls(table.schema, parts)
 
+    @classmethod
+    def plain(cls, schema: Schema) -> Features:
+        """Return the features of numeric columns as they are, neither centred nor scaled."""
+        return cls(schema, {own.name: _Number(0.0, 1.0, False) for own in schema.attributes})
+
     def _named(self) -> Iterator[Feature]:
         for name, part in self.parts.items():
             if isinstance(part, _Number):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.counts import Counts
 from countwise.counts.cuts import METHODS, cut_counts, cut_points, cut_table
@@ -28,6 +29,7 @@ from countwise.params import (
 )
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.densities import KernelDensity, bandwidth_of
+from countwise.posteriors.logistic_weights import LogisticWeights, logistic_weights
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
 from countwise.tables.schema import Schema, level_text
 from countwise.tables.table import Table
@@ -71,7 +73,9 @@ class NaiveBayes(CountedClassifier):
         Columns (names or positions) of frames and arrays to take as nominal although they hold
         numbers; ``"all"`` for every column.
     variance
-        ``sample`` divides by n - 1, ``population`` by n.
+        ``sample`` divides by n - 1, ``population`` by n; ``shared`` is one variance for all
+        classes, the squares within them divided by n - K: then the model is a logistic regression
+        (see `to_logistic`).
     bandwidth
         Of kernel estimates: ``silverman``, ``scott`` or a number.
     cuts
@@ -108,7 +112,9 @@ class NaiveBayes(CountedClassifier):
         "missing": Parameter(one_of("omit", "value"), "what a missing cell says"),
         "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
         "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "variance": Parameter(one_of("sample", "population"), "divide by n - 1, or by n"),
+        "variance": Parameter(
+            one_of("sample", "population", "shared"), "divide by n - 1, by n, or pool the classes"
+        ),
         "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
         "bins": Parameter(whole(at_least=2), "how many intervals"),
         "bandwidth": Parameter(one_of("silverman", "scott") | number(above=0), "width of kernels"),
@@ -273,6 +279,7 @@ class NaiveBayes(CountedClassifier):
         variance = self._by_class(moments.variance(sample=self.variance == "sample"))
         # One row alone has no spread of its own.
         few = (weight <= 0) | ((weight < 2) & (self._by_class(moments.square) <= 0))
+        few |= self.variance == "shared"
         variance = np.where(few, pooled if pooled > 0 else 1.0, variance)
         mean = np.where(weight > 0, self._by_class(moments.mean), middle)
         variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
@@ -324,6 +331,28 @@ class NaiveBayes(CountedClassifier):
         if self.combine == "posteriors":
             return np.asarray(self._scores(table).argmax(axis=1))
         return super()._best(table)
+
+    def to_logistic(self) -> LogisticWeights:
+        """Return the weights of the logistic regression that this model is, in closed form.
+
+        Numbers must be normal with one variance for all classes (``variance="shared"``).
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> model = cw.NaiveBayes(variance="shared").fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
+        >>> [round(own.value, 3) for own in model.to_logistic().coefficients]
+        [-3.75, 1.5]
+        """
+        check_is_fitted(self, "counts_")
+        kinds = {self._estimate(column.name) for column in self.schema_.numeric}
+        plain = self.combine == "bayes" and self.missing == "omit" and not kinds - {"gaussian"}
+        if not plain or (kinds and self.variance != "shared"):
+            raise ParameterError(
+                "NaiveBayes: only with variance='shared', numeric='gaussian', combine='bayes' and "
+                f"missing='omit' are its log-odds linear, but it is {self!r}. Fit such a model."
+            )
+        return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 
 
 def _density(points: Doubles, weights: Doubles, rule: str | float, least: float) -> KernelDensity:

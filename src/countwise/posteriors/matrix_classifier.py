@@ -1,0 +1,232 @@
+"""What classifiers share that read rows as a matrix: features, layers, posteriors, explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from countwise.counts.count import weights_of
+from countwise.counts.row_keys import row_keys
+from countwise.errors import ParameterError
+from countwise.posteriors.base import Classifier
+from countwise.posteriors.evidence import Explanation
+from countwise.posteriors.features import Features
+from countwise.tables.schema import labels_array
+from countwise.tables.table import Table
+
+__all__ = ["Coefficient", "Layer", "MatrixClassifier", "Rows"]
+
+Doubles = NDArray[np.float64]
+
+#: Cells of the matrix that are looked at together.
+_CELLS = 1 << 22
+#: Whole weights become repeated rows up to this many of them.
+_MOST_REPEATED = 1 << 22
+
+
+class Layer(NamedTuple):
+    """Weights, inputs × outputs, and what is added to each output."""
+
+    weights: Doubles
+    bias: Doubles
+
+
+class Coefficient(NamedTuple):
+    """What a unit of a column, or a level, adds to the log-odds (or the margin) of a class.
+
+    The intercept has no column.
+    """
+
+    label: Any
+    column: str | None
+    level: str | None
+    value: float
+
+
+class Rows(NamedTuple):
+    """Training rows as a matrix, classes numbered from 0, in an order that their content gives."""
+
+    X: Any
+    y: NDArray[np.intp]
+    weight: Doubles | None
+    keys: NDArray[np.uint64]
+
+
+class MatrixClassifier(Classifier):
+    """A classifier of rows as points; a model fills in `_learn`, which returns its layers."""
+
+    nominal: Any
+    random_state: Any = 0
+    activation: str = "relu"
+
+    features_: Features
+    layers_: tuple[Layer, ...]
+    scale_: float
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
+        rows = self._prepared(X, y, sample_weight)
+        if len(self.classes_) == 1:
+            self.layers_, self.scale_ = self._constant(), 1.0
+            return self
+        self.layers_, self.scale_ = self._learn(rows)
+        return self
+
+    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        """Return what maps features to one score a class, and the factor that calibrates it."""
+        raise NotImplementedError
+
+    def _constant(self) -> tuple[Layer, ...]:
+        return (Layer(np.zeros((len(self.features_.names), 1)), np.zeros(1)),)
+
+    def _prepared(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows:
+        """Read the rows, learn their features, and put them in the order of their content.
+
+        Whole weights become repeated rows: some of these models go through the rows one by one.
+        """
+        self._check_parameters()
+        who = type(self).__name__
+        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
+        weight = weights_of(sample_weight, len(table), who)
+        keep = table.target < table.target_column.width
+        if weight is not None:
+            keep &= weight > 0
+        if not keep.any():
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        self.schema_ = table.schema
+        if not keep.all():
+            table, weight = table.take(keep), None if weight is None else weight[keep]
+        present, codes = np.unique(table.target, return_inverse=True)
+        self.classes_ = labels_array([table.classes[place] for place in present.tolist()])
+        keys = row_keys(table, target=True)
+        order = np.argsort(keys, kind="stable")
+        if weight is not None and not np.any(weight % 1) and weight.sum() <= _MOST_REPEATED:
+            order = np.repeat(order, weight[order].astype(np.intp))
+            weight = None
+        rows = table.take(order)
+        weight = None if weight is None else weight[order]
+        self.features_ = Features.learn(rows, weight)
+        self.notes_ = (*table.notes, *self.features_.notes)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return Rows(self._matrix(rows), codes[order], weight, keys[order])
+
+    def _matrix(self, table: Table) -> Any:
+        return self.features_.matrix(table, self._sparse and self.features_.sparse_pays)
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the model takes a matrix by its filled cells."""
+        return True
+
+    def _scores(self, table: Table) -> Doubles:
+        scores = np.empty((len(table), len(self.classes_)))
+        step = max(1, _CELLS // max(len(self.features_.names), 1))
+        for start in range(0, len(table), step):
+            part = slice(start, start + step)
+            scores[part] = self.scale_ * self._outputs(self._matrix(table.take(part)))
+        return scores
+
+    def _outputs(self, X: Any) -> Doubles:
+        """One figure a class, from the last layer."""
+        held = X
+        for place, layer in enumerate(self.layers_):
+            held = np.asarray(held @ layer.weights) + layer.bias
+            if place < len(self.layers_) - 1:
+                held = activated(held, self.activation)
+        return np.asarray(held)
+
+    @property
+    def coefficients_(self) -> tuple[Coefficient, ...]:
+        """Every coefficient by class, column and level; of two classes those of the second."""
+        check_is_fitted(self, "layers_")
+        return tuple(self._coefficients())
+
+    def _coefficients(self) -> Iterator[Coefficient]:
+        layer = self._one_layer("has coefficients")
+        weights, bias = layer.weights, layer.bias
+        labels = self.classes_.tolist()
+        if len(labels) == 2:
+            weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
+            labels = labels[1:]
+        told = [self.features_.unscaled(at, own) for at, own in enumerate(weights)]
+        base = bias + sum((added for _, added in told), np.zeros_like(bias))
+        for place, label in enumerate(labels):
+            yield Coefficient(label, None, None, float(base[place]))
+            for (slope, _), own in zip(told, self.features_.names, strict=True):
+                yield Coefficient(label, own.column, own.level, float(slope[place]))
+
+    def _one_layer(self, what: str) -> Layer:
+        if len(self.layers_) != 1:
+            raise ParameterError(
+                f"{type(self).__name__}: only a model of one layer {what}, but this one has "
+                f"{len(self.layers_)}. Use hidden=()."
+            )
+        return self.layers_[0]
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each column adds to the log posterior of each class; the parts sum to it."""
+        table = self._rows(X)
+        layer = self._one_layer("can be told apart by column")
+        X = self.features_.matrix(table)
+        columns = list(self.features_.parts)
+        parts = np.zeros((len(table), len(columns), len(self.classes_)))
+        for at, own in enumerate(self.features_.names):
+            parts[:, columns.index(own.column)] += X[:, at : at + 1] * layer.weights[at]
+        parts *= self.scale_
+        base = self.scale_ * layer.bias
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(columns),
+            values=tuple(
+                tuple(_shown(table, name, row) for name in columns) for row in range(len(table))
+            ),
+            base=base,
+            parts=parts,
+            joint=base + parts.sum(axis=1),
+        )
+
+
+def activated(held: Doubles, how: str) -> Doubles:
+    """Return what neurons give for what they hold."""
+    if how == "tanh":
+        return np.tanh(held)
+    if how == "logistic":
+        return 1 / (1 + np.exp(-np.clip(held, -700, 700)))
+    return np.maximum(held, 0.0)
+
+
+def two_sided(coefficients: Doubles, intercept: Doubles) -> Layer:
+    """Return scikit-learn's coefficients (classes × features) as a layer with a column a class."""
+    weights, bias = np.asarray(coefficients).T, np.asarray(intercept)
+    if weights.shape[1] == 1:
+        weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
+        bias = np.concatenate([[0.0], bias])
+    return Layer(np.ascontiguousarray(weights, dtype=np.float64), bias.astype(np.float64))
+
+
+def _shown(table: Table, name: str, row: int) -> str:
+    column = table.schema[name]
+    if not column.coded:
+        number = float(table.values(name)[row])
+        return "missing" if number != number else f"{number:g}"
+    code = int(table.codes(name)[row])
+    if code < column.width:
+        return str(column.levels[code])
+    return "missing" if code == column.width else "never seen"
