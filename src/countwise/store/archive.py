@@ -23,7 +23,7 @@ from countwise.store.flaws import UnsoundError
 from countwise.store.npy import Kind, read_array, size_of
 from countwise.store.packing import FORMAT, MANIFEST, VERSION, library_version
 
-__all__ = ["MOST_BYTES", "MOST_MEMBERS", "Archive"]
+__all__ = ["MOST_BYTES", "MOST_MEMBERS", "Archive", "Within"]
 
 #: How many members a file may have.
 MOST_MEMBERS = 10_000
@@ -36,11 +36,36 @@ MOST_DIRECTORY = 4 << 20
 #: Deflate packs at most 1032 : 1; what claims more is a lie.
 MOST_RATIO = 1040
 
-_NAME = re.compile(r"[a-z][a-z_]{0,30}\.json|(counts|tree|rows)/[A-Za-z0-9_]{1,80}\.npy")
+_NAME = re.compile(
+    r"(m\d{1,6}/){0,4}"  # members of an ensemble, and theirs
+    r"([a-z][a-z_]{0,30}\.json|(counts|tree|rows|layers|rules)/[A-Za-z0-9_]{1,80}\.npy)"
+)
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = 20
 _NOT_OURS = "Name a file written by countwise's save, usually '….cw'."
+
+
+class Within:
+    """What a file holds of one member of an ensemble."""
+
+    def __init__(self, archive: Archive | Within, prefix: str) -> None:
+        self._archive, self._prefix = archive, prefix
+
+    def __contains__(self, name: object) -> bool:
+        return f"{self._prefix}{name}" in self._archive
+
+    def fields(self, name: str) -> Fields:
+        """Return a JSON document that is an object."""
+        return self._archive.fields(self._prefix + name)
+
+    def array(self, name: str, kind: Kind, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return an array, which must be of this kind and shape."""
+        return self._archive.array(self._prefix + name, kind, shape)
+
+    def length(self, name: str) -> int:
+        """Return how many numbers an array of one axis is said to hold."""
+        return self._archive.length(self._prefix + name)
 
 
 class Archive:
@@ -97,7 +122,7 @@ class Archive:
             raise UnsoundError(f"announces a size that does not fit the shape of {name!r}")
         with self._opened(name, entry.text("sha256")) as read:
             found = read_array(read, kind, shape, name)
-        if name.startswith("counts/all_"):
+        if "counts/all_" in name:
             self._shared[name] = found
         return found
 

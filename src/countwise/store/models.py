@@ -38,7 +38,17 @@ MODELS: dict[str, str] = {
     "KDB": "countwise.posteriors.kdb",
     "ID3": "countwise.posteriors.id3",
     "Neighbors": "countwise.posteriors.neighbors",
+    "Bagging": "countwise.posteriors.bagging",
+    "AdaBoost": "countwise.posteriors.boosting",
+    "Vote": "countwise.posteriors.voting",
+    "Logistic": "countwise.posteriors.linear",
+    "LinearDiscriminant": "countwise.posteriors.linear",
+    "Perceptron": "countwise.posteriors.linear",
+    "LinearSVM": "countwise.posteriors.linear",
+    "NeuralNet": "countwise.posteriors.neural",
 }
+#: How deep models may lie within each other.
+_MOST_NESTED = 4
 UPGRADE = "Upgrade countwise if it was written by a newer one."
 
 
@@ -76,8 +86,37 @@ def model_to(model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     return {
         "model": type(model).__name__,
-        "parameters": {name: to_plain(value, name) for name, value in parameters.items()},
+        "parameters": {name: _parameter_to(value, name) for name, value in parameters.items()},
     }
+
+
+def _parameter_to(value: Any, name: str) -> Any:
+    """A parameter as plain data; models among them by name and parameters."""
+    if is_model(value):
+        return {"is": "model", **model_to(value)}
+    if isinstance(value, list | tuple) and any(map(is_model, value)):
+        return {"is": "models", "items": [_parameter_to(own, name) for own in value]}
+    if isinstance(value, Mapping) and any(map(is_model, value.values())):
+        pairs = [[str(key), _parameter_to(own, name)] for key, own in value.items()]
+        return {"is": "named models", "pairs": pairs}
+    return to_plain(value, name)
+
+
+def _parameter_from(plain: Any, name: str, depth: int = 0) -> Any:
+    word = plain.get("is") if isinstance(plain, dict) else None
+    if word not in ("model", "models", "named models"):
+        return from_plain(plain, name)
+    if depth > _MOST_NESTED:
+        raise UnsoundError(f"nests models deeper than {_MOST_NESTED} in {name}")
+    fields = Fields({key: own for key, own in plain.items() if key != "is"}, name)
+    if word == "model":
+        return prototype(fields, depth + 1)
+    if word == "models":
+        return [_parameter_from(own, name, depth + 1) for own in fields.items("items")]
+    pairs = fields.items("pairs")
+    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+        raise UnsoundError(f"must hold pairs in {name}, but does not")
+    return {str(key): _parameter_from(own, name, depth + 1) for key, own in pairs}
 
 
 def classes_in(counts: Counts) -> dict[str, Any]:
@@ -143,7 +182,7 @@ def _given_to(given: Mapping[str, tuple[Level, ...]], schema: Schema) -> list[li
     ]
 
 
-def prototype(given: Fields) -> Any:
+def prototype(given: Fields, depth: int = 0) -> Any:
     """Make the model that is named, if it is on the list, with parameters it knows.
 
     Examples
@@ -163,7 +202,7 @@ def prototype(given: Fields) -> Any:
             f"holds parameters of {name} that this countwise does not know, {listing(strange)}",
             UPGRADE,
         )
-    return kind(**{key: from_plain(value, key) for key, value in parameters.items()})
+    return kind(**{k: _parameter_from(own, k, depth) for k, own in parameters.items()})
 
 
 def learned(

@@ -10,13 +10,16 @@ from countwise.decisions.gain import GainMatrix
 from countwise.errors import StoreError, listing
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.keeper import Keeper
+from countwise.posteriors.matrix_classifier import MatrixClassifier
 from countwise.posteriors.tree_classifier import TreeClassifier
-from countwise.store.archive import Archive
+from countwise.store.archive import Archive, Within
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_from, decide_to
+from countwise.store.ensembles import ensemble_from, ensemble_to, is_ensemble
 from countwise.store.families import families_from, families_to
 from countwise.store.flaws import UnsoundError
 from countwise.store.kept import kept_from, kept_to
+from countwise.store.matrices import matrix_from, matrix_to
 from countwise.store.models import (
     MODELS,
     UPGRADE,
@@ -38,6 +41,8 @@ __all__ = ["OTHERS", "parts_of", "rebuilt"]
 
 #: What a file may hold beside the models.
 OTHERS = ("Decide", "Counts", "Schema", "GainMatrix")
+#: What a fitted model has, one of these.
+_FITTED = ("counts_", "tree_", "rows_", "layers_", "members_", "rounds_")
 
 
 def parts_of(thing: Any, notes: Any = None) -> Parts:
@@ -63,8 +68,7 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
         return _counted("Counts", thing, {"notes.json": remarks})
     decided = type(thing) is Decide and hasattr(thing, "model_")
     model = thing.model_ if decided else thing
-    fitted = any(hasattr(model, own) for own in ("counts_", "tree_", "rows_"))
-    if not is_model(model) or not fitted:
+    if not is_model(model) or not any(hasattr(model, name) for name in _FITTED):
         raise _refusal(thing, model)
     parts = _model_parts(model, remarks)
     if not decided:
@@ -73,11 +77,15 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
     return Parts("Decide", documents, parts.arrays, {"over": parts.kind, **parts.summary})
 
 
-def _model_parts(model: Any, remarks: dict[str, Any]) -> Parts:
+def _model_parts(model: Any, remarks: dict[str, Any], together: bool = False) -> Parts:
     if isinstance(model, TreeClassifier):
         return tree_to(model, remarks)
     if isinstance(model, Keeper):
         return kept_to(model, remarks)
+    if isinstance(model, MatrixClassifier):
+        return matrix_to(model, remarks)
+    if is_ensemble(model):
+        return ensemble_to(model, remarks, lambda own: _model_parts(own, {}, together=True))
     remarks["model"] = [note.to_dict() for note in model.notes_]
     documents = {
         "parameters.json": model_to(model),
@@ -87,7 +95,7 @@ def _model_parts(model: Any, remarks: dict[str, Any]) -> Parts:
         "families.json": families_to(model),
     }
     there = {name: document for name, document in documents.items() if document is not None}
-    return _counted(type(model).__name__, model.counts_, there)
+    return _counted(type(model).__name__, model.counts_, there, together)
 
 
 def _refusal(thing: Any, model: Any) -> StoreError:
@@ -109,16 +117,16 @@ def _refusal(thing: Any, model: Any) -> StoreError:
     )
 
 
-def _counted(kind: str, counts: Counts, documents: dict[str, Any], **summary: Any) -> Parts:
+def _counted(kind: str, counts: Counts, documents: dict[str, Any], together: bool = False) -> Parts:
     try:
         check_counts(counts)
     except UnsoundError as why:
         raise StoreError(
             f"save: only sound counts can be saved, but this {kind} {why.what}. Count anew."
         ) from None
-    index, arrays = counts_to(counts)
+    index, arrays = counts_to(counts, together)
     documents = {"schema.json": schema_to(counts.schema), **documents, "counts.json": index}
-    summary |= {"rows": counts.rows, **classes_in(counts), **_columns_in(counts.schema)}
+    summary = {"rows": counts.rows, **classes_in(counts), **_columns_in(counts.schema)}
     return Parts(kind, documents, arrays, summary)
 
 
@@ -155,17 +163,21 @@ def rebuilt(archive: Archive) -> Any:
     return decide_from(archive.fields("decide.json"), model) if kind == "Decide" else model
 
 
-def _counts(archive: Archive, schema: Schema) -> Counts:
+def _counts(archive: Archive | Within, schema: Schema) -> Counts:
     return counts_from(archive.fields("counts.json"), schema, archive)
 
 
-def _model(archive: Archive, model: Any) -> Any:
+def _model(archive: Archive | Within, model: Any) -> Any:
     """A fitted model from one that has its parameters."""
     model._check_parameters()
     if isinstance(model, TreeClassifier):
         return tree_from(archive, model)
     if isinstance(model, Keeper):
         return kept_from(archive, model)
+    if isinstance(model, MatrixClassifier):
+        return matrix_from(archive, model)
+    if is_ensemble(model):
+        return ensemble_from(archive, model, _member)
     schema = schema_from(archive.fields("schema.json"))
     cut = cuts_from(archive.fields("cuts.json"), schema) if "cuts.json" in archive else None
     learnt = (cut or Input(schema, {}, {}, ())).to_dict()
@@ -173,3 +185,8 @@ def _model(archive: Archive, model: Any) -> Any:
         learnt["families"] = families_from(archive.fields("families.json"), schema, model.k)
     training, notes = archive.fields("training.json"), archive.fields("notes.json")
     return learned(model, _counts(archive, schema), learnt, training, notes)
+
+
+def _member(archive: Within) -> Any:
+    """A member of an ensemble, from its own documents."""
+    return _model(archive, prototype(archive.fields("parameters.json")))

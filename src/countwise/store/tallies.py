@@ -73,8 +73,10 @@ class Shelf:
         return {**self._own, **shared}
 
 
-def counts_to(counts: Counts) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the index of some counts and their arrays.
+def counts_to(
+    counts: Counts, together: bool = False
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the index of some counts and their arrays, each its own unless `together`.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def counts_to(counts: Counts) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     ({'columns': ['outlook'], 'array': 'counts/table_0002_outlook.npy'}, 5)
     """
     many = len(counts.plan.tables) + 2 * len(counts.plan.grids) > FEW
-    shelf = Shelf(together=many)
+    shelf = Shelf(together=many or together)
     index: dict[str, Any] = {"rows": counts.rows}
     index["class_weight"] = shelf.put("class_weight", "", counts.weight)
     index["tables"] = [

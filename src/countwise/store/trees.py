@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from countwise.counts.cuts import interval_names
 from countwise.errors import StoreError
 from countwise.posteriors.tree_classifier import TreeClassifier
-from countwise.store.archive import Archive
+from countwise.store.archive import Archive, Within
 from countwise.store.checks import SLACK, check_amounts
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
@@ -24,7 +24,7 @@ from countwise.store.plain import label_from, to_plain
 from countwise.store.schemas import points_from, points_to, schema_from, schema_to
 from countwise.tables.schema import Level, Schema
 
-__all__ = ["tree_from", "tree_to"]
+__all__ = ["classes_from", "tree_from", "tree_to"]
 
 Doubles = NDArray[np.float64]
 
@@ -85,11 +85,11 @@ def tree_to(model: Any, remarks: dict[str, Any]) -> Parts:
     return Parts(type(model).__name__, documents, arrays, summary)
 
 
-def tree_from(archive: Archive, model: Any) -> TreeClassifier:
+def tree_from(archive: Archive | Within, model: Any) -> TreeClassifier:
     """Return the fitted tree that a file holds; `model` has its parameters."""
     schema = schema_from(archive.fields("schema.json"))
     document, training = archive.fields("tree.json"), archive.fields("training.json")
-    classes = _classes(document, schema)
+    classes = classes_from(document, schema)
     columns, points = document.texts("columns"), points_from(document)
     if any(name not in columns for name in points):
         raise UnsoundError("cuts columns that its tree does not have")
@@ -118,11 +118,11 @@ def tree_from(archive: Archive, model: Any) -> TreeClassifier:
     return made
 
 
-def _classes(document: Fields, schema: Schema) -> list[Level]:
+def classes_from(document: Fields, schema: Schema) -> list[Level]:
     """Labels of the class column, in its order."""
     target = schema.target
     if target is None:
-        raise UnsoundError("holds a tree of classes, but its schema names no class")
+        raise UnsoundError("holds a model of classes, but its schema names no class")
     classes = [label_from(own, "classes") for own in document.items("classes")]
     places = [target.place(label) for label in classes]
     if not classes or -1 in places or places != sorted(set(places)):
@@ -143,7 +143,7 @@ def _levels(columns: Any, schema: Schema, points: Any) -> list[tuple[Level, ...]
     return levels
 
 
-def _arrays(archive: Archive, document: Fields, classes: int) -> dict[str, Any]:
+def _arrays(archive: Archive | Within, document: Fields, classes: int) -> dict[str, Any]:
     nodes = document.whole("nodes", low=1, high=_MOST_NUMBER)
     slots = document.whole("slots", high=_MOST_NUMBER)
     feature = archive.array("tree/feature.npy", "<i8", (nodes,))
