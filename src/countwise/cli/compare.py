@@ -23,6 +23,7 @@ FOR_THE_RECORD = ("E05", "E06", "E07", "E12")
     examples=(
         "countwise compare sample:votes",
         "countwise compare sample:credit-g --gain sample --report credit.html",
+        "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
     ),
 )
@@ -36,6 +37,11 @@ FOR_THE_RECORD = ("E05", "E06", "E07", "E12")
 @reading_options
 @seed_option
 @click.option("--jobs", type=int, default=1, help="Processes that refit scikit-learn's models.")
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Leave out models that would not finish within this time.",
+)
 @click.option("--report", metavar="HTML", help="Write a page with all that was found.")
 @output_options("Write the ranking as .csv or everything as .json.")
 def command(
@@ -49,6 +55,7 @@ def command(
     asked: Asked,
     seed: int,
     jobs: int,
+    max_seconds: float | None,
     report: str | None,
     output: str | None,
     as_json: bool,
@@ -70,7 +77,8 @@ def command(
 
     matrix = gain_of(gain, file)
     found = asked.read(file, "compare")
-    trials = _trials(found, chosen, protocol, matrix, seed, jobs, quiet)
+    limits = {"n_jobs": jobs, "max_seconds": max_seconds}
+    trials = _trials(found, chosen, protocol, matrix, seed, limits, quiet)
     whole = {"command": "compare", "source": file, **trials.to_dict()}
     if output is not None:
         write_records(output, trials.summary(), whole, "compare")
@@ -136,7 +144,7 @@ def _trials(
     protocol: dict[str, Any],
     gain: Any,
     seed: int,
-    jobs: int,
+    limits: dict[str, Any],
     quiet: bool,
 ) -> Any:
     from countwise.cli.progress import progress
@@ -152,8 +160,8 @@ def _trials(
             table,
             gain=gain,
             random_state=seed,
-            n_jobs=jobs,
             progress=tell,
+            **limits,
             **protocol,
         )
 

@@ -62,7 +62,7 @@ def _show(found: list[dict[str, Any]]) -> None:
     table = grid("model", "what it is", "from", "saved", "compared")
     table.columns[0].no_wrap = True
     for own in found:
-        family = {"counted": "countwise", "grown": "countwise"}.get(own["family"], own["family"])
+        family = "countwise" if own["can_be_saved"] else own["family"]
         saved = "yes" if own["can_be_saved"] else ""
         usual = "always" if own["family"] == "baseline" else ""
         usual = "by default" if own["compared_by_default"] else usual

@@ -117,7 +117,7 @@ def grown(
             task.n_jobs,
             task.tick,
         )
-        for at, answer in enumerate(answers):
+        for at, answer in enumerate(answers or ()):
             said[learner.name][at % len(sizes)].append(answer)
     return parts, said
 

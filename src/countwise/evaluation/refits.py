@@ -22,6 +22,9 @@ __all__ = ["refitted"]
 Rows = NDArray[np.intp]
 Doubles = NDArray[np.float64]
 
+#: How many rows tell whether a model can be done in time.
+_PROBED = 2000
+
 
 def refitted(
     learner: Learner,
@@ -31,18 +34,52 @@ def refitted(
     classes: Sequence[Label],
     n_jobs: int | None,
     tick: Callable[[str], None],
-) -> list[Said]:
-    """Fit a copy of the model for every (train, test) pair and ask it about the tested rows."""
+    deadline: float | None = None,
+) -> list[Said] | None:
+    """Fit a copy of the model for every (train, test) pair and ask it about the tested rows.
+
+    None if that would not be done before the deadline: what a part took is what the next is
+    expected to take, and what a few rows took says whether to begin at all.
+    """
+    if deadline is not None and not _in_time(learner, material, splits, weight, classes, deadline):
+        return None
     jobs = (
         delayed(_refit)(learner.name, learner.model, material, train, test, weight, classes)
         for train, test in splits
     )
     said = []
+    started = perf_counter()
     answers: Iterator[Said] = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     for place, own in enumerate(answers, 1):
         said.append(own)
+        taken = (perf_counter() - started) / place
+        if deadline is not None and perf_counter() + taken * (len(splits) - place) > deadline:
+            return None
         tick(f"{learner.name}, part {place} of {len(splits)}")
     return said
+
+
+def _in_time(
+    learner: Learner,
+    material: Material,
+    splits: Sequence[tuple[Rows, Rows]],
+    weight: Doubles | None,
+    classes: Sequence[Label],
+    deadline: float,
+) -> bool:
+    """Whether all parts can be expected to be done in time, judged by a part of few rows."""
+    now = perf_counter()
+    train, test = splits[0]
+    if now >= deadline:
+        return False
+    if len(train) <= 2 * _PROBED:
+        return True
+    some = train[:: max(1, len(train) // _PROBED)]
+    if len(np.unique(material.y[some])) < len(np.unique(material.y[train])):
+        return True
+    _refit(learner.name, learner.model, material, some, test[:_PROBED], weight, classes)
+    taken = perf_counter() - now
+    return perf_counter() + taken * len(splits) * len(train) / len(some) / 2 < deadline
 
 
 def _refit(

@@ -73,6 +73,12 @@ def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[
             f"{_all(unweighted)}: cannot be given weights and learned from "
             "unweighted rows; scores are weighted.",
         )
+    if task.left_out:
+        yield Note(
+            "E14",
+            None,
+            f"{', '.join(task.left_out)}: would not have finished in time and were left out.",
+        )
     if split.tests == 1 or split.kind == "leave-one-out":
         yield Note(
             "E09",

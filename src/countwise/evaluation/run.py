@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    max_seconds: float | None = None,
     **read_options: Any,
 ) -> Trials:
     """Compare models on rows they have not seen, and keep all they said.
@@ -81,6 +83,9 @@ def evaluate(
         How many processes refit classifiers that do not learn from counts, as in scikit-learn.
     progress
         Called with steps done, steps in all, and a text.
+    max_seconds
+        How long it may take, about. Models that learn from counts come first; one that would not
+        finish in time is left out whole, and a remark names it.
 
     Examples
     --------
@@ -93,6 +98,13 @@ def evaluate(
     [30, 30, 30]
     """
     task = task_of("evaluate", models, data, target, gain, sample_weight, n_jobs, read_options)
+    if max_seconds is not None:
+        if not isinstance(max_seconds, numbers.Real) or not max_seconds > 0:
+            raise ParameterError(
+                f"evaluate: max_seconds must be a number above 0, or None, but {max_seconds!r} "
+                "came."
+            )
+        task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)
     split = _split(task.table, folds, repeats, holdout, leave_one_out, stratified, rng)
     task.expect(progress, split)
@@ -163,7 +175,7 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
     left = [learner for learner in task.others if not said[learner.name]]
     splits = _splits(deals) if left else []
     for learner in left:
-        said[learner.name] = refitted(
+        answers_of = refitted(
             learner,
             task.material(learner),
             splits,
@@ -171,7 +183,12 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
             task.table.classes,
             task.n_jobs,
             task.tick,
+            task.deadline,
         )
+        if answers_of is None:
+            task.leave_out(learner)
+        else:
+            said[learner.name] = answers_of
     return parts, said
 
 
@@ -207,7 +224,7 @@ def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:
     every = np.arange(len(table))
     parts = [Part(0, 0, every, table.target, weight, len(table) - 1)]
     said: dict[str, list[Said]] = {}
-    for learner in task.learners:
+    for learner in list(task.learners):
         if learner.baseline:
             said[learner.name] = [loo.majority(table, weight)]
         elif learner.counted:
@@ -223,6 +240,10 @@ def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:
                 table.classes,
                 task.n_jobs,
                 task.tick,
+                task.deadline,
             )
-            said[learner.name] = [loo.together(answers)]
+            if answers is None:
+                task.leave_out(learner)
+            else:
+                said[learner.name] = [loo.together(answers)]
     return parts, said

@@ -44,6 +44,8 @@ class Task:
     progress: Progress | None = None
     total: int = 0
     done: int = 0
+    deadline: float | None = None
+    left_out: list[str] = field(default_factory=list)
     materials: dict[str, Material] = field(default_factory=dict)
     #: Why models that might have been counted once were refitted.
     refits: dict[str, str] = field(default_factory=dict)
@@ -69,6 +71,12 @@ class Task:
             return
         self.total = (len(self.counted) + len(self.others)) * tests
         self.total += len(split.deals) if self.counted else 0
+
+    def leave_out(self, learner: Learner) -> None:
+        """Let a model out that would not finish in time, with all who decide on what it says."""
+        self.learners = [own for own in self.learners if own is not learner]
+        self.left_out += [own.name for own in self.entrants if own.learner == learner.name]
+        self.entrants = [own for own in self.entrants if own.learner != learner.name]
 
     def tick(self, text: str) -> None:
         """Tell that a step is done."""

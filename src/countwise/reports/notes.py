@@ -230,6 +230,29 @@ NOTES: dict[str, Meaning] = {
         "info",
         "There are too few training rows for so many different sizes.",
     ),
+    "E14": Meaning(
+        "Out of time",
+        "caution",
+        "Models that would not have finished within the time allowed were left out whole. Allow "
+        "more time, or name fewer models.",
+    ),
+    "B01": Meaning(
+        "Few rows a cell",
+        "caution",
+        "A plug-in figure takes the shares in each cell for the truth, which is too hopeful where "
+        "cells hold few rows.",
+    ),
+    "B02": Meaning(
+        "Few rows for a neighbour bound",
+        "caution",
+        "The bound of Cover and Hart holds as rows become ever more; with few rows in many columns "
+        "the nearest row is far away.",
+    ),
+    "B03": Meaning(
+        "Neighbours of some rows",
+        "info",
+        "To save time, neighbours of a sample of the rows were looked at.",
+    ),
     "E13": Meaning(
         "One repeat",
         "caution",

@@ -18,6 +18,7 @@ from countwise.posteriors.joint import JointClassifier
 from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.reports.densities import density_facts
+from countwise.reports.listings import listing_facts
 from countwise.reports.plain import figures, names
 from countwise.reports.questions import decision_facts
 from countwise.reports.shares import (
@@ -40,7 +41,8 @@ def model_facts(
     Parameters
     ----------
     model
-        A `NaiveBayes`, `TAN`, `AODE`, `KDB` or `ID3`, or a `Decide` over one.
+        A `NaiveBayes`, `TAN`, `AODE`, `KDB` or `ID3`, a linear model or an ensemble, or a `Decide`
+        over one.
     name
         What it is called on the page.
     only
@@ -66,6 +68,11 @@ def model_facts(
             "more_classes": _left(len(model.classes_), MOST_CLASSES),
             "tree": decision_facts(model),
         }
+    listing = listing_facts(model)
+    if listing is not None:
+        bare = _bare(type(model).__name__.lower(), name or type(model).__name__)
+        classes = names(model.classes_.tolist())[:MOST_CLASSES]
+        return bare | {"classes": classes, "listing": listing}
     return None
 
 
@@ -144,6 +151,7 @@ def _bare(kind: str, name: str) -> dict[str, Any]:
         "unused": 0,
         "telling": [],
         "tree": None,
+        "listing": None,
     }
 
 
