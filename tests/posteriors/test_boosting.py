@@ -88,7 +88,7 @@ def test_a_rule_no_better_than_chance_has_no_vote():
     model = AdaBoost().fit(table)
     assert model.rounds_ == ()
     np.testing.assert_allclose(model.predict_proba(table), 0.5)
-    assert [note.code for note in model.notes_ if note.code == "P02"] == ["P02"]
+    assert [note.code for note in model.notes_ if note.code == "V01"] == ["V01"]
     with pytest.raises(ParameterError, match="Leave base out"):
         model.explain(table)
     drawn = AdaBoost(method="resampling").fit(table)

@@ -102,7 +102,7 @@ def test_members_that_are_alike_are_remarked_on(credit):
         credit
     )
     assert alike.agreement_[0, 1] > 0.98
-    assert any(note.code == "P03" for note in alike.notes_)
+    assert any(note.code == "V02" for note in alike.notes_)
     np.testing.assert_allclose(alike.agreement(credit), alike.agreement_)
     np.testing.assert_allclose(alike.agreement_, alike.agreement_.T)
 
@@ -114,7 +114,7 @@ def test_independent_members_are_not_remarked_on():
     table = cw.read({**cells, "y": y}, target="y")
     one_column = [_OneColumn(name) for name in cells]
     model = Vote(one_column, "majority").fit(table)
-    assert not [note for note in model.notes_ if note.code == "P03"]
+    assert not [note for note in model.notes_ if note.code == "V02"]
     error = 1 - model.score(table)
     assert error == pytest.approx(ensemble_error(3, 0.3), abs=0.03)
 

@@ -75,7 +75,7 @@ def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[
         )
     if task.left_out:
         yield Note(
-            "E14",
+            "E15",
             None,
             f"{', '.join(task.left_out)}: would not have finished in time and were left out.",
         )

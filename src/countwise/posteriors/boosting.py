@@ -189,7 +189,7 @@ class AdaBoost(Classifier):
             self.weights_[:, kept[order]] = np.reshape(history, (-1, len(rows)))
         if not self.rounds_:
             text = "No rule was better than chance; the answer is the class shares of all rows."
-            self.notes_ = (*self.notes_, Note("P02", None, text))
+            self.notes_ = (*self.notes_, Note("V01", None, text))
         return self
 
     def _boost(self, table: Table, given: Doubles) -> list[Doubles]:

@@ -301,7 +301,7 @@ class Vote(Classifier):
                 f"accuracy would on {by_chance.mean():.0%}: the vote errs more often than "
                 "ensemble_error says."
             )
-            self.notes_ = (*self.notes_, Note("P03", None, text))
+            self.notes_ = (*self.notes_, Note("V02", None, text))
 
     def _scores(self, table: Table) -> Doubles:
         votes = self._votes(table)

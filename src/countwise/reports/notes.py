@@ -149,13 +149,13 @@ NOTES: dict[str, Meaning] = {
         "A column leans on fewer or weaker others than asked for, because the table of them all "
         "would not fit in memory. Group levels, or ask for fewer bins or a smaller k.",
     ),
-    "P02": Meaning(
+    "V01": Meaning(
         "No rule better than chance",
         "warning",
         "Boosting adds rules that are right more often than not, and on these rows no single "
         "column gives one. Take a base that looks at several columns, such as a tree.",
     ),
-    "P03": Meaning(
+    "V02": Meaning(
         "Members too alike",
         "caution",
         "A vote corrects errors that members make independently. These make many of theirs "
@@ -230,7 +230,7 @@ NOTES: dict[str, Meaning] = {
         "info",
         "There are too few training rows for so many different sizes.",
     ),
-    "E14": Meaning(
+    "E15": Meaning(
         "Out of time",
         "caution",
         "Models that would not have finished within the time allowed were left out whole. Allow "

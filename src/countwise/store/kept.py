@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.embedding import Space
 from countwise.errors import CountwiseError
-from countwise.store.archive import Archive
+from countwise.store.archive import Archive, Within
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, model_to, notes_from
 from countwise.store.packing import Parts
@@ -86,7 +86,7 @@ def _summary(model: Any, table: Table) -> dict[str, Any]:
     return told
 
 
-def kept_from(archive: Archive, model: Any) -> Any:
+def kept_from(archive: Archive | Within, model: Any) -> Any:
     """Return the fitted model that a file holds; `model` has its parameters."""
     schema = schema_from(archive.fields("schema.json"))
     told = archive.fields("space.json")
@@ -115,7 +115,7 @@ def kept_from(archive: Archive, model: Any) -> Any:
     return model
 
 
-def _table(archive: Archive, schema: Schema, rows: int) -> Table:
+def _table(archive: Archive | Within, schema: Schema, rows: int) -> Table:
     coded = [column for column in schema if column.coded]
     codes = archive.array("rows/codes.npy", "<i8", (len(coded), rows))
     numbers = archive.array("rows/numbers.npy", "<f8", (len(schema.numeric), rows))
