@@ -134,6 +134,7 @@ def _rules(colour: Callable[[str], str]) -> list[str]:
         f".cw .ground{{fill:{colour('paper')}}}",
         f".cw .node{{fill:{colour('panel')};stroke:{colour('soft')};stroke-width:1}}",
         f".cw .limb{{fill:none;stroke:{colour('accent')};stroke-linejoin:round}}",
+        f".cw .dot{{stroke:{colour('paper')};stroke-width:.7;fill-opacity:.85}}",
         f".cw .twig{{fill:none;stroke:{colour('soft')};stroke-width:1;stroke-dasharray:4 3}}",
     ]
     rules += [f".cw .q{at}{{fill:{colour(f'q{at}')}}}" for at in range(SHADES)]
@@ -144,6 +145,7 @@ def _rules(colour: Callable[[str], str]) -> list[str]:
     for at in range(HUES):
         own = colour(f"c{at}")
         rules.append(f".cw .c{at}{{fill:{own}}}.cw .a{at}{{fill:{own};fill-opacity:.14}}")
+        rules.append(f".cw .rug.c{at}{{stroke:{own};stroke-width:1;stroke-opacity:.7}}")
         rules.append(
             f".cw .s{at}{{fill:none;stroke:{own};stroke-width:2;stroke-dasharray:{dashes[at % 4]}}}"
         )

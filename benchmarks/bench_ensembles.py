@@ -1,0 +1,118 @@
+"""Bagging and boosting against scikit-learn, and bagging against as many single fits of ours.
+
+scikit-learn's members and rounds cost the same each, so a few of them are timed and scaled; the
+line says how many. Both boostings are then run in full on fewer rows, to compare their accuracy.
+Memory is what a fit adds at its peak, members beside the counts of one pass.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.bench_counts import coded
+from benchmarks.timing import best, row
+from countwise.posteriors.bagging import Bagging
+from countwise.posteriors.boosting import AdaBoost
+from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.tables.read import read
+from countwise.tables.table import Table
+
+MEMBERS = 50
+FEW = 3  # members or rounds of the peer that are timed
+
+
+def learnable(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Twenty numbers, of which seven tell about a class of two."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 20))
+    score = X[:, :6].sum(axis=1) + 2 * np.sin(2 * X[:, 6]) + rng.normal(size=rows)
+    return X, (score > 0).astype(int)
+
+
+def intervals(X: np.ndarray) -> np.ndarray:
+    """The numbers in five levels each."""
+    return np.digitize(X, [-1.0, -0.3, 0.3, 1.0])
+
+
+def seconds(job: Any) -> float:
+    """Seconds of one run."""
+    started = time.perf_counter()
+    job()
+    return time.perf_counter() - started
+
+
+def _bagging(rows: int) -> list[dict[str, Any]]:
+    table, X, y = coded(rows, 20)
+    size = f"{MEMBERS} naive Bayes, {rows:,} x 20"
+    ours = best(lambda: Bagging(NaiveBayes(), MEMBERS).fit(table), 3)
+    each = best(lambda: [NaiveBayes().fit(table) for _ in range(MEMBERS)], 2)
+    few = seconds(lambda: BaggingClassifier(CategoricalNB(), FEW, random_state=0).fit(X, y))
+    theirs = few * MEMBERS / FEW
+    peer = f"BaggingClassifier(CategoricalNB), {FEW} members scaled"
+    return [
+        row(f"bagging {size}", ours, peer, theirs, ">= 20x"),
+        row(f"bagging {size}", ours, f"{MEMBERS} single fits of ours", each, ">= 0.67x"),
+        *_memory(table),
+    ]
+
+
+def peak(job: Any) -> float:
+    """Megabytes that a job takes at its peak."""
+    tracemalloc.start()
+    job()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / 2**20
+
+
+def _memory(table: Table) -> list[dict[str, Any]]:
+    """Not seconds but megabytes: ten members against fifty."""
+    many, ten = (peak(lambda n=n: Bagging(NaiveBayes(), n).fit(table)) for n in (MEMBERS, 10))
+    name = f"bagging, peak of {MEMBERS} members in MB (not s)"
+    return [row(name, many, "10 members, in MB", ten, ">= 0.8x")]
+
+
+def _boosting(rows: int) -> list[dict[str, Any]]:
+    X, y = learnable(rows)
+    lines = []
+    for words, given in (("nominal", intervals(X)), ("numeric", X)):
+        options: dict[str, Any] = {"nominal": "all"} if words == "nominal" else {}
+        table = read(given, target=y, identifiers="keep", **options)
+        ours = best(lambda table=table: AdaBoost(rounds=MEMBERS).fit(table), 2)
+        stump = DecisionTreeClassifier(max_depth=1)
+        few = seconds(
+            lambda given=given, s=stump: AdaBoostClassifier(s, n_estimators=FEW).fit(given, y)
+        )
+        theirs = few * MEMBERS / FEW
+        part = slice(0, min(rows, 50_000))
+        mine = AdaBoost(rounds=MEMBERS).fit(table.take(part)).score(table.take(part))
+        peer = AdaBoostClassifier(stump, n_estimators=MEMBERS).fit(given[part], y[part])
+        right = f"accuracy {mine:.3f} to {peer.score(given[part], y[part]):.3f}"
+        lines.append(
+            row(f"AdaBoost, {MEMBERS} rounds, {rows:,} x 20 {words}, {right}", ours,
+                f"AdaBoostClassifier(stump), {FEW} rounds scaled", theirs, ">= 20x")
+        )  # fmt: skip
+    return lines
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """Measure."""
+    rows = 100_000 if quick else 1_000_000
+    return [*_bagging(rows), *_boosting(rows)]
+
+
+if __name__ == "__main__":
+    for own in run("--quick" in sys.argv):
+        print(
+            f"{own['name']}: {own['ours_seconds']:.3f} s; {own['peer']}: "
+            f"{own['peer_seconds']:.3f} s; {own['ratio']:.2f} (goal {own['target']})",
+            flush=True,
+        )
