@@ -1,5 +1,7 @@
 """Bagging: one pass equals refits, out-of-bag equals a recount, votes are counts."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -126,6 +128,31 @@ def test_about_two_thirds_of_the_rows_are_drawn(votes):
     share = np.mean(draws.between(0, 30, 0, len(votes)) > 0)
     assert share == pytest.approx(0.632, abs=0.01)
     assert 0.05 < model.out_of_bag_.error < 0.15
+
+
+def test_memory_does_not_grow_with_the_members():
+    rng = np.random.default_rng(0)
+    cells = {f"w{at}": rng.choice([*"abc"], 200_000) for at in range(6)}
+    table = cw.read({**cells, "y": rng.choice([*"np"], 200_000)}, target="y")
+
+    def peak(members):
+        tracemalloc.start()
+        Bagging(cw.NaiveBayes(), members).fit(table)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(60) < 1.2 * peak(6)
+
+
+def test_ten_thousand_levels_and_few_rows_of_each():
+    rng = np.random.default_rng(0)
+    word = rng.integers(0, 10_000, 3000)
+    table = cw.read({"w": [f"w{own}" for own in word], "y": word % 2}, target="y",
+                    identifiers="keep")  # fmt: skip
+    for model in (Bagging(cw.NaiveBayes(), 4), cw.AdaBoost(rounds=5), cw.Vote()):
+        shares = model.fit(table).predict_proba(table)
+        assert np.isfinite(shares).all()
 
 
 def test_the_same_seed_gives_the_same_model_and_another_another(iris):

@@ -31,7 +31,16 @@ from countwise.posteriors.casting import CASTS, cast
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.features import Features
 from countwise.posteriors.id3 import ID3
-from countwise.posteriors.members import Member, a_classifier, places_of, quiet, seeded, trained
+from countwise.posteriors.members import (
+    Member,
+    a_classifier,
+    chunks,
+    encoded,
+    places_of,
+    quiet,
+    seeded,
+    trained,
+)
 from countwise.posteriors.out_of_bag import OutOfBag, asked_out_of_bag
 from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
@@ -39,9 +48,6 @@ from countwise.tables.table import Table
 __all__ = ["Bagging"]
 
 Doubles = NDArray[np.float64]
-
-#: How many rows are asked about together.
-_CHUNK = 1 << 16
 
 
 def share_of_rows() -> Constraint:
@@ -206,6 +212,7 @@ class Bagging(Classifier):
                     counts = fold_resampled(table, plan, draws)
                     return [self._member(clone(base).fit_counts(own)) for own in counts]
         features = None if isinstance(base, Classifier) else Features.learn(table, weight)
+        matrix = None if features is None else encoded(base, features, table)
         return [
             trained(
                 seeded(base, self._seed + member),
@@ -213,6 +220,7 @@ class Bagging(Classifier):
                 self.classes_,
                 times=draws.times(member),
                 features=features,
+                matrix=matrix,
             )
             for member in range(self.members)
         ]
@@ -233,11 +241,10 @@ class Bagging(Classifier):
     def _each_vote(self, table: Table) -> Iterator[tuple[slice, int, Doubles]]:
         """What each member says about each chunk of rows."""
         table = quiet(table)
-        for start in range(0, len(table), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
+        features = self._trained[0].features
+        for chunk in chunks(len(table), features):
             part = table.take(chunk)
             keys = row_keys(part) if self.vote == "roulette" else None
-            features = self._trained[0].features
             matrix = None if features is None else features.matrix(part)
             for place, member in enumerate(self._trained):
                 said = member.posteriors(part, len(self.classes_), matrix)

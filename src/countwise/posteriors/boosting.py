@@ -21,7 +21,7 @@ from countwise.posteriors.base import Classifier
 from countwise.posteriors.casting import whole_votes
 from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.features import Features
-from countwise.posteriors.members import Member, a_classifier, quiet, seeded, trained
+from countwise.posteriors.members import Member, a_classifier, chunks, quiet, seeded, trained
 from countwise.posteriors.stumps import Rule, WeightedTables, best_rule, fine_cuts, rule_words
 from countwise.posteriors.terms import Sum, TableTerm
 from countwise.tables.notes import Note
@@ -241,8 +241,9 @@ class AdaBoost(Classifier):
         if self.base is None:
             return self._sum.scores(cut_table(table, self.cut_points_))
         scores = np.zeros((len(table), len(self.classes_)))
-        for own, vote in self._each_vote(table):
-            scores += 2 * own.alpha * vote
+        for chunk in chunks(len(table), self._trained[0].features):
+            for own, vote in self._each_vote(table.take(chunk)):
+                scores[chunk] += 2 * own.alpha * vote
         return scores
 
     def _each_vote(self, table: Table) -> Iterator[tuple[Round, Doubles]]:

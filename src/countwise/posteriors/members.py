@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,21 @@ from countwise.posteriors.features import Features
 from countwise.tables.schema import level_key
 from countwise.tables.table import Table
 
-__all__ = ["Member", "a_classifier", "quiet", "seeded", "trained"]
+__all__ = [
+    "CHUNK",
+    "Member",
+    "a_classifier",
+    "chunks",
+    "encoded",
+    "places_of",
+    "quiet",
+    "seeded",
+    "trained",
+]
+
+#: How many rows are asked about together, and how many cells their features may have.
+CHUNK = 1 << 16
+_CELLS = 1 << 23
 
 Doubles = NDArray[np.float64]
 
@@ -70,11 +85,13 @@ def trained(
     weight: Doubles | None = None,
     times: NDArray[np.integer[Any]] | None = None,
     features: Features | None = None,
+    matrix: Any = None,
 ) -> Member:
     """Fit a copy of a model to weighted rows, or to rows taken so many times each.
 
     Ours take the table and whole weights for repeated rows, which is the same (law 3). Another
-    library's classifier gets the features of the rows, each repeated, or their weights.
+    library's classifier gets the features of the rows (`matrix`, where they are made already), each
+    repeated, or their weights.
     """
     model = clone(base)
     if isinstance(base, Classifier):
@@ -85,8 +102,8 @@ def trained(
         model.fit(table, sample_weight=given)
         return Member(model, places_of(model.classes_, classes))
     features = Features.learn(table, weight) if features is None else features
-    sparse = features.sparse_pays and get_tags(model).input_tags.sparse
-    rows, labels = features.matrix(table, sparse), table.labels
+    rows = encoded(model, features, table) if matrix is None else matrix
+    labels = table.labels
     options: dict[str, Any] = {}
     if times is not None:
         index = np.repeat(np.arange(len(table)), times)
@@ -103,6 +120,19 @@ def trained(
             "its parameters, or take another base."
         ) from why
     return Member(model, places_of(model.classes_, classes), features)
+
+
+def encoded(model: Any, features: Features, table: Table) -> Any:
+    """Return the features of rows, by their filled cells where that pays and the model takes it."""
+    sparse = features.sparse_pays and get_tags(model).input_tags.sparse
+    return features.matrix(table, sparse)
+
+
+def chunks(rows: int, features: Features | None) -> Iterator[slice]:
+    """Yield pieces of so many rows that their features stay within bounds."""
+    step = CHUNK if features is None else max(1, min(CHUNK, _CELLS // max(len(features.names), 1)))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
 
 
 def places_of(own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from countwise.counts.draws import Draws, Proportional
 from countwise.counts.row_keys import row_keys
 from countwise.posteriors.casting import cast
-from countwise.posteriors.members import Member
+from countwise.posteriors.members import Member, chunks
 from countwise.tables.table import Table
 
 __all__ = ["OutOfBag", "asked_out_of_bag"]
 
 Doubles = NDArray[np.float64]
-
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,17 +122,17 @@ def asked_out_of_bag(
     own = np.ones(len(table)) if weight is None else weight
     present = np.unique(table.target)
     truth = np.searchsorted(present, table.target)
-    number, step = len(classes), _CHUNK if isinstance(draws, Draws) else max(len(table), 1)
+    number = len(classes)
     votes = np.zeros((len(table), number))
     missed, asked = np.zeros(len(table)), np.zeros(len(table))
     apparent = np.zeros(number)
     wrong = 0.0
-    for start in range(0, len(table), step):
-        chunk = slice(start, min(start + step, len(table)))
+    features = alone.features
+    whole = [slice(0, len(table))]
+    for chunk in chunks(len(table), features) if isinstance(draws, Draws) else whole:
         part, real = table.take(chunk), truth[chunk]
         keys = row_keys(part) if vote == "roulette" else None
         times = draws.between(0, len(members), chunk.start, chunk.stop)
-        features = alone.features
         matrix = None if features is None else features.matrix(part)
         said = alone.posteriors(part, number, matrix).argmax(axis=1)
         apparent += np.bincount(said, own[chunk], minlength=number)
@@ -145,7 +143,7 @@ def asked_out_of_bag(
                 continue
             given = None if matrix is None else matrix[left]
             shares = member.posteriors(part.take(left), number, given)
-            at = start + left
+            at = chunk.start + left
             votes[at] += cast(shares, vote, None if keys is None else keys[left], seed, place)
             missed[at] += shares.argmax(axis=1) != real[left]
             asked[at] += 1

@@ -28,7 +28,7 @@ from countwise.params import (
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.casting import cast, gains_of, whole_votes
 from countwise.posteriors.id3 import ID3
-from countwise.posteriors.members import a_classifier, quiet, seeded, trained
+from countwise.posteriors.members import a_classifier, chunks, quiet, seeded, trained
 from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.posteriors.tan import TAN
 from countwise.tables.notes import Note
@@ -43,7 +43,6 @@ WAYS = ("majority", "weighted", "mean", "roulette", "gain")
 #: Members that answer alike more often than independent ones by this much are remarked on.
 TOO_ALIKE = 0.05
 
-_CHUNK = 1 << 16
 _FOLDS = 5
 #: How many training rows are looked at to see how alike members are.
 _LOOKED_AT = 20_000
@@ -316,8 +315,12 @@ class Vote(Classifier):
 
     def _each_vote(self, table: Table) -> Iterator[tuple[slice, int, Doubles]]:
         table = quiet(table)
-        for start in range(0, len(table), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
+        widest = max(
+            (own.features for own in self._trained if own.features is not None),
+            key=lambda own: len(own.names),
+            default=None,
+        )
+        for chunk in chunks(len(table), widest):
             part = table.take(chunk)
             keys = row_keys(part) if self.how == "roulette" else None
             for place, member in enumerate(self._trained):

@@ -136,7 +136,7 @@ def draw_sigmoids(
 
 
 def _some(values: Doubles) -> list[float]:
-    return np.sort(values)[:: max(1, len(values) // 150)].tolist()
+    return [float(own) for own in np.sort(values)[:: max(1, len(values) // 150)]]
 
 
 def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
@@ -201,10 +201,11 @@ def _panels(
     shown = list(zip(model.rounds_, model._rules, strict=True))[:most]
     for at, (own, rule) in enumerate(shown):
         cuts = model.cut_points_[rule.column]
-        middle = cuts[rule.threshold] if (rule.threshold or 0) < len(cuts) else np.inf
+        at_cut = rule.threshold or 0
+        middle = float(cuts[at_cut]) if at_cut < len(cuts) else np.inf
         both = [(-np.inf, middle, int(rule.said[0]))]
         if np.isfinite(middle):
-            both.append((middle, np.inf, int(rule.said[(rule.threshold or 0) + 1])))
+            both.append((middle, np.inf, int(rule.said[at_cut + 1])))
         panels.append(
             {
                 "title": f"round {at + 1}: ε {own.epsilon:.3f}, α {own.alpha:.3f}",
