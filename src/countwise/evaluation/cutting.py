@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -25,7 +24,7 @@ from countwise.counts.plan import Plan
 from countwise.evaluation.entrants import Learner
 from countwise.evaluation.folds import Deal
 from countwise.evaluation.outcomes import Said
-from countwise.evaluation.passes import Tick, asked, side_by_side, without_each
+from countwise.evaluation.passes import Pass, Tick, asked, side_by_side
 from countwise.tables.table import Table
 
 __all__ = ["TooFineError", "cut_said"]
@@ -44,26 +43,31 @@ class TooFineError(Exception):
 class _Cutting:
     """The rows of all parts counted on all cut points, and the cut points of each part."""
 
+    made: Pass
     total: Counts
     fine: Points
     points: dict[Way, list[Points]]
-    blocks: Sequence[Table]
-    weights: Sequence[Doubles | None]
 
     def training(self, way: Way, part: int) -> Counts:
         """The counts of the rows outside a part, in the intervals learned from them."""
         own = self.points[way][part]
-        block = cut_table(self.blocks[part], own)
-        tested = count(block, Plan.pairs(block.schema), weight=self.weights[part])
+        block = cut_table(self.made.blocks[part], own)
+        tested = count(block, Plan.pairs(block.schema), weight=self.made.weights[part])
         return collapse_cuts(self.total, self.fine, own) - tested
 
 
 def cut_said(
-    table: Table, deal: Deal, learners: Sequence[Learner], weight: Doubles | None, tick: Tick
+    table: Table,
+    deal: Deal,
+    made: Pass,
+    learners: Sequence[Learner],
+    weight: Doubles | None,
+    tick: Tick,
 ) -> dict[str, list[Said]]:
     """Train and ask models that count pairs of cut columns, for each part of a deal.
 
-    Raises `TooFineError` if they had better be refitted.
+    `made` holds the fine counts of the numeric columns. Raises `TooFineError` if the models had
+    better be refitted.
     """
     started = perf_counter()
     if weight is not None and np.any(weight != np.floor(weight)):
@@ -71,9 +75,8 @@ def cut_said(
     ways: dict[Way, list[Learner]] = {}
     for learner in learners:
         ways.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)
-    cutting = _cut(table, deal, tuple(ways), weight)
-    shared = (perf_counter() - started) / (deal.parts * len(learners))
-    said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
+    cutting = _cut(table, deal, made, tuple(ways), weight)
+    shared = made.seconds + (perf_counter() - started) / (deal.parts * len(learners))
     jobs = [(way, part) for way in ways for part in range(deal.parts)]
 
     def answered(job: tuple[Way, int]) -> list[Said]:
@@ -81,7 +84,7 @@ def cut_said(
         begun = perf_counter()
         training = cutting.training(way, part)
         own = shared + (perf_counter() - begun) / len(ways[way])
-        points, block = cutting.points[way][part], cutting.blocks[part]
+        points, block = cutting.points[way][part], made.blocks[part]
         return [
             asked(
                 lambda model: model.fit_cut(training, points, table),
@@ -93,7 +96,8 @@ def cut_said(
             for learner in ways[way]
         ]
 
-    with side_by_side(len(table) // max(deal.parts, 1)) as mapped:
+    said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
+    with side_by_side(made.rows) as mapped:
         for (way, part), answers in zip(jobs, mapped(answered, jobs), strict=True):
             for learner, answer in zip(ways[way], answers, strict=True):
                 said[learner.name].append(answer)
@@ -101,34 +105,28 @@ def cut_said(
     return said
 
 
-def _cut(table: Table, deal: Deal, ways: Sequence[Way], weight: Doubles | None) -> _Cutting:
+def _cut(
+    table: Table, deal: Deal, made: Pass, ways: Sequence[Way], weight: Doubles | None
+) -> _Cutting:
     numeric = tuple(column.name for column in table.schema.numeric)
-    order = deal.order
-    pieces = [order[a:b] for a, b in pairwise(deal.edges.tolist()) if b > a]
-    blocks = [table.take(piece) for piece in pieces]
-    weights = [None if weight is None else weight[piece] for piece in pieces]
-    grids = Plan(grids=numeric)
-    with side_by_side(len(order) // len(pieces)) as mapped:
-        counts = list(mapped(lambda own: count(own[0], grids, weight=own[1]),
-                             list(zip(blocks, weights, strict=True))))  # fmt: skip
-        trained = without_each(counts, deal.parts)
-        points = {
-            way: list(
-                mapped(
-                    lambda own, way=way: {n: cut_points(own.grids[n], *way) for n in numeric},
-                    trained,
-                )
-            )
-            for way in ways
-        }
-    every = [own for parts in points.values() for own in parts]
+
+    def cut(job: tuple[Way, int]) -> Points:
+        way, part = job
+        grids = made.trained[part].grids
+        return {name: cut_points(grids[name], *way) for name in numeric}
+
+    jobs = [(way, part) for way in ways for part in range(deal.parts)]
+    with side_by_side(made.rows) as mapped:
+        every = list(mapped(cut, jobs))
     fine = {n: np.unique(np.concatenate([own[n] for own in every])) for n in numeric}
     _refuse_large(table, [*every, fine])
+    order = deal.order
     if len(order) < len(table):
         table, weight = table.take(order), None if weight is None else weight[order]
     whole = cut_table(table, fine)
     total = count(whole, Plan.pairs(whole.schema), weight=weight)
-    return _Cutting(total, fine, points, blocks, weights)
+    points = {way: every[at * deal.parts : (at + 1) * deal.parts] for at, way in enumerate(ways)}
+    return _Cutting(made, total, fine, points)
 
 
 def _refuse_large(table: Table, cuts: Sequence[Points]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from time import perf_counter
@@ -19,10 +20,21 @@ from countwise.counts.counts import Counts
 from countwise.counts.engines.memory import threads
 from countwise.counts.plan import Plan
 from countwise.evaluation.entrants import Learner
+from countwise.evaluation.folds import Deal
 from countwise.evaluation.outcomes import Said, widened
 from countwise.tables.table import Table
 
-__all__ = ["asked", "counted_said", "majority_said", "said_by", "union_plan", "without_each"]
+__all__ = [
+    "Pass",
+    "asked",
+    "counted_said",
+    "majority_said",
+    "pass_over",
+    "said_by",
+    "side_by_side",
+    "union_plan",
+    "without_each",
+]
 
 Doubles = NDArray[np.float64]
 Tick = Callable[[str], None]
@@ -34,7 +46,7 @@ WORTH_THREADS = 20_000
 def union_plan(learners: Sequence[Learner], table: Table) -> Plan:
     """What all counted models want counted, together, so that they share one pass."""
     plans: list[Plan] = [learner.model.plan(table.schema) for learner in learners]
-    return reduce(Plan.__or__, plans)
+    return reduce(Plan.__or__, plans, Plan())
 
 
 def without_each(parts: Sequence[Counts], tested: int) -> list[Counts]:
@@ -64,38 +76,58 @@ def without_each(parts: Sequence[Counts], tested: int) -> list[Counts]:
     return trained
 
 
-def counted_said(
-    table: Table,
-    order: NDArray[np.intp],
-    edges: NDArray[np.intp],
-    parts: int,
-    learners: Sequence[Learner],
-    weight: Doubles | None,
-    tick: Tick,
-) -> dict[str, list[Said]]:
-    """Train and ask counted models on the rows of each part, `order[edges[i] : edges[i + 1]]`.
+@dataclass(frozen=True)
+class Pass:
+    """The rows of a deal, counted part by part in one pass.
 
-    The seconds of the one pass are shared out evenly among the test parts. Large parts are worked
-    on side by side, so that their seconds may overlap.
+    `blocks` are the parts (those that always train last), `trained` for each tested part the merged
+    counts of all the others, `seconds` what that took for each tested part.
     """
-    started = perf_counter()
-    plan = union_plan(learners, table)
-    indices = [order[start:stop] for start, stop in pairwise(edges.tolist()) if stop > start]
 
-    def counted(index: NDArray[np.intp]) -> tuple[Table, Counts]:
-        block = table.take(index)
-        return block, count(block, plan, weight=None if weight is None else weight[index])
+    blocks: Sequence[Table]
+    weights: Sequence[Doubles | None]
+    trained: Sequence[Counts]
+    seconds: float
+
+    @property
+    def rows(self) -> int:
+        """How many rows a part has, on average."""
+        return sum(map(len, self.blocks)) // len(self.blocks)
+
+
+def pass_over(table: Table, deal: Deal, plan: Plan, weight: Doubles | None) -> Pass:
+    """Count each part of a deal once."""
+    started = perf_counter()
+    order = deal.order
+    indices = [order[start:stop] for start, stop in pairwise(deal.edges.tolist()) if stop > start]
+    weights = [None if weight is None else weight[index] for index in indices]
+
+    def counted(place: int) -> tuple[Table, Counts]:
+        block = table.take(indices[place])
+        return block, count(block, plan, weight=weights[place])
 
     with side_by_side(len(order) // len(indices)) as mapped:
-        blocks, counts = zip(*mapped(counted, indices), strict=True)
-        trained = without_each(counts, parts)
-        shared = (perf_counter() - started) / parts
-        tick("counted once")
-        jobs = [(learner, place) for place in range(parts) for learner in learners]
+        blocks, counts = zip(*mapped(counted, range(len(indices))), strict=True)
+    trained = without_each(counts, deal.parts)
+    return Pass(blocks, weights, trained, (perf_counter() - started) / deal.parts)
+
+
+def counted_said(made: Pass, learners: Sequence[Learner], tick: Tick) -> dict[str, list[Said]]:
+    """Train counted models from what one pass has counted, and ask them about each part.
+
+    The seconds of the pass are shared out evenly among the test parts. Large parts are worked on
+    side by side, so that their seconds may overlap.
+    """
+    parts = len(made.trained)
+    jobs = [(learner, place) for place in range(parts) for learner in learners]
+    said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
+    with side_by_side(made.rows) as mapped:
         answers = mapped(
-            lambda job: said_by(job[0].model, trained[job[1]], blocks[job[1]], shared), jobs
+            lambda job: said_by(
+                job[0].model, made.trained[job[1]], made.blocks[job[1]], made.seconds
+            ),
+            jobs,
         )
-        said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
         for (learner, place), answer in zip(jobs, answers, strict=True):
             said[learner.name].append(answer)
             tick(f"{learner.name}, part {place + 1} of {parts}")

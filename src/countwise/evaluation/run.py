@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from countwise.counts.plan import Plan
 from countwise.decisions.gain import Gains
 from countwise.errors import ParameterError
 from countwise.evaluation import leave_one_out as loo
@@ -17,7 +18,7 @@ from countwise.evaluation.cutting import TooFineError, cut_said
 from countwise.evaluation.folds import Deal, Seed, Split, folds_of, generator, holdouts_of
 from countwise.evaluation.given import given_split
 from countwise.evaluation.outcomes import Part, Said
-from countwise.evaluation.passes import counted_said, majority_said
+from countwise.evaluation.passes import counted_said, majority_said, pass_over, union_plan
 from countwise.evaluation.refits import refitted
 from countwise.evaluation.task import Progress, Task, task_of
 from countwise.evaluation.trials import Trials
@@ -107,7 +108,7 @@ def evaluate(
         task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)
     split = _split(task.table, folds, repeats, holdout, leave_one_out, stratified, rng)
-    task.expect(progress, split)
+    task.expect(progress, split, cut=True)
     if split.kind == "leave-one-out":
         parts, said = _one_by_one(task)
     else:
@@ -161,20 +162,16 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
             own = None if weight is None else weight[piece]
             trained = int(edges[-1]) - (piece.stop - piece.start)
             parts.append(Part(repeat, fold, order[piece], truth[piece], own, trained))
-        if task.counted:
-            answers = counted_said(
-                task.table, order, edges, deal.parts, task.counted, task.weight, task.tick
-            )
-            for name, own_said in answers.items():
-                said[name].extend(own_said)
+        for name, own_said in _counted(task, deal).items():
+            said[name].extend(own_said)
         for learner in task.learners:
             if learner.baseline:
                 classes = len(task.table.classes)
                 said[learner.name] += majority_said(truth, edges, deal.parts, classes, weight)
-    said |= _cut_once(task, deals)
-    left = [learner for learner in task.others if not said[learner.name]]
+    left = [learner for learner in task.others if learner.name not in task.once]
     splits = _splits(deals) if left else []
     for learner in left:
+        task.total += len(said[learner.name])  # steps that come a second time
         answers_of = refitted(
             learner,
             task.material(learner),
@@ -192,19 +189,23 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
     return parts, said
 
 
-def _cut_once(task: Task, deals: Sequence[Deal]) -> dict[str, list[Said]]:
-    """What models say that cut numbers and count pairs, if they need not be refitted."""
-    cut = [learner for learner in task.others if learner.cut]
-    said: dict[str, list[Said]] = {learner.name: [] for learner in cut}
-    done = task.done
+def _counted(task: Task, deal: Deal) -> dict[str, list[Said]]:
+    """What models say that learn from the counts of one pass over a deal."""
+    cut = [own for own in task.others if own.cut and own.name not in task.refits]
+    if not task.counted and not cut:
+        return {}
+    plan = union_plan(task.counted, task.table)
+    if cut:
+        plan |= Plan(grids=tuple(column.name for column in task.table.schema.numeric))
+    made = pass_over(task.table, deal, plan, task.weight)
+    task.tick("counted once")
+    said = counted_said(made, task.counted, task.tick)
     try:
-        for deal in deals if cut else ():
-            for name, own in cut_said(task.table, deal, cut, task.weight, task.tick).items():
-                said[name].extend(own)
+        if cut:
+            said |= cut_said(task.table, deal, made, cut, task.weight, task.tick)
+            task.once = tuple(own.name for own in cut)
     except TooFineError as why:
-        task.done, task.refits = done, dict.fromkeys(said, str(why))
-        return {name: [] for name in said}
-    task.once = tuple(said)
+        task.refits, task.once = dict.fromkeys([own.name for own in cut], str(why)), ()
     return said
 
 

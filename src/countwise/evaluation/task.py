@@ -62,15 +62,18 @@ class Task:
         """Those who are refitted."""
         return [own for own in self.learners if not own.counted and not own.baseline]
 
-    def expect(self, progress: Progress | None, split: Split, times: int = 1) -> None:
-        """Say how many steps there will be."""
+    def expect(
+        self, progress: Progress | None, split: Split, times: int = 1, cut: bool = False
+    ) -> None:
+        """Say how many steps there will be; `cut` if models that cut numbers are counted once."""
         self.progress = progress
         tests = split.tests * times
         if split.kind == "leave-one-out":
             self.total = len(self.counted) + len(self.others) * len(self.table)
             return
         self.total = (len(self.counted) + len(self.others)) * tests
-        self.total += len(split.deals) if self.counted else 0
+        once = bool(self.counted) or (cut and any(learner.cut for learner in self.others))
+        self.total += len(split.deals) if once else 0
 
     def leave_out(self, learner: Learner) -> None:
         """Let a model out that would not finish in time, with all who decide on what it says."""

@@ -2,7 +2,7 @@
 """Compiled kernels: add log likelihoods to the scores of rows, and find the best class."""
 
 from libc.math cimport INFINITY, exp, log, sqrt
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from countwise.counts.engines._kernels cimport BLOCK, Axes, address
 
@@ -141,6 +141,24 @@ def add_kernels(const double[::1] values, Py_ssize_t start, Py_ssize_t stop, lis
             part = log_sum(&out[i, 0], classes) if normalise else 0.0
             for k in range(classes):
                 scores[i, k] += (out[i, k] if out[i, k] > lowest else lowest) - part
+
+
+def add_up(const double[:, ::1] scores, const uint8_t[::1] allowed, double[:, ::1] top,
+           double[:, ::1] total):
+    """Add e to the power of the scores of allowed rows to ``total * exp(top)``, without overflow."""
+    cdef Py_ssize_t i, k, classes = scores.shape[1]
+    cdef double score
+    with nogil:
+        for i in range(scores.shape[0]):
+            if not allowed[i]:
+                continue
+            for k in range(classes):
+                score = scores[i, k]
+                if score <= top[i, k]:
+                    total[i, k] += exp(score - top[i, k])
+                else:
+                    total[i, k] = total[i, k] * exp(top[i, k] - score) + 1.0
+                    top[i, k] = score
 
 
 def best_class(const double[:, ::1] scores, Py_ssize_t rows, int64_t[::1] best, double[::1] top):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
-from countwise.counts.engines.memory import threads
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.params import Parameter, instance, nothing, number
+from countwise.posteriors import _scoring
 from countwise.posteriors.conditional import child_figures, prior_logs
 from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.joint import JOINT_PARAMETERS, JointClassifier
-from countwise.posteriors.terms import ZERO, Sum, TableTerm, Term
+from countwise.posteriors.terms import ZERO, Sum, TableTerm, Term, in_chunks
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -116,34 +115,39 @@ class AODE(JointClassifier):
         return Sum(prior, terms)
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
-        """Which attributes may be the parent, row by row."""
-        allowed = np.empty((len(table), len(self._often)), dtype=bool)
+        """Which attributes (lines) may be the parent of which rows."""
+        allowed = np.empty((len(self._often), len(table)), dtype=bool)
         for place, (name, often) in enumerate(self._often.items()):
-            allowed[:, place] = often[table.codes(name)] >= max(self.frequency_limit, 1e-300)
+            seen = often >= max(self.frequency_limit, 1e-300)
+            allowed[place] = seen[table.codes(name)]
         return allowed
 
     def _scores(self, table: Table) -> Doubles:
         table = self._view(table)
-        starts = range(0, len(table), _CHUNK)
-        if len(starts) < 2 or threads() == 1:
-            return self._averaged(table)
-        blocks = [table.take(slice(start, start + _CHUNK)) for start in starts]
-        with ThreadPoolExecutor(threads()) as pool:
-            return np.concatenate(list(pool.map(self._averaged, blocks)))
+        scores = np.empty((len(table), len(self.classes_)))
+        in_chunks(len(table), _CHUNK, lambda start, stop: self._average(table, start, stop, scores))
+        return scores
 
-    def _averaged(self, table: Table) -> Doubles:
-        """The log of the parents' average, for the rows of one block."""
-        allowed = self._allowed(table)
-        total = np.full((len(table), len(self.classes_)), -np.inf)
-        for place, parent in enumerate(self._parents):
-            rows = np.flatnonzero(allowed[:, place])
-            if len(rows):
-                part = table if len(rows) == len(table) else table.take(rows)
-                total[rows] = np.logaddexp(total[rows], parent.scores(part))
-        number = allowed.sum(axis=1, keepdims=True)
+    def _average(self, table: Table, start: int, stop: int, out: Doubles) -> None:
+        """Write the log of the parents' average, for some of the rows."""
+        part = table.take(slice(start, stop))
+        allowed = self._allowed(part)
+        top, total = out[start:stop], np.zeros((stop - start, len(self.classes_)))
+        top[:] = -np.inf
+        scores = np.empty_like(total)
+        for parent, own in zip(self._parents, allowed, strict=True):
+            if own.any():
+                parent.fill(table, start, stop, scores)
+                _scoring.add_up(scores, own.view(np.uint8), top, total)
+        number = allowed.sum(axis=0)
         with np.errstate(divide="ignore"):
-            total -= np.log(np.maximum(number, 1))
-        lost = np.flatnonzero(~allowed.any(axis=1) | (total.max(axis=1) <= ZERO / 2))
+            top += np.log(total)
+        top -= np.log(np.maximum(number, 1))[:, None]
+        self._mend(part, number == 0, top)
+
+    def _mend(self, table: Table, alone: NDArray[np.bool_], total: Doubles) -> None:
+        """Let naive Bayes answer where no attribute may be the parent or no class is possible."""
+        lost = np.flatnonzero(alone | (total.max(axis=1) <= ZERO / 2))
         if len(lost):
             part = table.take(lost)
             plain = self._model.scores(part)
@@ -152,7 +156,6 @@ class AODE(JointClassifier):
                 plain[beyond] = self._rescued(part.take(beyond))
             total[lost] = plain
         total[total <= ZERO / 2] = -np.inf
-        return total
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(self._scores(table).argmax(axis=1))
@@ -166,7 +169,7 @@ class AODE(JointClassifier):
         rows = self._rows(X)
         table = self._view(rows)
         names = list(self._often)
-        allowed = self._allowed(table)
+        allowed = self._allowed(table).T
         scores = np.stack([parent.scores(table) for parent in self._parents], axis=1)
         scores = np.where(allowed[:, :, None], scores, -np.inf)
         top = scores.max(axis=1, keepdims=True)

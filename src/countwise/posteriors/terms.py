@@ -24,7 +24,7 @@ from countwise.posteriors import _scoring
 from countwise.posteriors.densities import KernelDensity
 from countwise.tables.table import Table
 
-__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term"]
+__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term", "in_chunks"]
 
 Doubles = NDArray[np.float64]
 
@@ -132,6 +132,25 @@ class KernelTerm:
         )
 
 
+def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
+    """Call `work` with the start and stop of each chunk of rows, in threads if there are several.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> in_chunks(5, 5, lambda start, stop: seen.append((start, stop)))
+    >>> seen
+    [(0, 5)]
+    """
+    starts = range(0, rows, step)
+    if len(starts) < 2 or threads() == 1:
+        for start in starts:
+            work(start, min(start + step, rows))
+        return
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(lambda start: work(start, min(start + step, rows)), starts))
+
+
 class Sum:
     """The prior and the terms of a model, ready to score rows."""
 
@@ -164,23 +183,18 @@ class Sum:
     def _chunks(
         self, table: Table, then: Callable[[int, int, Doubles], None], out: Doubles | None
     ) -> None:
-        step = min(_CHUNK, max(256, 2 * _CHUNK // max(len(self.base), 1)))
-
-        def one(start: int) -> None:
-            stop = min(start + step, len(table))
+        def one(start: int, stop: int) -> None:
             scores = np.empty((stop - start, len(self.base))) if out is None else out[start:stop]
-            scores[:] = self.base
-            for term in self._fast:
-                term.add(table, start, stop, scores)
+            self.fill(table, start, stop, scores)
             then(start, stop, scores)
 
-        starts = range(0, len(table), step)
-        if len(starts) < 2 or threads() == 1:
-            for start in starts:
-                one(start)
-            return
-        with ThreadPoolExecutor(threads()) as pool:
-            list(pool.map(one, starts))
+        in_chunks(len(table), min(_CHUNK, max(256, 2 * _CHUNK // max(len(self.base), 1))), one)
+
+    def fill(self, table: Table, start: int, stop: int, scores: Doubles) -> None:
+        """Write base and terms added up for rows `start` to `stop`."""
+        scores[:] = self.base
+        for term in self._fast:
+            term.add(table, start, stop, scores)
 
     def parts(self, table: Table) -> Doubles:
         """What each term adds for each row and class: rows × terms × classes."""
