@@ -173,7 +173,7 @@ def test_counts_alone_do_not_suffice_for_more_than_pairs(votes):
 # ---------------------------------------------------------------- data that are not easy
 
 
-def test_parents_that_would_not_fit_in_memory_are_passed_over(monkeypatch):
+def test_parents_that_would_not_fit_in_memory_are_passed_over(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     X = pd.DataFrame({f"c{i}": ((y + rng.integers(0, 9, 300)) % 9).astype(str) for i in range(5)})
@@ -188,6 +188,13 @@ def test_parents_that_would_not_fit_in_memory_are_passed_over(monkeypatch):
     model = KDB(4, selective=False).fit(X, y)
     assert {len(family) for family in model.families_} == {1, 2, 3}
     assert max(table.size for table in model.counts_.tables.values()) <= 20_000 // 5
+    said = [note for note in model.notes_ if note.code == "P02"]
+    assert len(said) == 2
+    assert all("does not lean on" in note.text for note in said)
+    cw.save(model, tmp_path / "model.cw")
+    again = cw.load(tmp_path / "model.cw")
+    assert again.notes_ == model.notes_
+    assert again.partial_fit(X, y).notes_ == model.notes_
 
 
 def test_many_levels_with_selection(monkeypatch):

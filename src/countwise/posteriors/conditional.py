@@ -31,8 +31,10 @@ def prior_logs(weight: Doubles) -> Doubles:
 def backed_off(own: Doubles, total: Doubles, overall: Doubles) -> Doubles:
     """Friedman's estimate: shares among few rows lean on the share in all rows.
 
-    (N P(x | parents, class) + 5 P(x)) / (N + 5), where `own` is counted among `total` = N rows and
-    `overall` is P(x) (Friedman, Geiger & Goldszmidt 1997, section 4).
+    Friedman, Geiger & Goldszmidt (1997) mix θ(x | pa) = α P(x | pa) + (1 - α) P(x) with
+    α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are
+    shares among all N rows. With `own` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that is
+    (own + s overall) / (total + s).
 
     Examples
     --------

@@ -11,7 +11,7 @@ sums. Two models merge only if they cut and fold alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -103,7 +103,8 @@ class JointClassifier(CountedClassifier):
         plan = Plan(tuple((column.name,) for column in table.schema.nominal))
         self.kept_levels_ = frequent_levels(count(table, plan, weight=weight), limit)
 
-    def _fold_notes(self) -> tuple[Note, ...]:
+    def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
+        """What to say about tables made smaller; `before` are the notes so far."""
         why = "so that tables of two columns fit in memory"
         folded = [
             Note(
@@ -166,8 +167,12 @@ class JointClassifier(CountedClassifier):
         return self._learn(counts.restricted(self.plan(counts.schema)), table)
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
+        before = getattr(self, "notes_", ())
         super()._learn(counts, table)
-        self.notes_ = (*(n for n in self.notes_ if n.code != "P01"), *self._fold_notes())
+        self.notes_ = (
+            *(n for n in self.notes_ if n.code not in ("P01", "P02")),
+            *self._fold_notes(before),
+        )
         return self
 
     def learned(self) -> dict[str, Any]:

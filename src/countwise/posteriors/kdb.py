@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,13 +15,14 @@ from countwise.counts.counts import Counts
 from countwise.counts.measures import information_gain, shared_information
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
-from countwise.errors import CountsError
+from countwise.errors import CountsError, listing
 from countwise.params import Parameter, boolean, instance, nothing, number, one_of, whole
 from countwise.posteriors.conditional import child_figures, prior_logs
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.joint import JOINT_PARAMETERS, JointClassifier
 from countwise.posteriors.selection import best_prefix
 from countwise.posteriors.terms import Sum, TableTerm
+from countwise.tables.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -127,7 +128,7 @@ class KDB(JointClassifier):
         seen = self._coded(table)
         weight = weights_of(sample_weight, len(table), type(self).__name__)
         pairs = count(seen, Plan.pairs(seen.schema), weight=weight)
-        self.families_ = _families(pairs, self.k)
+        self.families_, self._passed_over = _families(pairs, self.k)
         if self.selective and self.families_ and pairs.total > 0:
             counts = count(seen, Plan(self.families_), weight=weight)
             kept = best_prefix(seen, counts, self.families_, self._rule(), weight)
@@ -144,13 +145,29 @@ class KDB(JointClassifier):
 
     def _sum(self, counts: Counts) -> Sum:
         if self._pairs_suffice:
-            self.families_ = _families(counts, self.k)
+            self.families_, self._passed_over = _families(counts, self.k)
         rule = self._rule()
         terms = [
             TableTerm(family, child_figures(self._by_class(counts.table(*family)), rule))
             for family in self.families_
         ]
         return Sum(prior_logs(self._by_class(counts.weight)), terms)
+
+    def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
+        folded = super()._fold_notes(before)
+        passed = getattr(self, "_passed_over", None)
+        if passed is None:  # read back from a file, which holds the notes
+            return (*folded, *(note for note in before if note.code == "P02"))
+        kept = {family[0] for family in self.families_}
+        why = "because the table of them all would not fit in memory"
+        return (
+            *folded,
+            *(
+                Note("P02", name, f"Column {name!r} does not lean on {listing(others, 3)}, {why}.")
+                for name, others in passed.items()
+                if name in kept
+            ),
+        )
 
     def merge(self, other: CountedClassifier) -> Self:
         """Add what another model with the same cuts and families has counted."""
@@ -173,11 +190,11 @@ class KDB(JointClassifier):
         return super().restore(counts, learned)
 
 
-def _families(pairs: Counts, k: int) -> tuple[Family, ...]:
+def _families(pairs: Counts, k: int) -> tuple[tuple[Family, ...], dict[str, list[str]]]:
     """Each attribute, the most informative first, with the k earlier ones it shares most with.
 
     Of equally informative ones the first by name leads, of equal parents the more informative. A
-    parent with which the table would not fit in memory is passed over.
+    parent with which the table would not fit in memory is passed over; those are returned too.
     """
     # By name: where figures are equal, the order of columns must not decide.
     names = sorted(column.name for column in pairs.schema.nominal)
@@ -185,13 +202,17 @@ def _families(pairs: Counts, k: int) -> tuple[Family, ...]:
     ranked = sorted(names, key=lambda name: -gain[name])
     shared = np.round(shared_information(pairs, ranked), 12) if k else np.zeros((0, 0))
     most = folding.MOST_PAIR_CELLS // max(len(names), 1)
-    families = []
+    families, passed = [], dict[str, list[str]]()
     for place, name in enumerate(ranked):
         family, cells = [name], pairs.table(name).size
         before = np.argsort(-shared[place, :place], kind="stable").tolist() if k else []
         for other in (ranked[at] for at in before):
+            if len(family) > k:
+                break
             wider = cells * (pairs.schema[other].width + 1)
-            if len(family) <= k and (wider <= most or len(family) == 1):
+            if wider <= most or len(family) == 1:
                 family, cells = [*family, other], wider
+            else:
+                passed.setdefault(name, []).append(other)
         families.append(tuple(family))
-    return tuple(families)
+    return tuple(families), passed
