@@ -8,13 +8,11 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked, Read, split_names
-from countwise.cli.options import gain_option, output_options, reading_options, seed_option
+from countwise.cli.asked import Asked, Read
+from countwise.cli.contest import chosen_names, closing, entrants, share
+from countwise.cli.options import contest_options, models_option, output_options, repeats_option
 
 __all__ = ["command"]
-
-#: Remarks that are for the record: they stand in the JSON and on the page.
-FOR_THE_RECORD = ("E05", "E06", "E07", "E12")
 
 
 @click.command(
@@ -28,21 +26,17 @@ FOR_THE_RECORD = ("E05", "E06", "E07", "E12")
     ),
 )
 @click.argument("file", metavar="FILE")
-@click.option("--models", "-m", metavar="A,B", help="Which models (see countwise models), or all.")
+@models_option
 @click.option("--folds", type=click.IntRange(min=2), help="Cross-validation in so many folds [10].")
-@click.option("--repeats", type=click.IntRange(min=1), help="How often rows are dealt anew.")
+@repeats_option
 @click.option("--holdout", type=float, metavar="SHARE", help="Set this share aside instead, 0.3.")
 @click.option("--leave-one-out", is_flag=True, help="Test every row with a model of all others.")
-@gain_option
-@reading_options
-@seed_option
-@click.option("--jobs", type=int, default=1, help="Processes that refit scikit-learn's models.")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
     help="Leave out models that would not finish within this time.",
 )
-@click.option("--report", metavar="HTML", help="Write a page with all that was found.")
+@contest_options("Write a page with all that was found.")
 @output_options("Write the ranking as .csv or everything as .json.")
 def command(
     file: str,
@@ -67,11 +61,11 @@ def command(
     rows. Fitting and predicting are timed apart. With --gain every model also decides by the gains,
     and the ranking is by what a row earns.
     """
-    from countwise.cli.output import check_writable, print_json, remark, write_records
+    from countwise.cli.output import check_writable, print_json, write_records
 
     check_writable(output, "-o", (".csv", ".json"), file)
     check_writable(report, "--report", (".html", ".htm"))
-    chosen = _named(models)
+    chosen = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
     from countwise.cli.decisions import gain_of
 
@@ -90,22 +84,7 @@ def command(
     from countwise.reports.terminal import Screen
 
     Screen(sys.stdout).ranking(trials, _title(found, file))
-    notes = [note.text for note in trials.notes if note.code not in FOR_THE_RECORD]
-    written = [
-        f"{what} written to {path}."
-        for what, path in (("Ranking", output), ("Report", report))
-        if path
-    ]
-    remark([*found.remarks, *notes, *written], quiet)
-
-
-def _named(models: str | None) -> list[str] | None:
-    """Check the names before anything is read."""
-    from countwise.posteriors.catalogue import select
-
-    names = None if models is None else list(split_names(models))
-    select(names)
-    return names
+    closing(found, trials.notes, (("Ranking", output), ("Report", report)), quiet)
 
 
 def _protocol(
@@ -120,22 +99,8 @@ def _protocol(
     if holdout is not None:
         if folds:
             raise click.UsageError("--folds and --holdout are two protocols; choose one")
-        if not 0 < holdout < 1:
-            raise click.UsageError(
-                f"--holdout must be a share between 0 and 1, such as 0.3, but {holdout:g} came"
-            )
-        return {"holdout": holdout, "repeats": repeats or 10}
+        return {"holdout": share(holdout), "repeats": repeats or 10}
     return {"folds": folds, "repeats": repeats or 1}
-
-
-def entrants(found: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
-    """Make the models that enter; the majority enters by itself."""
-    from countwise.posteriors.catalogue import made, select
-
-    chosen = select(names, usual, numeric=bool(found.table.schema.numeric))
-    return {own.name: made(own, seed) for own in chosen if own.family != "baseline"} or {
-        own.name: made(own, seed) for own in chosen
-    }
 
 
 def _trials(

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked, split_names
-from countwise.cli.compare import FOR_THE_RECORD, entrants
-from countwise.cli.options import gain_option, output_options, reading_options, seed_option
+from countwise.cli.asked import Asked
+from countwise.cli.contest import chosen_names, closing, entrants, share
+from countwise.cli.options import contest_options, models_option, output_options, repeats_option
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ __all__ = ["command"]
     ),
 )
 @click.argument("file", metavar="FILE")
-@click.option("--models", "-m", metavar="A,B", help="Which models (see countwise models), or all.")
+@models_option
 @click.option(
     "--points",
     type=click.IntRange(min=2),
@@ -35,12 +35,8 @@ __all__ = ["command"]
 @click.option(
     "--holdout", type=float, default=0.3, show_default=True, help="The share of rows to test on."
 )
-@click.option("--repeats", type=click.IntRange(min=1), help="How often rows are dealt anew.")
-@gain_option
-@reading_options
-@seed_option
-@click.option("--jobs", type=int, default=1, help="Processes that refit scikit-learn's models.")
-@click.option("--report", metavar="HTML", help="Write a page with the curve and the ranking.")
+@repeats_option
+@contest_options("Write a page with the curve and the ranking.")
 @output_options("Write the points as .csv or everything as .json.")
 def command(
     file: str,
@@ -59,17 +55,12 @@ def command(
 ) -> None:
     """Show how scores grow with the number of training rows of FILE."""
     from countwise.cli.decisions import gain_of
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.posteriors.catalogue import GROWN, select
+    from countwise.cli.output import check_writable, print_json, write_records
+    from countwise.posteriors.catalogue import GROWN
 
     check_writable(output, "-o", (".csv", ".json"), file)
     check_writable(report, "--report", (".html", ".htm"))
-    if not 0 < holdout < 1:
-        raise click.UsageError(
-            f"--holdout must be a share between 0 and 1, such as 0.3, but {holdout:g} came"
-        )
-    names = None if models is None else list(split_names(models))
-    select(names)
+    aside, names = share(holdout), chosen_names(models)
     matrix = gain_of(gain, file)
     found = asked.read(file, "curve")
     curve = _curve(
@@ -77,7 +68,7 @@ def command(
         found.table,
         quiet,
         points=points,
-        holdout=holdout,
+        holdout=aside,
         repeats=repeats,
         gain=matrix,
         random_state=seed,
@@ -95,13 +86,7 @@ def command(
 
     title = f"{found.table.target_column.name} from {file}: {len(found.table):,} rows"
     Screen(sys.stdout).curve(curve, title)
-    notes = [note.text for note in curve.notes if note.code not in FOR_THE_RECORD]
-    written = [
-        f"{what} written to {path}."
-        for what, path in (("Points", output), ("Report", report))
-        if path
-    ]
-    remark([*found.remarks, *notes, *written], quiet)
+    closing(found, curve.notes, (("Points", output), ("Report", report)), quiet)
 
 
 def _curve(models: Any, table: Any, quiet: bool, **settings: Any) -> Any:

@@ -10,7 +10,15 @@ import click
 
 from countwise.cli.asked import Asked
 
-__all__ = ["gain_option", "output_options", "reading_options", "seed_option"]
+__all__ = [
+    "contest_options",
+    "gain_option",
+    "models_option",
+    "output_options",
+    "reading_options",
+    "repeats_option",
+    "seed_option",
+]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -86,3 +94,31 @@ def seed_option(function: Decorated) -> Decorated:
         show_default=True,
         help="Where the random numbers start.",
     )(function)
+
+
+def models_option(function: Decorated) -> Decorated:
+    """Add ``--models``."""
+    return click.option(
+        "--models", "-m", metavar="A,B", help="Which models (see countwise models), or all."
+    )(function)
+
+
+def repeats_option(function: Decorated) -> Decorated:
+    """Add ``--repeats``."""
+    return click.option(
+        "--repeats", type=click.IntRange(min=1), help="How often rows are dealt anew."
+    )(function)
+
+
+def contest_options(page: str) -> Callable[[Decorated], Decorated]:
+    """Add what commands share that let models enter; `page` says what ``--report`` writes."""
+
+    def add(function: Decorated) -> Decorated:
+        made: Any = click.option("--report", metavar="HTML", help=page)(function)
+        made = click.option(
+            "--jobs", type=int, default=1, help="Processes that refit scikit-learn's models."
+        )(made)
+        result: Decorated = gain_option(reading_options(seed_option(made)))
+        return result
+
+    return add

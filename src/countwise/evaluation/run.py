@@ -49,8 +49,9 @@ def evaluate(
 
     Models that learn from counts are trained by merging: every fold is counted once, for all of
     them together, and the training counts of a fold are the merged counts of the others. The
-    posteriors are those of refitting, to the last bit for nominal columns. Any other classifier
-    is refitted for every fold. A baseline, ``majority``, always enters.
+    posteriors are those of refitting, to the last bit for nominal columns and for numbers cut into
+    intervals. Any other classifier is refitted for every fold. A baseline, ``majority``, always
+    enters.
 
     Parameters
     ----------
