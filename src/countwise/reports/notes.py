@@ -143,7 +143,7 @@ NOTES: dict[str, Meaning] = {
         "fewer intervals, because its tables grow with the product of levels. Group the levels "
         "before, if the rare ones matter, or ask for fewer bins.",
     ),
-    "P04": Meaning(
+    "P02": Meaning(
         "Parents passed over",
         "caution",
         "A column leans on fewer or weaker others than asked for, because the table of them all "
