@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
 
-__all__ = ["conditional_information", "entropy", "information_gain", "shared_information"]
+__all__ = [
+    "conditional_information",
+    "entropy",
+    "information_gain",
+    "partition_gain",
+    "shared_information",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -46,6 +52,36 @@ def information_gain(table: Doubles) -> float:
     if total <= 0:
         return 0.0
     return float(entropy(table.sum(axis=1)) - (weight * entropy(table)).sum() / total)
+
+
+def partition_gain(
+    counts: Doubles,
+    gain: Doubles,
+    judged: Doubles | None = None,
+    judged_gain: Doubles | None = None,
+    fallback: int = 0,
+) -> tuple[float, float]:
+    """What a partition earns in all: each cell takes the decision that pays its counts best.
+
+    `counts` and `judged` are cells × classes, `gain` is true class × decision (Panda and Garg, eq.
+    2 to 5). Returns what the counts earn, and what other rows, the judged ones, earn by the same
+    decisions; a cell without counts takes decision `fallback`. Divide by the weight of the rows.
+
+    Examples
+    --------
+    >>> counts = np.array([[3.0, 1.0], [0.0, 2.0]])
+    >>> partition_gain(counts, np.array([[1.0, -1.0], [-2.0, 3.0]]))
+    (7.0, 0.0)
+    """
+    paid = counts @ gain
+    chosen = paid.argmax(axis=1)
+    chosen[counts.sum(axis=1) <= 0] = fallback
+    every = np.arange(len(chosen))
+    earned = float(paid[every, chosen].sum())
+    if judged is None:
+        return earned, 0.0
+    other = judged @ (gain if judged_gain is None else judged_gain)
+    return earned, float(other[every, chosen].sum())
 
 
 def conditional_information(table: Doubles) -> float:

@@ -78,13 +78,13 @@ class BinSmoothing:
         """
         if self.by == "class" and self.k > 0:
             return self._by_class(levels)
-        made = self._plain(levels)
+        made = self.plain(levels)
         few = np.flatnonzero(made.sum(axis=1) < self._enough)
         if len(few):
             made[few] = self._around(np.ascontiguousarray(levels[few]), -1)[0]
         return made
 
-    def _plain(self, levels: Levels) -> Doubles:
+    def plain(self, levels: Levels) -> Doubles:
         """What fell into cells; where a level may be any, what fell into all that agree else."""
         made = np.zeros((len(levels), self.table.counts.shape[1]))
         known = levels >= 0
@@ -165,7 +165,7 @@ class BinSmoothing:
         made[known] = self._density[address] * self._scale
         rest = np.flatnonzero(~known)
         if len(rest):
-            made[rest] = self._plain(levels[rest])
+            made[rest] = self.plain(levels[rest])
         return made
 
     def _densities(self, levels: Levels) -> Doubles:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.measures import partition_gain
 from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cut_search import CutSearch
 from countwise.posteriors.level_merit import by_merit
@@ -273,12 +274,7 @@ class BoundarySearch:
 
 def expected_gain_of(table: Doubles, aim: Aim) -> tuple[float, float]:
     """What cells × (class, part) are worth in training and in checking, training deciding."""
-    train, check = table[:, ::2], table[:, 1::2]
-    gains = train @ aim.train
-    chosen = gains.argmax(axis=1)
-    chosen[train.sum(axis=1) <= 0] = aim.fallback
-    every = np.arange(len(chosen))
-    return float(gains[every, chosen].sum()), float((check @ aim.check)[every, chosen].sum())
+    return partition_gain(table[:, ::2], aim.train, table[:, 1::2], aim.check, aim.fallback)
 
 
 def _gains(value: float, check: float, totals: tuple[float, float]) -> dict[str, float | None]:

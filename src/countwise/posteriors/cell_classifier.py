@@ -15,8 +15,10 @@ from countwise.counts.counts import merge_schemas
 from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.posteriors.base import Classifier, class_labels
 from countwise.posteriors.bin_smoothing import BinSmoothing
+from countwise.posteriors.cell_evidence import CellStory, level_names, stepwise, stories
 from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cell_table import CellTable
+from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.quantizing import nominal_axis
 from countwise.posteriors.row_blocks import BLOCK, Part, in_threads
 from countwise.posteriors.training_rows import (
@@ -205,6 +207,96 @@ class CellClassifier(Classifier):
         if not self._empirical:
             table *= self._factor(np.maximum(table.sum(axis=1), 1e-300))[:, None]
         return float((table * self.gain_matrix_).sum() / table.sum())
+
+    def cells_of(self, X: Any) -> list[CellStory]:
+        """Return the cell of each row: its levels, its class weights, and what it answers by.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> model = cw.DiscreteBayes().fit(weather)
+        >>> print(model.cells_of(weather.take([0]))[0].describe())
+        The cell outlook sunny, windy FALSE holds 2 rows of no and 1 row of yes.
+        """
+        check_is_fitted(self, "cells_")
+        levels = self._levels_of(X)
+        return stories(self._smoother, levels, self._level_names(), self.classes_.tolist())
+
+    def _levels_of(self, X: Any) -> NDArray[np.int32]:
+        columns, rows = self._columns(X)
+        return self.cells_.grid.levels([_real(column) for column in columns], rows)
+
+    def _level_names(self) -> list[tuple[str, ...]]:
+        return [
+            level_names(axis, column, self.kept_levels_.get(axis.name))
+            for axis, column in zip(self.cells_.grid.axes, self.schema_.attributes, strict=True)
+        ]
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each column changes in the log posterior as it becomes known; it adds up.
+
+        The columns are taken in their order; `cells_of` tells the cell itself.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> model = cw.DiscreteBayes().fit(weather)
+        >>> print(model.explain(weather.take([0])).describe())
+        no (posterior 0.667) against yes: log-odds +0.693
+            -0.588  before any evidence
+            +0.993  outlook = sunny
+            +0.288  windy = FALSE
+        """
+        check_is_fitted(self, "cells_")
+        levels, names = self._levels_of(X), self._level_names()
+        axes = [at for at, axis in enumerate(self.cells_.grid.axes) if axis.size > 1]
+        factor = self._factor(self.cells_.by_class)
+        steps = stepwise(self.cells_, levels, axes, factor)
+        if axes:
+            steps[:, -1] = self._shares(self._smoother.weights(levels))
+        with np.errstate(divide="ignore"):
+            # A class that no row of a cell is of gets what the smallest double allows.
+            logs = np.log(np.maximum(steps, 1e-300))
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(self.cells_.grid.axes[at].name for at in axes),
+            values=tuple(
+                tuple(names[at][row[at]] if row[at] >= 0 else "never seen" for at in axes)
+                for row in levels
+            ),
+            base=logs[0, 0] if len(logs) else np.log(self.class_prior_),
+            parts=np.diff(logs, axis=1),
+            joint=logs[:, -1],
+        )
+
+    def describe(self) -> str:
+        """Return a few sentences about the grid and what it earns.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> print(cw.DiscreteBayes().fit(weather).describe())
+        6 cells, 6 of them with rows: outlook has 3 levels, windy has 2 levels.
+        The rows in them earn 0.857 each in training.
+        """
+        check_is_fitted(self, "cells_")
+        grid = self.cells_.grid
+        shown = [f"{axis.name} has {axis.width} levels" for axis in grid.axes if axis.size > 1]
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        earned = getattr(self, "gain_", {})
+        lines = [
+            f"{grid.cells:,} cells, {len(self.cells_):,} of them with rows: "
+            f"{', '.join(shown[:8]) or 'no column is used'}{more}."
+        ]
+        if earned.get("train") is not None:
+            told = f"The rows in them earn {earned['train']:.3f} each in training"
+            if earned.get("validation") is not None:
+                told += f", {earned['validation']:.3f} in validation"
+            lines.append(f"{told}.")
+        return "\n".join(lines)
 
     @property
     def _empirical(self) -> bool:

@@ -82,7 +82,7 @@ def _grow(search: CutSearch, aim: Aim, most: float, clock: SearchClock) -> None:
 
 
 def _thin(search: CutSearch, aim: Aim, budget: float, clock: SearchClock) -> None:
-    """Take away the boundary that tells least for its cells, while they do not fit."""
+    """Take away what tells least for its cells, while it tells nothing or the cells do not fit."""
     known: dict[int, tuple[View, Move, float]] = {}
     while True:
         clock.check()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.measures import partition_gain
 from countwise.posteriors._quantize import add_banded, count_cells
 from countwise.posteriors.cell_grid import CellGrid
 from countwise.posteriors.row_blocks import NO_MARKS, NONE, Part, in_threads
@@ -129,12 +130,7 @@ class Nearby:
     def worth(self, aim: Aim) -> tuple[float, float]:
         """What all cells are worth, in training and in checking."""
         train, check = self.table[:, ::2], self.table[:, 1::2]
-        gains = train @ aim.train
-        chosen = gains.argmax(axis=1)
-        chosen[train.sum(axis=1) <= 0] = aim.fallback
-        every = np.arange(len(chosen))
-        paid = check @ aim.check
-        return float(gains[every, chosen].sum()), float(paid[every, chosen].sum())
+        return partition_gain(train, aim.train, check, aim.check, aim.fallback)
 
     def improve(self, aim: Aim) -> bool:
         """Let every boundary go where it earns most within its band; say whether any moved."""
