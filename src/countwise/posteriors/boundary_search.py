@@ -192,6 +192,7 @@ class BoundarySearch:
             self.search.put_all(found[0])
             for own in by_merit(self.search, self.squares, self._judging(), budget, self.clock):
                 found.append(own)
+        self._free = budget is not None
         self._best = self._chosen(found)
 
     def _passes(self, aim: Aim, stage: str) -> None:
@@ -222,7 +223,10 @@ class BoundarySearch:
             value, check = self.search.worth(self.aim)
         else:
             value, check = expected_gain_of(count_parts(grid, self.parts, self.classes), self.aim)
-        return (check, value) if self.totals[1] > 0 else (value, check)
+        if self.totals[1] > 0:
+            return check, value
+        # Rows that judge themselves would always vote for more levels.
+        return (self.search.worth(self.squares)[0] if self._free else value), value
 
     def _refined(self, method: str) -> tuple[Axis, ...] | None:
         """Let all rows say where the boundaries are; they were found on a sample."""

@@ -114,6 +114,12 @@ def _neighbors_vdm(seed: int) -> Any:
     return Neighbors(metric="vdm", weights="distance")
 
 
+def _discrete_bayes(seed: int) -> Any:
+    from countwise.posteriors.discrete_bayes import DiscreteBayes
+
+    return DiscreteBayes(levels="merit", random_state=seed)
+
+
 def _logistic(seed: int) -> Any:
     from countwise.posteriors.linear import Logistic
 
@@ -217,6 +223,12 @@ CATALOGUE: Mapping[str, Listed] = {
         Listed("tan", "naive Bayes along the best tree of attributes", "counted", _tan),
         Listed("aode", "average of models with one parent attribute each", "counted", _aode),
         Listed("kdb", "attributes lean on two stronger ones, weak left out", "counted", _kdb),
+        Listed(
+            "discrete-bayes",
+            "cells within a budget, columns cut together by gain",
+            "grown",
+            _discrete_bayes,
+        ),
         Listed("id3", "decision tree by information gain, pruned", "grown", _id3),
         Listed("neighbors", "five nearest rows, words equal or not", "kept", _neighbors),
         Listed(

@@ -37,6 +37,9 @@ __all__ = ["CellClassifier"]
 Doubles = NDArray[np.float64]
 Columns = tuple[NDArray[Any], ...]
 
+#: What an explanation shows of a class that a cell rules out.
+LEAST_SHARE = 1e-9
+
 
 class CellClassifier(Classifier):
     """A classifier that answers by the class weights of cells; a model finds the grid in `fit`."""
@@ -257,8 +260,8 @@ class CellClassifier(Classifier):
         if axes:
             steps[:, -1] = self._shares(self._smoother.weights(levels))
         with np.errstate(divide="ignore"):
-            # A class that no row of a cell is of gets what the smallest double allows.
-            logs = np.log(np.maximum(steps, 1e-300))
+            # A class that no row of a cell is of would be infinitely unlikely.
+            logs = np.log(np.maximum(steps, LEAST_SHARE))
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(self.cells_.grid.axes[at].name for at in axes),

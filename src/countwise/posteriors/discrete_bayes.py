@@ -318,7 +318,7 @@ class DiscreteBayes(CellClassifier):
         self._choose_smoothing(both, aim, totals)
         train = both.counts[:, ::2]
         counts = train + both.counts[:, 1::2] if judge is None else train
-        self._keep(CellTable.of(grid, both.levels, counts))
+        self._settle(CellTable.of(grid, both.levels, counts))
 
     def _parts(
         self,

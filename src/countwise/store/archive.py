@@ -38,7 +38,7 @@ MOST_RATIO = 1040
 
 _NAME = re.compile(
     r"(m\d{1,6}/){0,4}"  # members of an ensemble, and theirs
-    r"([a-z][a-z_]{0,30}\.json|(counts|tree|rows|layers|rules)/[A-Za-z0-9_]{1,80}\.npy)"
+    r"([a-z][a-z_]{0,30}\.json|(counts|tree|rows|cells|layers|rules)/[A-Za-z0-9_]{1,80}\.npy)"
 )
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")

@@ -22,7 +22,7 @@ __all__ = ["describe", "load", "save"]
 Pathlike = str | os.PathLike[str]
 
 _DOCUMENTS = (
-    "schema", "cuts", "families", "tree", "parameters", "decide", "training", "notes",
+    "schema", "cuts", "families", "tree", "cells", "parameters", "decide", "training", "notes",
 )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def describe(path: Pathlike) -> dict[str, Any]:
         Plain data: ``kind``, ``created``, ``library_version``, ``format_version``, ``bytes``,
         ``unpacked_bytes``, ``members``, the ``summary`` (rows, classes and their shares, columns)
         and, where the file has them, its documents: ``schema``, ``cuts``, ``families``, ``tree``,
-        ``parameters``, ``decide``, ``training``, ``notes``.
+        ``cells``, ``parameters``, ``decide``, ``training``, ``notes``.
 
     Examples
     --------

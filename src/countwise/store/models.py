@@ -46,6 +46,7 @@ MODELS: dict[str, str] = {
     "Perceptron": "countwise.posteriors.linear",
     "LinearSVM": "countwise.posteriors.linear",
     "NeuralNet": "countwise.posteriors.neural",
+    "DiscreteBayes": "countwise.posteriors.discrete_bayes",
 }
 #: How deep models may lie within each other.
 _MOST_NESTED = 4

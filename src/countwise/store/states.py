@@ -8,11 +8,13 @@ from countwise.counts.counts import Counts
 from countwise.decisions.decide import Decide
 from countwise.decisions.gain import GainMatrix
 from countwise.errors import StoreError, listing
+from countwise.posteriors.cell_classifier import CellClassifier
 from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.matrix_classifier import MatrixClassifier
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.store.archive import Archive, Within
+from countwise.store.cells import cells_from, cells_to
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_from, decide_to
 from countwise.store.ensembles import ensemble_from, ensemble_to, is_ensemble
@@ -42,7 +44,7 @@ __all__ = ["OTHERS", "parts_of", "rebuilt"]
 #: What a file may hold beside the models.
 OTHERS = ("Decide", "Counts", "Schema", "GainMatrix")
 #: What a fitted model has, one of these.
-_FITTED = ("counts_", "tree_", "rows_", "layers_", "members_", "rounds_")
+_FITTED = ("counts_", "tree_", "rows_", "cells_", "layers_", "members_", "rounds_")
 
 
 def parts_of(thing: Any, notes: Any = None) -> Parts:
@@ -82,6 +84,8 @@ def _model_parts(model: Any, remarks: dict[str, Any], together: bool = False) ->
         return tree_to(model, remarks)
     if isinstance(model, Keeper):
         return kept_to(model, remarks)
+    if isinstance(model, CellClassifier):
+        return cells_to(model, remarks)
     if isinstance(model, MatrixClassifier):
         return matrix_to(model, remarks)
     if is_ensemble(model):
@@ -174,6 +178,8 @@ def _model(archive: Archive | Within, model: Any) -> Any:
         return tree_from(archive, model)
     if isinstance(model, Keeper):
         return kept_from(archive, model)
+    if isinstance(model, CellClassifier):
+        return cells_from(archive, model)
     if isinstance(model, MatrixClassifier):
         return matrix_from(archive, model)
     if is_ensemble(model):
