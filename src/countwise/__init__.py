@@ -46,6 +46,7 @@ _HOMES = {
     "Picture": "countwise.reports.picture",
     "Plan": "countwise.counts.plan",
     "PrecisionWarning": "countwise.errors",
+    "Quantizer": "countwise.posteriors.quantizer",
     "RouletteWheel": "countwise.decisions.rules",
     "Schema": "countwise.tables.schema",
     "TAN": "countwise.posteriors.tan",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from countwise.posteriors.neighbors import Neighbors as Neighbors
     from countwise.posteriors.neighbour_bound import bayes_error_bound as bayes_error_bound
     from countwise.posteriors.neural import NeuralNet as NeuralNet
+    from countwise.posteriors.quantizer import Quantizer as Quantizer
     from countwise.posteriors.tan import TAN as TAN
     from countwise.posteriors.voting import Vote as Vote
     from countwise.posteriors.voting import ensemble_error as ensemble_error

@@ -30,6 +30,8 @@ ESTIMATORS = [
     cw.Neighbors(k=1, metric="mahalanobis", weights="kernel"),
     cw.DiscreteBayes(),
     cw.DiscreteBayes(None, search=None),
+    cw.Quantizer(),
+    cw.Quantizer("information", levels="merit"),
     cw.DiscreteBayes(levels="merit", smoothing=2.0),
     cw.DiscreteBayes(search="paper", smoothing=2.0, smooth_by="class", random_state=0),
     cw.NaiveBayes(variance="shared"),

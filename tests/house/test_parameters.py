@@ -15,6 +15,7 @@ LINES = [
         cw.KDB,
         cw.ID3,
         cw.DiscreteBayes,
+        cw.Quantizer,
         cw.Bagging,
         cw.AdaBoost,
         cw.Vote,

@@ -21,6 +21,8 @@ Doubles = NDArray[np.float64]
 
 #: How many cells of tables are worked on together.
 _TOGETHER = 1 << 16
+#: What rounding may do to the sum of a cell.
+_ROUNDING = 1e-9
 
 
 def entropy(counts: Doubles, axis: int = 0) -> Doubles:
@@ -74,7 +76,9 @@ def partition_gain(
     (7.0, 0.0)
     """
     paid = counts @ gain
-    chosen = paid.argmax(axis=1)
+    # Of decisions that pay the same, but for rounding, the first is taken.
+    slack = _ROUNDING * float(np.abs(gain).max(initial=0.0))
+    chosen = (paid >= paid.max(axis=1, keepdims=True) - slack).argmax(axis=1)
     chosen[counts.sum(axis=1) <= 0] = fallback
     every = np.arange(len(chosen))
     earned = float(paid[every, chosen].sum())

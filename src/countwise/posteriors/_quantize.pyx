@@ -2,7 +2,7 @@
 # sorted rows, and cells of rows counted in place. The interpreter lock is released.
 """Compiled kernels: sweep a boundary through sorted rows; find and count the cells of rows."""
 
-from libc.math cimport log2
+from libc.math cimport fabs, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
@@ -27,6 +27,7 @@ cdef struct Worth:
     Py_ssize_t choices
     int kind
     int fallback
+    double tie
     const double* train
     const double* check
 
@@ -42,7 +43,7 @@ cdef inline void value_of(double* cell, const Worth* worth) noexcept nogil:
             total = cell[0] + cell[1]
             top = cell[0] * e[0] + cell[1] * e[2]
             own = cell[0] * e[1] + cell[1] * e[3]
-            if own > top:
+            if own > top + worth.tie:
                 top = own
                 best = 1
             if total < NOTHING:
@@ -61,7 +62,7 @@ cdef inline void value_of(double* cell, const Worth* worth) noexcept nogil:
                 own = 0.0
                 for j in range(classes):
                     own += cell[j] * e[j * choices + k]
-                if k == 0 or own > top:
+                if k == 0 or own > top + worth.tie:
                     top = own
                     best = k
         own = 0.0
@@ -118,6 +119,10 @@ def sweep(const int32_t[::1] context, const uint16_t[::1] label, const double[::
     worth.choices = train.shape[1]
     worth.kind = kind
     worth.fallback = fallback
+    worth.tie = 0.0
+    for i in range(train.shape[0] * train.shape[1]):
+        # Decisions that pay the same but for rounding: the first is taken.
+        worth.tie = max(worth.tie, NOTHING * fabs((&train[0, 0])[i]))
     worth.train = &train[0, 0]
     worth.check = &check[0, 0]
     with nogil:

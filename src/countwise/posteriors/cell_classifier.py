@@ -428,7 +428,11 @@ class CellClassifier(Classifier):
         ]
         self.schema_ = schema
         self.classes_ = labels_array([target.levels[at] for at in present])
-        self._settle(CellTable(grid, both.address, both.levels, both.counts[:, present]))
+        self._settle(
+            CellTable(
+                grid, both.address, both.levels, np.ascontiguousarray(both.counts[:, present])
+            )
+        )
 
     @staticmethod
     def _places_in(target: Column, labels: list[Any]) -> NDArray[np.intp]:

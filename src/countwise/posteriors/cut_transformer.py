@@ -81,6 +81,10 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.bins = bins
 
     @property
+    def _way(self) -> str:
+        return f"method {self.method!r}"
+
+    @property
     def _supervised(self) -> bool:
         return self.method in ("two-way", "mdl")
 
@@ -98,10 +102,10 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        check("Cuts", self.PARAMETERS, self.get_params(deep=False))
+        check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = weights_of(sample_weight, rows, "Cuts")
+        weight = weights_of(sample_weight, rows, type(self).__name__)
         if weight is not None and not weight.any():
             raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
         codes, classes = self._classes(X, y, rows)
@@ -140,7 +144,9 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             validate_data(self, X, reset=reset, skip_check_array=True)
             frame = nw.from_native(X, eager_only=True)
             if not len(frame):
-                raise TableError("Cuts: Found array with 0 sample(s); at least one is needed.")
+                raise TableError(
+                    f"{type(self).__name__}: Found array with 0 sample(s); at least one is needed."
+                )
             wanted = None if reset else self.cut_points_
             return {
                 str(name): _doubles(frame, name)
@@ -160,8 +166,8 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return X.target, X.target_column.width
         if y is None:
             raise TableError(
-                f"Cuts: method {self.method!r} requires y to be passed, but the target y is None. "
-                "Pass the labels, or use method='width' or 'frequency'."
+                f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
+                "None. Pass the labels, or use Cuts with method='width' or 'frequency'."
             )
         labels = class_labels(y)
         check_consistent_length(np.empty(rows), labels)
@@ -172,8 +178,9 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for name in self.cut_points_:
             if name not in table or table.schema[name].kind != "numeric":
                 raise SchemaError(
-                    f"Cuts: column {name!r} must be numeric as it was in fit, but the table has it "
-                    "not, or as another kind. Read the rows with the schema of training."
+                    f"{type(self).__name__}: column {name!r} must be numeric as it was in fit, but "
+                    "the table has it not, or as another kind. Read the rows with the schema of "
+                    "training."
                 )
 
     def _named(self, X: Any, codes: Mapping[str, NDArray[np.intp]]) -> Any:

@@ -35,7 +35,7 @@ from countwise.posteriors.training_rows import Labelled, weights_kept
 from countwise.tables.notes import Note
 from countwise.tables.schema import labels_array
 
-__all__ = ["DiscreteBayes"]
+__all__ = ["DiscreteBayes", "held_out", "seeded", "tally"]
 
 Doubles = NDArray[np.float64]
 
@@ -281,13 +281,13 @@ class DiscreteBayes(CellClassifier):
         return Labelled(rows.schema, rows.columns, place[rows.target], rows.notes)
 
     def _search_and_count(self, rows: Labelled, weight: Doubles | None, judge: Part | None) -> None:
-        rng = _generator(self.random_state)
+        rng = seeded(self.random_state)
         clock = SearchClock(self.max_seconds, self.progress)
         classes = len(self.classes_)
         parts = self._parts(rows, weight, judge, rng)
         by_class = np.zeros((2, classes))
         for part in parts:
-            _tally(part, by_class)
+            tally(part, by_class)
         totals = (float(by_class[0].sum()), float(by_class[1].sum()))
         self.gain_matrix_, self.decisions_ = self._gains()
         self.class_prior_ = self._prior(by_class.sum(axis=0) if judge is None else by_class[0])
@@ -332,13 +332,7 @@ class DiscreteBayes(CellClassifier):
             return [own, judge]
         searched = self.search is not None and any(c.kind == "numeric" for c in rows.schema)
         wanted = searched or self.smoothing == "validation"
-        if self.validation <= 0 or own.total < LEAST_CHECKED or not wanted:
-            return [own]
-        marks = np.empty(len(own), np.uint8)
-        for block in own.blocks():
-            size = block.stop - block.start
-            marks[block] = rng.random(size, dtype=np.float32) < self.validation
-        return [Part(rows.columns, rows.target, weight, marks)]
+        return [held_out(own, self.validation if wanted else 0.0, rng)]
 
     def _gains(self) -> tuple[Doubles, tuple[Any, ...]]:
         return gain_array(self.gain, self.classes_.tolist(), "DiscreteBayes")
@@ -390,13 +384,26 @@ class DiscreteBayes(CellClassifier):
         }
 
 
-def _generator(seed: Any) -> np.random.Generator:
+def held_out(part: Part, share: float, rng: np.random.Generator) -> Part:
+    """Mark a share of the rows to check by; none where that would leave too few."""
+    if share <= 0 or part.total < LEAST_CHECKED:
+        return part
+    marks = np.empty(len(part), np.uint8)
+    for block in part.blocks():
+        size = block.stop - block.start
+        marks[block] = rng.random(size, dtype=np.float32) < share
+    return Part(part.columns, part.target, part.weight, marks)
+
+
+def seeded(seed: Any) -> np.random.Generator:
+    """A generator of random numbers from a seed of any kind."""
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(seed.randint(0, 2**31 - 1, size=4))
     return np.random.default_rng(seed)
 
 
-def _tally(part: Part, by_class: Doubles) -> None:
+def tally(part: Part, by_class: Doubles) -> None:
+    """Add the rows of a part by class, training and checking rows apart."""
     classes = by_class.shape[1]
     for rows in part.blocks():
         weight = part.weights(rows)
