@@ -103,7 +103,7 @@ def sweep(const int32_t[::1] context, const uint16_t[::1] label, const double[::
     cut is possible, `room` is a line of zeros a context and comes back so. The score of a place is
     value + lean * (checking value). Returns the value and checking value of the uncut slab, the
     best score with its two values, and the first and last row after which it is earned (the first
-    run of equal scores, up to `slack`); -1 where no cut is possible.
+    run of equal values, up to `slack`); -1 where no cut is possible.
     """
     cdef Py_ssize_t i, size = 2 * (2 * train.shape[0] + 2) + 1, classes = train.shape[0]
     cdef Py_ssize_t first = -1, last = -1, half = 2 * train.shape[0] + 2
@@ -164,7 +164,8 @@ def sweep(const int32_t[::1] context, const uint16_t[::1] label, const double[::
                     first = i
                     last = i
                     running = True
-                elif running and score >= best - slack:
+                elif (running and fabs(now - best_value) <= slack
+                      and fabs(now_check - best_check) <= slack):
                     last = i
                 else:
                     running = False
