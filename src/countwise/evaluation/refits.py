@@ -17,7 +17,7 @@ from countwise.evaluation.encoding import Material
 from countwise.evaluation.entrants import Learner
 from countwise.evaluation.outcomes import Said, widened
 
-__all__ = ["refitted"]
+__all__ = ["expected_seconds", "refitted"]
 
 Rows = NDArray[np.intp]
 Doubles = NDArray[np.float64]
@@ -39,10 +39,8 @@ def refitted(
     """Fit a copy of the model for every (train, test) pair and ask it about the tested rows.
 
     None if that would not be done before the deadline: what a part took is what the next is
-    expected to take, and what a few rows took says whether to begin at all.
+    expected to take.
     """
-    if deadline is not None and not _in_time(learner, material, splits, weight, classes, deadline):
-        return None
     jobs = (
         delayed(_refit)(learner.name, learner.model, material, train, test, weight, classes)
         for train, test in splits
@@ -59,27 +57,28 @@ def refitted(
     return said
 
 
-def _in_time(
+def expected_seconds(
     learner: Learner,
     material: Material,
     splits: Sequence[tuple[Rows, Rows]],
     weight: Doubles | None,
     classes: Sequence[Label],
-    deadline: float,
-) -> bool:
-    """Whether all parts can be expected to be done in time, judged by a part of few rows."""
-    now = perf_counter()
+) -> float:
+    """How long all parts can be expected to take, judged by a part of few rows.
+
+    Half of what they say, because some of what few rows take many do not; and nothing of tables
+    so small that it is found out soon enough.
+    """
     train, test = splits[0]
-    if now >= deadline:
-        return False
     if len(train) <= 2 * _PROBED:
-        return True
+        return 0.0
     some = train[:: max(1, len(train) // _PROBED)]
     if len(np.unique(material.y[some])) < len(np.unique(material.y[train])):
-        return True
+        return 0.0
+    started = perf_counter()
     _refit(learner.name, learner.model, material, some, test[:_PROBED], weight, classes)
-    taken = perf_counter() - now
-    return perf_counter() + taken * len(splits) * len(train) / len(some) / 2 < deadline
+    taken = perf_counter() - started
+    return taken * len(splits) * len(train) / len(some) / 2
 
 
 def _refit(

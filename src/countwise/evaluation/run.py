@@ -15,11 +15,12 @@ from countwise.decisions.gain import Gains
 from countwise.errors import ParameterError
 from countwise.evaluation import leave_one_out as loo
 from countwise.evaluation.cutting import TooFineError, cut_said
+from countwise.evaluation.entrants import Learner
 from countwise.evaluation.folds import Deal, Seed, Split, folds_of, generator, holdouts_of
 from countwise.evaluation.given import given_split
 from countwise.evaluation.outcomes import Part, Said
 from countwise.evaluation.passes import counted_said, majority_said, pass_over, union_plan
-from countwise.evaluation.refits import refitted
+from countwise.evaluation.refits import expected_seconds, refitted
 from countwise.evaluation.task import Progress, Task, task_of
 from countwise.evaluation.trials import Trials
 from countwise.tables.table import Table
@@ -171,8 +172,11 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
                 said[learner.name] += majority_said(truth, edges, deal.parts, classes, weight)
     left = [learner for learner in task.others if learner.name not in task.once]
     splits = _splits(deals) if left else []
-    for learner in left:
+    for learner, expected in _quickest_first(task, left, splits):
         task.total += len(said[learner.name])  # steps that come a second time
+        if task.deadline is not None and perf_counter() + expected > task.deadline:
+            task.leave_out(learner)
+            continue
         answers_of = refitted(
             learner,
             task.material(learner),
@@ -188,6 +192,20 @@ def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, 
         else:
             said[learner.name] = answers_of
     return parts, said
+
+
+def _quickest_first(
+    task: Task, learners: Sequence[Learner], splits: Sequence[tuple[Any, Any]]
+) -> list[tuple[Learner, float]]:
+    """The models in the order of what they can be expected to take, if time is short."""
+    if task.deadline is None:
+        return [(learner, 0.0) for learner in learners]
+    expected = [
+        expected_seconds(own, task.material(own), splits, task.weight, task.table.classes)
+        for own in learners
+    ]
+    order = sorted(range(len(learners)), key=expected.__getitem__)
+    return [(learners[at], expected[at]) for at in order]
 
 
 def _counted(task: Task, deal: Deal) -> dict[str, list[Said]]:
