@@ -164,3 +164,16 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path, seed):
             os.kill(saver.pid, signal.SIGKILL)
     found = load(path).predict_proba(weather)
     assert any((found == one).all() for one in known)
+
+
+def test_a_signal_right_after_the_draft_was_made_leaves_nothing(tmp_path, monkeypatch):
+    real = os.open
+
+    def stopped(path, *rest, **more):
+        os.close(real(path, *rest, **more))
+        raise SystemExit(143)
+
+    monkeypatch.setattr(os, "open", stopped)
+    with pytest.raises(SystemExit), atomic_write(tmp_path / "a.csv"):
+        raise AssertionError("nothing may be written")
+    assert list(tmp_path.iterdir()) == []

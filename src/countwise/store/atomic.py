@@ -49,16 +49,18 @@ def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Pa
     (False, 'class\nyes\n', 1)
     """
     target, mode = _target(path, who)
-    temporary = _fresh(target, path, who)
+    drafts: list[Path] = []
     try:
+        temporary = _fresh(target, path, who, drafts)
         yield temporary
         try:
             _settle(temporary, target, mode)
         except OSError as why:
             raise _unwritable(who, path, why) from None
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        for draft in drafts:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
         raise
 
 
@@ -77,14 +79,19 @@ def _target(path: str | os.PathLike[str], who: str) -> tuple[Path, int | None]:
     raise StoreError(f"{who}: {shown(path)} must be a file, but it is {what}. Name a file in it.")
 
 
-def _fresh(target: Path, path: str | os.PathLike[str], who: str) -> Path:
-    """Create an empty file beside the target, with the permissions new files get here."""
+def _fresh(target: Path, path: str | os.PathLike[str], who: str, drafts: list[Path]) -> Path:
+    """Create an empty file beside the target, with the permissions new files get here.
+
+    It is in `drafts` before it is on the disk, so that no signal comes between the two.
+    """
     while True:
         name = f".{target.stem[:32]}.{secrets.token_hex(6)}.tmp{target.suffix[:16]}"
         temporary = target.with_name(name)
+        drafts.append(temporary)
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except FileExistsError:
+            drafts.remove(temporary)  # somebody else's
             continue
         except FileNotFoundError:
             raise StoreError(
