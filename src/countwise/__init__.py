@@ -19,6 +19,7 @@ _HOMES = {
     "Bagging": "countwise.posteriors.bagging",
     "BayesError": "countwise.posteriors.bayes_error",
     "Column": "countwise.tables.schema",
+    "CondensedNeighbors": "countwise.posteriors.condensed",
     "Confusion": "countwise.decisions.confusion",
     "Counts": "countwise.counts.counts",
     "Curve": "countwise.evaluation.curves",
@@ -34,12 +35,14 @@ _HOMES = {
     "Laplace": "countwise.counts.smoothing",
     "LinearDiscriminant": "countwise.posteriors.linear",
     "LinearSVM": "countwise.posteriors.linear",
+    "LocalRegression": "countwise.posteriors.local_regression",
     "Logistic": "countwise.posteriors.linear",
     "MEstimate": "countwise.counts.smoothing",
     "NaiveBayes": "countwise.posteriors.naive_bayes",
     "NeighborGrid": "countwise.evaluation.neighbor_grid",
     "Neighborhood": "countwise.posteriors.neighborhood",
     "Neighbors": "countwise.posteriors.neighbors",
+    "NeighborsRegressor": "countwise.posteriors.neighbors_regressor",
     "NeuralNet": "countwise.posteriors.neural",
     "Note": "countwise.tables.notes",
     "Perceptron": "countwise.posteriors.linear",
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
     from countwise.posteriors.bayes_error import BayesError as BayesError
     from countwise.posteriors.bayes_error import bayes_error as bayes_error
     from countwise.posteriors.boosting import AdaBoost as AdaBoost
+    from countwise.posteriors.condensed import CondensedNeighbors as CondensedNeighbors
     from countwise.posteriors.cut_transformer import Cuts as Cuts
     from countwise.posteriors.discrete_bayes import DiscreteBayes as DiscreteBayes
     from countwise.posteriors.evidence import Explanation as Explanation
@@ -109,9 +113,11 @@ if TYPE_CHECKING:
     from countwise.posteriors.linear import LinearSVM as LinearSVM
     from countwise.posteriors.linear import Logistic as Logistic
     from countwise.posteriors.linear import Perceptron as Perceptron
+    from countwise.posteriors.local_regression import LocalRegression as LocalRegression
     from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
     from countwise.posteriors.neighborhood import Neighborhood as Neighborhood
     from countwise.posteriors.neighbors import Neighbors as Neighbors
+    from countwise.posteriors.neighbors_regressor import NeighborsRegressor as NeighborsRegressor
     from countwise.posteriors.neighbour_bound import bayes_error_bound as bayes_error_bound
     from countwise.posteriors.neural import NeuralNet as NeuralNet
     from countwise.posteriors.quantizer import Quantizer as Quantizer

@@ -46,3 +46,20 @@ def test_seventy_thirty_ten_times_argmax_against_the_wheel():
         hit = piece.posteriors[np.arange(len(part.truth)), part.truth]
         at = part.repeat
         assert trials.score("accuracy", "wheel").values[at] == pytest.approx(hit.mean())
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "options"),
+    [
+        ("breast-w", 0.953154, {"when_missing": {"Bare_Nuclei": "drop"}}),
+        ("glass", 0.579221, {}),
+        ("iris", 0.96, {}),
+        ("soybean-small", 1.0, {"nominal": "all"}),
+        ("house-votes-84", 0.942389, {"when_missing": "value"}),
+    ],
+)
+def test_neighbors_of_table_1_lie_within_the_interval(name, printed, options):
+    """Two neighbours, p = 3, VDM for words and Minkowski for numbers, stratified ten-fold."""
+    model = cw.Neighbors(2, "vdm", p=3)
+    own = evaluate(model, read(name, **options), folds=10).score("accuracy", "Neighbors")
+    assert own.low <= printed <= own.high

@@ -25,6 +25,9 @@ LINES = [
         cw.Perceptron,
         cw.LinearSVM,
         cw.NeuralNet,
+        cw.CondensedNeighbors,
+        cw.NeighborsRegressor,
+        cw.LocalRegression,
     )
     for name, parameter in owner.PARAMETERS.items()
 ]

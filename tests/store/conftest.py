@@ -111,6 +111,8 @@ MAKERS = {
     "neighbors of words": lambda: cw.Neighbors(
         metric="overlap", missing="ignore", attribute_weights={"n": 2.0}, nominal=["coded"]
     ).fit(frame(), labels()),
+    "condensed": lambda: cw.CondensedNeighbors(orders=3).fit(frame(), labels()),
+    "fast condensed": lambda: cw.CondensedNeighbors("fast", "hvdm").fit(frame(), labels()),
     "one neighbor": lambda: cw.Neighbors(1, "maximum").fit(frame(), labels(int)),
     "decided neighbors": lambda: cw.Decide(cw.Neighbors(), GAINS).fit(frame(), labels()),
     "argmax": lambda: decide("argmax"),

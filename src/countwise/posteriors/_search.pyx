@@ -7,7 +7,8 @@ smaller number comes first, whatever the number of threads.
 
 from libc.math cimport INFINITY, fabs, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset
 
 import numpy as np
 
@@ -227,6 +228,143 @@ cdef class Kernel:
                                            asked.columns, asked.codes, query)
                         if low[query] <= found <= high[query]:
                             sums[query, label[row]] += weight[row]
+
+    cdef void compare(self, Asked asked, int64_t query, const float *members, const int64_t *who,
+                      int64_t start, int64_t stop, const int64_t *label, double same,
+                      double *near, int64_t *nearest, unsigned char *pure) noexcept nogil:
+        """Compare a query, itself a kept row, with members from start to stop.
+
+        What is kept of a query: how far its nearest member is, which it is (of equally far ones
+        one of another class), and whether all nearest members are of its class.
+        """
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, base, place
+        cdef float sums[LANES]
+        cdef float bound = INFINITY
+        cdef double found, known = INFINITY
+        cdef bint plain = asked.plain[query], other
+        cdef int lane, first, last
+        tile = start // LANES
+        while tile * LANES < stop:
+            base = tile * LANES
+            first = <int> max(<int64_t> 0, start - base)
+            last = <int> min(<int64_t> LANES, stop - base)
+            if not plain:
+                if near[query] != known:
+                    known = near[query]
+                    bound = self.limit(known * (1.0 + same), asked.error[query])
+                if not tile_sums(&self.space, members + tile * size,
+                                 asked.narrow + query * self.space.axes,
+                                 asked.codes + query * self.space.axes, bound, sums):
+                    tile += 1
+                    continue
+            for lane in range(first, last):
+                if not plain and not sums[lane] <= bound:
+                    continue
+                place = who[base + lane]
+                found = exact_pair(&self.space, self.columns, self.tiles, place,
+                                   asked.columns, asked.codes, query)
+                other = label[place] != label[query]
+                if nearest[query] < 0 or found < near[query] * (1.0 - same):
+                    near[query] = found
+                    nearest[query] = place
+                    pure[query] = not other
+                elif found <= near[query] * (1.0 + same) and other and pure[query]:
+                    nearest[query] = place
+                    pure[query] = 0
+            tile += 1
+
+    cdef void copied(self, float *members, int64_t place, int64_t row) noexcept nogil:
+        """Copy a kept row into the tiles of members."""
+        cdef int64_t size = <int64_t> self.space.axes * LANES
+        cdef float *into = members + (place // LANES) * size + place % LANES
+        cdef const float *source = self.tiles + (row // LANES) * size + row % LANES
+        cdef int axis
+        for axis in range(self.space.axes):
+            into[axis * LANES] = source[axis * LANES]
+
+    def condense(self, Asked asked, const int64_t[::1] order, const int64_t[::1] label,
+                 double same):
+        """Hart's rule: add each row that the members so far get wrong, until a pass adds none.
+
+        Returns the members in the order they were added, how many passes were made, and how many
+        members equal one of another class.
+        """
+        cdef int64_t rows = self.rows, count = 0, room = LANES, row, place, before
+        cdef int64_t size = <int64_t> self.space.axes * LANES, passes = 0, conflicts = 0
+        cdef float *members
+        cdef float *more
+        cdef int64_t[::1] who = np.zeros(rows, dtype=np.int64)
+        cdef int64_t[::1] seen = np.zeros(rows, dtype=np.int64)
+        cdef int64_t[::1] nearest = np.full(rows, -1, dtype=np.int64)
+        cdef double[::1] near = np.full(rows, np.inf)
+        cdef unsigned char[::1] pure = np.zeros(rows, dtype=np.uint8)
+        cdef unsigned char[::1] inside = np.zeros(rows, dtype=np.uint8)
+        if asked.queries != rows or order.shape[0] != rows or label.shape[0] != rows:
+            raise ValueError("there must be one query, one place and one label a row")
+        members = <float *> calloc(size, sizeof(float))
+        if members == NULL:
+            raise MemoryError()
+        try:
+            with nogil:
+                while True:
+                    passes += 1
+                    before = count
+                    for place in range(rows):
+                        row = order[place]
+                        if inside[row]:
+                            continue
+                        self.compare(asked, row, members, &who[0], seen[row], count, &label[0],
+                                     same, &near[0], &nearest[0], &pure[0])
+                        seen[row] = count
+                        if pure[row]:
+                            continue
+                        if near[row] == 0.0:
+                            conflicts += 1
+                        if count == room:
+                            more = <float *> realloc(members, 2 * room // LANES * size
+                                                     * sizeof(float))
+                            if more == NULL:
+                                with gil:
+                                    raise MemoryError()
+                            members = more
+                            memset(members + room // LANES * size, 0,
+                                   room // LANES * size * sizeof(float))
+                            room *= 2
+                        self.copied(members, count, row)
+                        who[count] = row
+                        inside[row] = 1
+                        count += 1
+                    if count == before:
+                        break
+        finally:
+            free(members)
+        return np.asarray(who)[:count].copy(), int(passes), int(conflicts)
+
+    def approach(self, Asked asked, const int64_t[::1] who, const int64_t[::1] label, double same,
+                 double[::1] near, int64_t[::1] nearest, unsigned char[::1] pure,
+                 int64_t start, int64_t stop):
+        """Tell the rows from start to stop of new members: a step of the fast condensed rule."""
+        cdef int64_t size = <int64_t> self.space.axes * LANES, place, row, count = who.shape[0]
+        cdef float *members
+        if asked.queries != self.rows or near.shape[0] != self.rows:
+            raise ValueError("there must be one query a row")
+        if nearest.shape[0] != self.rows or pure.shape[0] != self.rows:
+            raise ValueError("there must be one figure a row")
+        if label.shape[0] != self.rows or not 0 <= start <= stop <= self.rows:
+            raise ValueError("there must be one label a row")
+        for place in range(count):
+            if not 0 <= who[place] < self.rows:
+                raise ValueError("members must be kept rows")
+        members = <float *> calloc(max((count + LANES - 1) // LANES, 1) * size, sizeof(float))
+        if members == NULL:
+            raise MemoryError()
+        with nogil:
+            for place in range(count):
+                self.copied(members, place, who[place])
+            for row in range(start, stop):
+                self.compare(asked, row, members, &who[0], 0, count, &label[0], same, &near[0],
+                             &nearest[0], &pure[0])
+            free(members)
 
     def pairs(self, Asked asked, const int64_t[:, ::1] who, double[:, ::1] far):
         """Fill in the distances (to the p) of given rows to each query."""

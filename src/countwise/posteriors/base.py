@@ -27,7 +27,7 @@ from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["Classifier", "class_labels"]
+__all__ = ["Classifier", "TableReader", "class_labels"]
 
 Doubles = NDArray[np.float64]
 
@@ -35,93 +35,16 @@ Doubles = NDArray[np.float64]
 _FEW_CLASSES = 8
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
-    """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
-
-    A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).
-    """
+class TableReader(BaseEstimator):
+    """A scikit-learn estimator that takes rows in any shape and codes them by its schema."""
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {}
 
     schema_: Schema
-    classes_: NDArray[Any]
     notes_: tuple[Note, ...]
 
     def _check_parameters(self) -> None:
         check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn from rows and their classes."""
-        raise NotImplementedError
-
-    def _scores(self, table: Table) -> Doubles:
-        """Return one line a row, one figure a class: joint log probabilities."""
-        raise NotImplementedError
-
-    def predict_joint_log_proba(self, X: Any) -> Doubles:
-        """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""
-        return self._scores(self._rows(X))
-
-    def predict_log_proba(self, X: Any) -> Doubles:
-        """Return the log of the posteriors, exact also where they are next to nothing."""
-        scores = self._scores(self._rows(X))
-        top = scores.max(axis=1, keepdims=True)
-        shares = np.exp(scores - top)
-        return np.asarray(scores - top - np.log(shares.sum(axis=1, keepdims=True)))
-
-    def predict_proba(self, X: Any) -> Doubles:
-        """Return the posterior of each class (columns, in the order of ``classes_``)."""
-        return normalised(self._scores(self._rows(X)))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest posterior; of equal ones the first."""
-        best = self._best(self._rows(X))
-        return np.asarray(self.classes_[best])
-
-    def score(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the share of rows whose class is predicted right; a `Table` brings its classes."""
-        if y is None and isinstance(X, Table):
-            y = X.labels
-        return float(super().score(X, y, sample_weight))
-
-    def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(normalised(self._scores(table)).argmax(axis=1))
-
-    def _labelled(
-        self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any
-    ) -> Table:
-        """Bring training rows to a table with classes; a known schema is extended by new levels."""
-        who = type(self).__name__
-        if isinstance(X, Table) or isinstance(y, str):
-            table = X if isinstance(X, Table) else read(X, target=y, **wishes)
-            if isinstance(X, Table) and y is not None:
-                raise TableError(
-                    f"{who}: a Table brings its classes along. Call fit(table) without y."
-                )
-            if not table.labelled:
-                raise TableError(
-                    f"{who}: training needs classes, but the table has none. "
-                    "Read it with target='column'."
-                )
-            if known is None:
-                self._go_by_name()
-                return table
-            return extend(table, known)
-        if y is None:
-            raise TableError(
-                f"{who} requires y to be passed, but the target y is None. Pass the labels, or a "
-                "Table read with target='column'."
-            )
-        X = self._shaped(X, reset=known is None)
-        labels = class_labels(y)
-        check_consistent_length(_sized(X), labels)
-        if known is None:
-            return read(X, target=labels, **wishes)
-        return extend(X, known, target=labels)
 
     def _rows(self, X: Any) -> Table:
         """Bring rows to predict to a table coded by the schema of training."""
@@ -204,6 +127,88 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+class Classifier(ClassifierMixin, TableReader):
+    """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
+
+    A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows and their classes."""
+        raise NotImplementedError
+
+    def _scores(self, table: Table) -> Doubles:
+        """Return one line a row, one figure a class: joint log probabilities."""
+        raise NotImplementedError
+
+    def predict_joint_log_proba(self, X: Any) -> Doubles:
+        """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""
+        return self._scores(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> Doubles:
+        """Return the log of the posteriors, exact also where they are next to nothing."""
+        scores = self._scores(self._rows(X))
+        top = scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores - top)
+        return np.asarray(scores - top - np.log(shares.sum(axis=1, keepdims=True)))
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Return the posterior of each class (columns, in the order of ``classes_``)."""
+        return normalised(self._scores(self._rows(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest posterior; of equal ones the first."""
+        best = self._best(self._rows(X))
+        return np.asarray(self.classes_[best])
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the share of rows whose class is predicted right; a `Table` brings its classes."""
+        if y is None and isinstance(X, Table):
+            y = X.labels
+        return float(super().score(X, y, sample_weight))
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(normalised(self._scores(table)).argmax(axis=1))
+
+    def _labelled(
+        self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any
+    ) -> Table:
+        """Bring training rows to a table with classes; a known schema is extended by new levels."""
+        who = type(self).__name__
+        if isinstance(X, Table) or isinstance(y, str):
+            table = X if isinstance(X, Table) else read(X, target=y, **wishes)
+            if isinstance(X, Table) and y is not None:
+                raise TableError(
+                    f"{who}: a Table brings its classes along. Call fit(table) without y."
+                )
+            if not table.labelled:
+                raise TableError(
+                    f"{who}: training needs classes, but the table has none. "
+                    "Read it with target='column'."
+                )
+            if known is None:
+                self._go_by_name()
+                return table
+            return extend(table, known)
+        if y is None:
+            raise TableError(
+                f"{who} requires y to be passed, but the target y is None. Pass the labels, or a "
+                "Table read with target='column'."
+            )
+        X = self._shaped(X, reset=known is None)
+        labels = class_labels(y)
+        check_consistent_length(_sized(X), labels)
+        if known is None:
+            return read(X, target=labels, **wishes)
+        return extend(X, known, target=labels)
 
 
 def normalised(scores: Doubles) -> Doubles:

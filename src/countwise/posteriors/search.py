@@ -242,6 +242,50 @@ class Search:
         self._each_block(len(rows), added)
         return sums
 
+    def condense(
+        self, table: Table, order: Rows, label: Rows, same: float
+    ) -> tuple[Rows, int, int]:
+        """Return rows that get all rows right by the nearest of them (Hart 1968).
+
+        `table` holds the kept rows themselves. Also told are the number of passes, and how many
+        of the returned rows equal one of another class.
+        """
+        asked, holes = self._asked(table)
+        return self._kernel(holes).condense(asked, order, label, same)
+
+    def condense_fast(
+        self, table: Table, seeds: Rows, label: Rows, same: float
+    ) -> tuple[Rows, int, int]:
+        """Return rows that get all rows right, grown from the seeds (Angiulli 2005).
+
+        As `condense` does, with the number of rounds. In each round every member takes in, of the
+        rows that are nearest to it but of another class, the one that is nearest to it.
+        """
+        asked, holes = self._asked(table)
+        kernel = self._kernel(holes)
+        near = np.full(self.rows, np.inf)
+        nearest = _none(self.rows)
+        pure = np.zeros(self.rows, dtype=np.uint8)
+        inside = np.zeros(self.rows, dtype=bool)
+        members, fresh, rounds = [seeds], seeds, 0
+        while len(fresh):
+            rounds += 1
+            inside[fresh] = True
+
+            def told(part: slice, fresh: Rows = fresh) -> None:
+                kernel.approach(
+                    asked, fresh, label, same, near, nearest, pure, part.start, part.stop
+                )
+
+            self._each_block(self.rows, told, max(BLOCK, -(-self.rows // 64)))
+            wrong = np.flatnonzero((pure == 0) & ~inside)
+            order = np.lexsort((wrong, near[wrong], nearest[wrong]))
+            wrong = wrong[order]
+            first = np.concatenate([[True], np.diff(nearest[wrong]) != 0])[: len(wrong)]
+            fresh = np.sort(wrong[first]).astype(np.int64)
+            members.append(fresh)
+        return np.concatenate(members), rounds, int(np.count_nonzero(inside & (pure == 0)))
+
     def parts(self, rows: Table, who: Rows) -> Doubles:
         """Return what each attribute adds to the p-th power of these distances."""
         asked = self.space.cells(rows)
@@ -249,8 +293,8 @@ class Search:
         spread = [np.broadcast_to(own[:, None], who.shape) for own in asked]
         return self.space.parts(kept, spread)
 
-    def _each_block(self, queries: int, work: Callable[[slice], None]) -> None:
-        parts = list(_blocks(queries))
+    def _each_block(self, queries: int, work: Callable[[slice], None], size: int = BLOCK) -> None:
+        parts = list(_blocks(queries, size))
         workers = min(threads(), len(parts))
         if workers <= 1:
             for part in parts:
@@ -260,9 +304,9 @@ class Search:
             list(pool.map(work, parts))
 
 
-def _blocks(queries: int) -> Iterator[slice]:
-    for start in range(0, queries, BLOCK):
-        yield slice(start, min(start + BLOCK, queries))
+def _blocks(queries: int, size: int) -> Iterator[slice]:
+    for start in range(0, queries, size):
+        yield slice(start, min(start + size, queries))
 
 
 def _none(queries: int) -> Rows:

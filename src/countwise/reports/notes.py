@@ -114,6 +114,12 @@ NOTES: dict[str, Meaning] = {
         "Finding the nearest hits and misses of every row takes time that grows with the square of "
         "their number; so many rows settle the weights as well.",
     ),
+    "N03": Meaning(
+        "Equal rows of different classes",
+        "caution",
+        "Rows that agree in every column that is compared but not in their class set a limit to "
+        "what any rule about these columns can get right.",
+    ),
     "F01": Meaning(
         "Separator assumed",
         "info",

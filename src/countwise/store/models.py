@@ -47,6 +47,9 @@ MODELS: dict[str, str] = {
     "LinearSVM": "countwise.posteriors.linear",
     "NeuralNet": "countwise.posteriors.neural",
     "DiscreteBayes": "countwise.posteriors.discrete_bayes",
+    "NeighborsRegressor": "countwise.posteriors.neighbors_regressor",
+    "LocalRegression": "countwise.posteriors.local_regression",
+    "CondensedNeighbors": "countwise.posteriors.condensed",
 }
 #: How deep models may lie within each other.
 _MOST_NESTED = 4
