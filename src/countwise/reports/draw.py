@@ -7,6 +7,7 @@ from typing import Any
 
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.posteriors.aode import AODE
+from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.posteriors.id3 import ID3
 from countwise.posteriors.kdb import KDB
 from countwise.posteriors.naive_bayes import NaiveBayes
@@ -14,9 +15,16 @@ from countwise.posteriors.tan import TAN
 from countwise.reports.figures.attribute_tree import attribute_tree_figure
 from countwise.reports.figures.decision_tree import svg as decision_tree_figure
 from countwise.reports.figures.densities import density_panel, density_table
+from countwise.reports.figures.grids import (
+    cut_panel,
+    cut_table_figure,
+    search_figure,
+    slice_figure,
+)
 from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.probabilities import probability_panel, probability_table
 from countwise.reports.figures.svg import drawing, label, number
+from countwise.reports.grids import cut_facts, drawn_classes, search_facts, slice_facts
 from countwise.reports.picture import Picture
 from countwise.reports.questions import decision_facts
 from countwise.reports.structure import structure_facts
@@ -29,18 +37,22 @@ _SIDES = (" width", " height")
 #: How many attributes, or lines of a decision tree, a picture of its own shows.
 MOST_NODES = 400
 MOST_LINES = 60
+#: How many columns of a grid of cells are drawn.
+MOST_PANELS = 24
 
 
-def draw(model: Any, what: str | None = None) -> Picture:
+def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     """Draw a fitted model: its probability tables, its attribute tree or its decision tree.
 
     Parameters
     ----------
     model
         A `NaiveBayes` or `AODE` (tables class × attribute × value), a `TAN` or `KDB` (the tree of
-        attributes, with bits), an `ID3` (the decision tree), or a `Decide` over one of them.
+        attributes, with bits), an `ID3` (the decision tree), a `DiscreteBayes` (where columns are
+        cut, and the gain over the search), or a `Decide` over one of them.
     what
-        The name of an attribute, to draw its table or its densities alone.
+        The name of an attribute, to draw its table or its densities alone. Of a `DiscreteBayes`
+        also ``search`` for the gain over the search, or two attributes for a slice of decisions.
 
     Returns
     -------
@@ -57,19 +69,25 @@ def draw(model: Any, what: str | None = None) -> Picture:
     'NaiveBayes: windy by class'
     """
     model = getattr(model, "model_", model)
-    known = (NaiveBayes, AODE, TAN, KDB, ID3)
+    known = (NaiveBayes, AODE, TAN, KDB, ID3, DiscreteBayes)
     if not isinstance(model, known):
         inner = getattr(model, "model", None)
         if not isinstance(inner, known):
             raise ParameterError(
-                "draw: there are pictures of NaiveBayes, AODE, TAN, KDB and ID3, but a "
-                f"{type(model).__name__} came. Draw one of them."
+                "draw: there are pictures of NaiveBayes, AODE, TAN, KDB, ID3, DiscreteBayes, but "
+                f"a {type(model).__name__} came. Draw one of them."
             )
         model = inner
     if not hasattr(model, "classes_"):
         raise ParameterError(
             f"draw: the model must be fitted, but this {type(model).__name__} is not. "
             "Call fit first."
+        )
+    if isinstance(model, DiscreteBayes):
+        return _cells(model, what)
+    if isinstance(what, tuple):
+        raise ParameterError(
+            f"draw: what must be one attribute for a {type(model).__name__}, but {what!r} came."
         )
     if isinstance(model, ID3):
         return _decision_tree(model, what)
@@ -141,6 +159,38 @@ def _decision_tree(model: ID3, what: str | None) -> Picture:
     facts = decision_facts(model, MOST_LINES)
     title = f"{type(model).__name__}: a tree of {facts['nodes']:,} nodes"
     return Picture(decision_tree_figure(facts, title=title), title)
+
+
+def _cells(model: DiscreteBayes, what: str | tuple[str, str] | None) -> Picture:
+    name, classes = type(model).__name__, drawn_classes(model)
+    columns, steps = cut_facts(model), search_facts(model)
+    known = [own["name"] for own in columns]
+    if what == "search" and "search" not in known:
+        if not steps:
+            raise ParameterError("draw: this model was not searched for; there are no steps.")
+        return Picture(search_figure(steps), f"{name}: expected gain over the search")
+    asked = [] if what is None else [what] if isinstance(what, str) else list(what)
+    for own in asked:
+        if own not in known:
+            raise ParameterError(
+                f"draw: what must be columns that are cut, but {own!r} is none."
+                f"{did_you_mean(own, known)} The columns are {listing(known)}."
+            )
+    if len(asked) == 2:
+        title = f"{name}: decisions over {asked[0]} and {asked[1]}"
+        return Picture(slice_figure(slice_facts(model, *asked)), title)
+    if len(asked) == 1:
+        only = cut_facts(model, asked[0])
+        return Picture(cut_panel(only[0], classes), f"{name}: cuts of {asked[0]}")
+    title = f"{name}: {len(columns)} columns cut into {model.cells_.grid.cells:,} cells"
+    parts = [cut_table_figure(columns[:MOST_PANELS], classes)]
+    if len(steps) > 1:
+        parts.append(search_figure(steps))
+    more = len(columns) - MOST_PANELS
+    return Picture(
+        _stacked(title, parts, f"… and {more} more columns, which tell less" if more > 0 else ""),
+        title,
+    )
 
 
 def _stacked(title: str, figures: list[str], words: str) -> str:
