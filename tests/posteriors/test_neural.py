@@ -83,3 +83,14 @@ def test_fractional_weights_count(rings):
     weight = np.where(y == "inside", 0.05, 1.5)
     shares = NeuralNet((8,), epochs=40).fit(X, y, sample_weight=weight).predict(X)
     assert (shares == "inside").mean() < (y == "inside").mean()
+
+
+def test_repeated_rows_are_shared_out_between_training_and_held_out():
+    """Were all copies of a corner held out, no epoch could get them right."""
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
+    either = corners[:, 0] ^ corners[:, 1]
+    model = cw.NeuralNet().fit(corners, either)
+    assert model.score(corners, either) == 1.0
+    shuffled = np.random.default_rng(0).permutation(100)
+    again = cw.NeuralNet().fit(corners[shuffled], either[shuffled])
+    np.testing.assert_array_equal(model.predict_proba(corners), again.predict_proba(corners))

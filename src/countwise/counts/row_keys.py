@@ -15,7 +15,7 @@ from countwise.counts.engines import _resampling
 from countwise.tables.schema import Column, level_text
 from countwise.tables.table import Table
 
-__all__ = ["row_keys", "uniforms"]
+__all__ = ["row_keys", "scattered", "uniforms"]
 
 Keys = NDArray[np.uint64]
 
@@ -43,6 +43,26 @@ def row_keys(table: Table, target: bool = False) -> Keys:
         keys,
     )
     return keys
+
+
+def scattered(keys: Keys) -> Keys:
+    """Return keys that tell equal rows apart: the first of them, the second, and so on.
+
+    Rows must be in the order of their keys. Parts that are chosen by these keys share out equal
+    rows among them, and are still the same when rows are shuffled before they are put in order.
+
+    Examples
+    --------
+    >>> len(set(scattered(np.array([5, 5, 5, 8], dtype=np.uint64)).tolist()))
+    4
+    """
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else []
+    lengths = np.diff(np.append(first, len(keys)))
+    nth = np.arange(len(keys)) - np.repeat(np.asarray(first, dtype=np.intp), lengths)
+    mixed = (keys ^ (nth.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(
+        0xD6E8FEB86659FD93
+    )
+    return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
 def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:

@@ -385,7 +385,7 @@ def calibrated(
     """Return a plane and how steep its margins become posteriors, learned on other folds' rows.
 
     One factor for all classes, which changes no label (Platt 2000; Guo et al. 2017). A row's fold
-    is in its content, so that equal rows are never on both sides.
+    follows from its content, not from where it stands.
     """
     fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
     margins, truth, weight = [], [], []

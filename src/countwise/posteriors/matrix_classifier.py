@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.count import weights_of
-from countwise.counts.row_keys import row_keys
+from countwise.counts.row_keys import row_keys, scattered
 from countwise.errors import ParameterError
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.evidence import Explanation
@@ -125,7 +125,7 @@ class MatrixClassifier(Classifier):
         self.features_ = Features.learn(rows, weight)
         self.notes_ = (*table.notes, *self.features_.notes)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Rows(self._matrix(rows), codes[order], weight, keys[order])
+        return Rows(self._matrix(rows), codes[order], weight, scattered(keys[order]))
 
     def _matrix(self, table: Table) -> Any:
         return self.features_.matrix(table, self._sparse and self.features_.sparse_pays)

@@ -161,7 +161,6 @@ class NeuralNet(MatrixClassifier):
             del self._progress
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
-        # Rows of equal content are held out together or not at all.
         out = (rows.keys % np.uint64(1 << 20)).astype(np.float64) < self.held_out * (1 << 20)
         if out.sum() < _LEAST_HELD_OUT or len(np.unique(rows.y[~out])) < len(self.classes_):
             out[:] = False

@@ -14,7 +14,7 @@ from countwise.posteriors.cell_classifier import CellClassifier
 from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cell_table import CellTable
 from countwise.posteriors.quantizing import nominal_axis
-from countwise.store.archive import Archive
+from countwise.store.archive import Archive, Within
 from countwise.store.checks import check_amounts
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
@@ -94,7 +94,7 @@ def _axis_to(axis: Axis, model: Any) -> dict[str, Any]:
     }
 
 
-def cells_from(archive: Archive, model: Any) -> CellClassifier:
+def cells_from(archive: Archive | Within, model: Any) -> CellClassifier:
     """Return the fitted model of cells that a file holds; `model` has its parameters."""
     schema = schema_from(archive.fields("schema.json"))
     document = archive.fields("cells.json")
