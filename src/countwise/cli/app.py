@@ -24,6 +24,7 @@ COMMANDS = {
     "fit": "Train a model on a file and save it.",
     "predict": "Classify the rows of a file, of any size, with a saved model.",
     "explain": "Say why a saved model answers as it does, row by row.",
+    "reproduce": "Re-make the figures of five papers, with a verdict on each.",
     "samples": "List the data sets that can be had by name.",
     "models": "List the models that can be named.",
     "version": "Say which countwise this is.",

@@ -56,9 +56,10 @@ def scattered(keys: Keys) -> Keys:
     >>> len(set(scattered(np.array([5, 5, 5, 8], dtype=np.uint64)).tolist()))
     4
     """
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else []
-    lengths = np.diff(np.append(first, len(keys)))
-    nth = np.arange(len(keys)) - np.repeat(np.asarray(first, dtype=np.intp), lengths)
+    if not len(keys):
+        return keys
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    nth = np.arange(len(keys)) - np.repeat(first, np.diff(np.append(first, len(keys))))
     mixed = (keys ^ (nth.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(
         0xD6E8FEB86659FD93
     )

@@ -1,0 +1,129 @@
+"""A reproduction as Markdown: one page a paper, from the same facts as the HTML page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from countwise.papers.findings import Finding, said, tally
+from countwise.papers.ledger import LEDGER, PAPERS
+from countwise.papers.run import Reproduction, Result
+from countwise.reports.picture import Picture
+from countwise.reports.wording import seconds
+from countwise.store.atomic import atomic_write
+
+__all__ = ["page_of", "write_pages"]
+
+
+def page_of(found: Reproduction, paper: str, images: Sequence[str] = ()) -> str:
+    """Return the page of one paper; `images` are links to put under its parts.
+
+    Examples
+    --------
+    >>> from countwise.papers.run import reproduce
+    >>> print(page_of(reproduce(only=["P4.2"], use_cache=False), "p4").splitlines()[0])
+    # P4: Introductory applied machine learning: a lecture (Kuo)
+    """
+    own = PAPERS[paper]
+    results = [result for result in found.results if result.part.paper == paper]
+    every = [one for result in results for one in result.outcome.findings]
+    lines = [
+        f"# {paper.upper()}: {own.title} ({own.authors})",
+        "",
+        f"{len(every)} figures: {said(tally(every))}. Made by `countwise reproduce {paper}`"
+        f"{' --quick' if found.quick else ''} in {seconds(sum(r.seconds for r in results))}.",
+    ]
+    for result in results:
+        lines += ["", *_part(result, images)]
+    return "\n".join(lines) + "\n"
+
+
+def write_pages(found: Reproduction, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write one page for each paper that was run, with its pictures beside it."""
+    base = Path(folder)
+    base.mkdir(parents=True, exist_ok=True)
+    written = []
+    for paper in PAPERS:
+        if not any(result.part.paper == paper for result in found.results):
+            continue
+        links = []
+        for result in found.results:
+            if result.part.paper == paper:
+                for at, own in enumerate(result.outcome.pictures):
+                    path = base / f"{result.part.name}-{at + 1}.svg"
+                    Picture(own.svg, own.title).save(path)
+                    links.append(path.name)
+        path = base / f"{paper}.md"
+        with atomic_write(path, "reproduce") as draft:
+            draft.write_text(page_of(found, paper, links), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _part(result: Result, images: Sequence[str]) -> list[str]:
+    part, every = result.part, result.outcome.findings
+    ids = "; ".join(f"{name} {LEDGER[name]}" for name in part.ledger)
+    lines = [f"## {part.title}", "", f"*{ids}.* {part.protocol}", ""]
+    lines += [line for remark in result.outcome.remarks for line in (remark, "")]
+    for name in dict.fromkeys(own.table for own in every if own.table and own.column):
+        lines += [*_grid(name, [own for own in every if own.table == name]), ""]
+    single = [own for own in every if not (own.table and own.column)]
+    if single:
+        lines += [
+            "| id | figure | printed | ours | verdict |",
+            "|---|---|---|---|---|",
+            *(_row(own) for own in single),
+            "",
+        ]
+    for at, shown in enumerate(result.outcome.pictures):
+        link = f"{part.name}-{at + 1}.svg"
+        if link in images:
+            lines += [f"![{shown.title}]({link})", ""]
+    hashes = ", ".join(f"{name} `{own}`" for name, own in result.key["data"].items())
+    lines.append(
+        f"Seed {part.seed}; {seconds(result.seconds)}; code `{part.home}`"
+        + (f"; data {hashes}." if hashes else ".")
+        + f" Alone: `countwise reproduce --only {part.name}`."
+    )
+    return lines
+
+
+def _row(own: Finding) -> str:
+    judged = own.verdict + (f": {own.reason}" if own.reason else "")
+    return _cells([own.ledger, own.what, own.printed, own.ours, judged])
+
+
+def _grid(name: str, findings: Sequence[Finding]) -> list[str]:
+    """A printed table: ours, the printed figure in brackets, a mark for the verdict."""
+    marks = {
+        "agrees": "✓",
+        "agrees within the interval": "≈",
+        "differs": "≠",
+        "printed figure is wrong": "!",
+        "cannot be run": "–",
+    }
+    columns = list(dict.fromkeys(own.column for own in findings))
+    cells = {(own.row, own.column): own for own in findings}
+    lines = [
+        f"{name}: ours, in brackets the printed figure, and ✓ agrees, ≈ within the interval, "
+        "≠ differs, – cannot be run.",
+        "",
+        _cells(["", *columns]),
+        "|" + "---|" * (len(columns) + 1),
+    ]
+    for row in dict.fromkeys(own.row for own in findings):
+        line = [row]
+        for column in columns:
+            own = cells.get((row, column))
+            if own is None:
+                line.append("")
+                continue
+            printed = f" [{own.printed}]" if own.printed else ""
+            line.append(f"{own.ours}{printed} {marks[own.verdict]}".strip())
+        lines.append(_cells(line))
+    return lines
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in texts) + " |"

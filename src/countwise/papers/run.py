@@ -1,0 +1,214 @@
+"""`reproduce`: run the parts of the papers that were asked for, and gather the verdicts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import countwise
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.papers.cache import code_version, keep, kept, key_of
+from countwise.papers.findings import Finding, Outcome, Verdict, cannot, said, tally
+from countwise.papers.ledger import LEDGER, PAPERS
+from countwise.papers.parts import Part, Work
+
+__all__ = ["Reproduction", "Result", "parts", "reproduce"]
+
+Progress = Callable[[float, float, str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished part: what it found, in how many seconds, and whether it came from the cache."""
+
+    part: Part
+    outcome: Outcome
+    seconds: float
+    key: dict[str, Any]
+    from_cache: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, with all a doubtful reader needs: protocol, seed, data hash, code."""
+        return {
+            "name": self.part.name,
+            "paper": self.part.paper,
+            "ledger": list(self.part.ledger),
+            "title": self.part.title,
+            "protocol": self.part.protocol,
+            "seed": self.part.seed,
+            "data": self.key["data"],
+            "code": {"version": self.key["code"], "home": self.part.home, "text": self.part.code},
+            "seconds": self.seconds,
+            "from_cache": self.from_cache,
+            **self.outcome.to_dict(),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction:
+    """Every verdict of a run; `reproduce` makes one.
+
+    Examples
+    --------
+    >>> from countwise.papers.run import reproduce
+    >>> reproduce(only=["P4.9"], use_cache=False).findings[0].verdict
+    'agrees'
+    """
+
+    results: tuple[Result, ...]
+    quick: bool
+    only: frozenset[str] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Reproduction: {len(self.findings)} figures, {said(self.tally())}>"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of all parts, of the ids that were asked for."""
+        return [own for result in self.results for own in self._wanted(result)]
+
+    def _wanted(self, result: Result) -> list[Finding]:
+        every = result.outcome.findings
+        return [own for own in every if self.only is None or own.ledger in self.only]
+
+    def tally(self) -> dict[Verdict, int]:
+        """Count the verdicts."""
+        return tally(self.findings)
+
+    def by_id(self) -> dict[str, list[Finding]]:
+        """Return the findings of every id that was run, in the ledger's order."""
+        found = self.findings
+        grouped = {name: [own for own in found if own.ledger == name] for name in LEDGER}
+        return {name: own for name, own in grouped.items() if own}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain, JSON-able data."""
+        return {
+            "format": "countwise-reproduction",
+            "version": 1,
+            "library": {"name": "countwise", "version": countwise.__version__},
+            "code": code_version(),
+            "quick": self.quick,
+            "seconds": sum(own.seconds for own in self.results),
+            "verdicts": dict(self.tally()),
+            "parts": [own.to_dict() for own in self.results],
+        }
+
+
+def parts() -> tuple[Part, ...]:
+    """Return every part of the five papers, in order.
+
+    Examples
+    --------
+    >>> sorted({part.paper for part in parts()})
+    ['p0', 'p1', 'p2', 'p3', 'p4']
+    """
+    found: list[Part] = []
+    for name in PAPERS:
+        found.extend(import_module(f"countwise.papers.{name}").PARTS)
+    return tuple(found)
+
+
+def reproduce(
+    papers: Iterable[str] = ("all",),
+    *,
+    only: Sequence[str] = (),
+    quick: bool = False,
+    use_cache: bool = True,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Re-make the figures of five papers and judge each.
+
+    Parameters
+    ----------
+    papers
+        ``p0`` to ``p4``, or ``all``.
+    only
+        Ids of the ledger (``P1.10``), or names of parts (``p1-table-1``); all parts without it.
+    quick
+        A smoke run: fewer repeats and rows.
+    use_cache
+        Take finished parts from an earlier run of the same code on the same data.
+    progress
+        Called with what is done, what there is in all, and a text.
+
+    Examples
+    --------
+    >>> from countwise.papers.run import reproduce
+    >>> reproduce(["p4"], only=["P4.2", "P4.9"], use_cache=False)
+    <Reproduction: 2 figures, 2 agree>
+    """
+    chosen, ids = _chosen(list(papers), list(only))
+    total = sum(part.cost for part in chosen)
+    done = 0.0
+    results = []
+    for part in chosen:
+        key = key_of(part, quick)
+        found = kept(key) if use_cache else None
+        if found is None:
+            tell = _teller(progress, done, part, total)
+            tell(0.0, "")
+            start = time.perf_counter()
+            outcome = part.run(Work(quick, part.seed, tell))
+            seconds = time.perf_counter() - start
+            _complete(part, outcome)
+            keep(key, outcome, seconds)
+            results.append(Result(part, outcome, seconds, key, False))
+        else:
+            results.append(Result(part, *found, key, True))
+        done += part.cost
+    return Reproduction(tuple(results), quick, ids)
+
+
+def _teller(
+    progress: Progress | None, done: float, part: Part, total: float
+) -> Callable[[float, str], None]:
+    def tell(share: float, text: str) -> None:
+        if progress is not None:
+            words = f"{part.name}: {text}" if text else part.name
+            progress(done + share * part.cost, total, words)
+
+    return tell
+
+
+def _complete(part: Part, outcome: Outcome) -> None:
+    """Let no id of a part go without a verdict."""
+    answered = {own.ledger for own in outcome.findings}
+    for name in part.ledger:
+        if name not in answered:
+            why = outcome.remarks[0] if outcome.remarks else "No figure came out of this part."
+            outcome.add(cannot(name, LEDGER[name], why))
+
+
+def _chosen(papers: list[str], only: list[str]) -> tuple[list[Part], frozenset[str] | None]:
+    every = parts()
+    names = [name.strip().lower() for name in papers] or ["all"]
+    for name in names:
+        if name != "all" and name not in PAPERS:
+            raise ParameterError(
+                f"reproduce: there is no paper {name!r}.{did_you_mean(name, PAPERS)} "
+                f"The papers are {', '.join(PAPERS)}, or all."
+            )
+    chosen = [part for part in every if "all" in names or part.paper in names]
+    if not only:
+        return chosen, None
+    by_name = {part.name for part in chosen}
+    known = {name.upper(): name for part in chosen for name in part.ledger}
+    wanted, ids = set(), set()
+    for own in (name.strip() for name in only):
+        if own.lower() in by_name:
+            wanted.add(own.lower())
+        elif own.upper() in known:
+            ids.add(known[own.upper()])
+        else:
+            places = [*known.values(), *by_name]
+            raise ParameterError(
+                f"reproduce: there is no figure {own!r}.{did_you_mean(own.upper(), places)} "
+                f"It must be an id such as P1.10, or one of {listing(sorted(by_name), 40)}."
+            )
+    kept_parts = [p for p in chosen if p.name in wanted or ids & set(p.ledger)]
+    shown = ids | {name for part in kept_parts if part.name in wanted for name in part.ledger}
+    return kept_parts, frozenset(shown)

@@ -1,0 +1,222 @@
+"""The reproduction itself: verdicts, cache, choice of parts, pages; every id has a part."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from countwise.errors import ParameterError
+from countwise.papers import cache
+from countwise.papers.findings import (
+    VERDICTS,
+    Outcome,
+    Shown,
+    cannot,
+    erratum,
+    held,
+    measured,
+    tally,
+    worked,
+)
+from countwise.papers.ledger import LEDGER, PAPERS
+from countwise.papers.markdown import page_of, write_pages
+from countwise.papers.page import render
+from countwise.papers.parts import Part, Work
+from countwise.papers.planted import GAIN, HIDDEN, planted
+from countwise.papers.run import Reproduction, parts, reproduce
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("COUNTWISE_CACHE", str(tmp_path / "kept"))
+
+
+def test_the_ledger_is_whole_and_every_id_has_a_part():
+    numbers = {"p0": 8, "p1": 11, "p2": 10, "p3": 9, "p4": 11}
+    wanted = {f"P{p[1]}.{at}" for p, n in numbers.items() for at in range(1, n + 1)}
+    assert set(LEDGER) == wanted
+    assert {name for part in parts() for name in part.ledger} == wanted
+    names = [part.name for part in parts()]
+    assert len(names) == len(set(names))
+    for part in parts():
+        assert part.name.startswith(part.paper)
+        assert len(part.protocol) > 30
+        assert {name.split(".")[0].lower() for name in part.ledger} == {part.paper}
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [(0.0604, "agrees"), (0.0650, "agrees"), (0.0651, "differs"), (0.05, "differs")],
+)
+def test_a_worked_figure_agrees_to_its_printed_digits(ours, verdict):
+    assert worked("P4.9", "x", 0.06, ours, 2).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("ours", "interval", "verdict"),
+    [
+        (0.902, (0.8, 1.0), "agrees"),
+        (0.88, (0.8, 0.95), "agrees within the interval"),
+        (0.88, (0.86, 0.897), "agrees within the interval"),  # print may be 0.895 rounded
+        (0.88, (0.87, 0.89), "differs"),
+        (0.95, (0.91, 0.99), "differs"),
+    ],
+)
+def test_a_measured_figure_agrees_within_its_interval(ours, interval, verdict):
+    found = measured("P1.10", "x", 0.90, ours, interval, 2, "Why.")
+    assert found.verdict == verdict
+    assert (found.value, found.low, found.high) == (ours, *interval)
+    assert found.reason.endswith("Why.") == (verdict == "differs")
+
+
+def test_verdicts_are_counted_best_first():
+    every = [
+        cannot("P0.1", "a", "No data."),
+        erratum("P0.1", "b", "1", "2", "1 + 1 = 2"),
+        held("P0.1", "c", False, "1"),
+        held("P0.1", "d", True, "1"),
+    ]
+    assert list(tally(every)) == [v for v in VERDICTS if v != "agrees within the interval"]
+
+
+def test_an_outcome_survives_json():
+    out = Outcome([worked("P4.9", "x", 0.06, float("nan"), 2)], [Shown("t", "<svg/>", "w")], ["r"])
+    plain = json.loads(json.dumps(out.to_dict(), allow_nan=False))
+    back = Outcome.from_dict(plain)
+    assert back.findings[0].value is None
+    assert (back.pictures, back.remarks) == (out.pictures, out.remarks)
+
+
+def test_a_finished_part_is_not_run_again(monkeypatch):
+    first = reproduce(["p4"], only=["P4.2"])
+    assert [own.from_cache for own in first.results] == [False]
+    again = reproduce(["p4"], only=["p4-meningitis"])
+    assert [own.from_cache for own in again.results] == [True]
+    assert again.findings == first.findings
+    assert again.results[0].seconds == first.results[0].seconds
+    monkeypatch.setattr(cache, "code_version", lambda: "another")
+    assert [own.from_cache for own in reproduce(["p4"], only=["P4.2"]).results] == [False]
+    assert [own.from_cache for own in reproduce(["p4"], only=["P4.2"], quick=True).results] == [
+        False
+    ]
+
+
+def test_a_damaged_cache_is_no_result(tmp_path):
+    reproduce(["p4"], only=["P4.2"])
+    for path in (tmp_path / "kept").rglob("*.json"):
+        path.write_text("{")
+    assert not reproduce(["p4"], only=["P4.2"]).results[0].from_cache
+
+
+def test_only_shows_the_ids_that_were_asked_for():
+    found = reproduce(["p4"], only=["P4.4"])
+    assert {own.ledger for own in found.findings} == {"P4.4"}
+    assert list(found.by_id()) == ["P4.4"]
+
+
+@pytest.mark.parametrize(
+    ("papers", "only", "words"),
+    [
+        (["p5"], [], "there is no paper 'p5'"),
+        (["p4"], ["P4.99"], "there is no figure 'P4.99'"),
+        (["all"], ["p1-tabel-1"], "there is no figure 'p1-tabel-1'"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_a_sentence(papers, only, words):
+    with pytest.raises(ParameterError, match=re.escape(words)):
+        reproduce(papers, only=only)
+
+
+def test_a_set_out_of_reach_cannot_be_run_and_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("COUNTWISE_DATA", str(tmp_path))
+    monkeypatch.setattr(
+        "countwise.tables.samples._from_openml",
+        lambda *given: (_ for _ in ()).throw(OSError("no network")),
+    )
+    work = Work()
+    found = [name for name, _ in work.tables(["iris", "soybean-small"])]
+    assert found == ["iris"]
+    assert "not bundled" in work.missing["soybean-small"]
+
+
+def test_an_id_without_a_figure_gets_a_verdict(monkeypatch):
+    empty = Part("p4-none", ("P4.1",), "t", "p" * 40, lambda work: Outcome(remarks=["Why not."]))
+    monkeypatch.setattr("countwise.papers.run.parts", lambda: (empty,))
+    (own,) = reproduce(["p4"]).findings
+    assert (own.verdict, own.reason) == ("cannot be run", "Why not.")
+
+
+@pytest.fixture(scope="module")
+def worked_figures(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COUNTWISE_CACHE", str(tmp_path_factory.mktemp("kept")))
+        return reproduce(only=["p2-weather", "p4-tax", "p4-vertebrates", "p0-table-1"])
+
+
+def test_worked_figures_agree_or_are_errata(worked_figures):
+    verdicts = {own.verdict for own in worked_figures.findings}
+    assert verdicts == {"agrees", "printed figure is wrong"}
+    wrong = [o.what for o in worked_figures.findings if o.verdict == "printed figure is wrong"]
+    assert len(wrong) == 3
+
+
+def test_the_page_shows_protocol_seed_hash_and_code(worked_figures):
+    page = render(worked_figures)
+    assert "0.0024" in page
+    assert "printed figure is wrong" in page
+    assert "def vertebrates(work" in page
+    assert worked_figures.results[0].key["code"] in page
+    assert "http:" not in re.sub(r'xmlns="[^"]*"', "", page)
+    inside = re.search(r'id="countwise-facts">(.*?)</script>', page, re.DOTALL)
+    facts = json.loads(inside[1])
+    assert facts["format"] == "countwise-reproduction"
+    assert len(facts["parts"]) == 4
+
+
+def test_markdown_has_a_page_a_paper(worked_figures, tmp_path):
+    written = write_pages(worked_figures, tmp_path)
+    assert [path.name for path in written] == ["p0.md", "p2.md", "p4.md"]
+    text = page_of(worked_figures, "p2")
+    assert "| P2.1 | new day: P(yes) | 0.205 | 0.20458 | agrees |" in text
+
+
+def test_the_reproduction_in_words(worked_figures):
+    assert re.fullmatch(
+        r"<Reproduction: \d+ figures, \d+ agree, 3 printed wrong>", repr(worked_figures)
+    )
+    assert isinstance(worked_figures, Reproduction)
+    assert set(PAPERS) == {"p0", "p1", "p2", "p3", "p4"}
+
+
+def test_planted_rows_follow_their_grid():
+    made = planted(20_000, seed=3)
+    again = planted(20_000, seed=3)
+    assert np.array_equal(made.X, again.X)
+    assert np.array_equal(made.y, again.y)
+    cell = np.zeros(len(made.X), dtype=int)
+    for column, cuts in enumerate(HIDDEN):
+        cell = cell * 6 + np.searchsorted(np.asarray(cuts, np.float32), made.X[:, column])
+    assert np.array_equal(made.labels[cell], made.y)
+    assert made.X.min() >= 0
+    assert made.X.max() <= 1
+    flipped = planted(20_000, noise=0.1, seed=3)
+    share = np.mean(flipped.labels[_cells(flipped.X)] != flipped.y)
+    assert share == pytest.approx(0.1, abs=0.01)
+
+
+def _cells(X):
+    cell = np.zeros(len(X), dtype=int)
+    for column, cuts in enumerate(HIDDEN):
+        cell = cell * 6 + np.searchsorted(np.asarray(cuts, np.float32), X[:, column])
+    return cell
+
+
+def test_the_best_gain_is_what_the_true_rule_earns():
+    made = planted(200_000, noise=0.05, seed=5)
+    truth = made.labels[_cells(made.X)]
+    gain = np.asarray(GAIN)
+    # The true rule assigns the class that earns most given the cell's chances.
+    chances = np.where(np.eye(2)[truth] == 1, 0.95, 0.05)
+    assigned = (chances @ gain).argmax(axis=1)
+    assert gain[made.y, assigned].mean() == pytest.approx(made.best_gain(), abs=0.02)
