@@ -33,6 +33,12 @@ __all__ = ["command"]
     multiple=True,
     help="A parameter of the model, such as smoothing=0.5; may be repeated.",
 )
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=1),
+    metavar="CELLS",
+    help="How many cells a discrete-bayes may have.",
+)
 @gain_option
 @reading_options
 @seed_option
@@ -43,6 +49,7 @@ def command(
     output: str,
     name: str,
     pairs: tuple[str, ...],
+    budget: float | None,
     gain: str | None,
     asked: Asked,
     seed: int,
@@ -58,10 +65,17 @@ def command(
     from countwise.cli.output import check_writable, print_json, remark
 
     check_writable(output, "-o", (".cw",))
+    if budget is not None:
+        pairs = (*pairs, f"budget={budget:.0f}")
     model = _model(name, pairs, seed)
     matrix = gain_of(gain, file)
     found = asked.read(file, "fit")
     started = perf_counter()
+    if matrix is not None and "gain" in model.get_params():
+        # A model that searches by gain learns by what it will decide by.
+        model.set_params(gain=matrix)
+    if not quiet and "progress" in model.get_params() and sys.stderr.isatty():
+        model.set_params(progress=_told)
     if matrix is not None:
         from countwise.decisions.decide import Decide
 
@@ -96,6 +110,17 @@ def _model(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     if "nominal" in parameters:
         raise ParameterError("fit: nominal columns are named by --nominal, not by --param.")
     return made(own, seed, parameters)
+
+
+def _told(step: dict[str, Any]) -> None:
+    """Say on stderr how a search goes."""
+    gains = [step.get(part) for part in ("train", "validation")]
+    words = ", ".join(
+        f"{part} gain {own:.4f}"
+        for part, own in zip(("training", "validation"), gains, strict=True)
+        if own is not None
+    )
+    click.echo(f"{step['seconds']:6.1f} s  {step['stage']:<10} {words}", err=True)
 
 
 def _facts(

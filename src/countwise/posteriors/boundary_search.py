@@ -112,6 +112,7 @@ class BoundarySearch:
             classes,
         )
         self.squares = Aim.squares(shares)
+        self._free = False
         self.start = [
             line.quantiles(self.axes[at].width)
             for at, line in zip(self.moving, self.search.lines, strict=True)
@@ -141,13 +142,21 @@ class BoundarySearch:
                 if method == "sweep":
                     self._sweep(budget)
                 else:
-                    perturb(self.search, self._judging(), self.totals, self.clock, self.rng)
+                    perturb(
+                        self.search, self._judging(), self._sample_totals(), self.clock, self.rng
+                    )
                     self._best = self.search.kept()
                 axes = self._refined(method)
         if axes is None:
-            self.search.put_all(self._best)
+            self.search.put_all(self._stopped_at(budget))
             axes = self.cut(self.search.boundaries())
         return axes
+
+    def _stopped_at(self, budget: float | None) -> Cuts:
+        """The better of the last finished stage and of where the search was ended."""
+        if self.clock.stopped is None or (budget is not None and self.search.cells() > budget):
+            return self._best
+        return self._chosen([self._best, self.search.kept()])
 
     def notes(self) -> tuple[Note, ...]:
         """What must be said about rows that were not looked at."""

@@ -32,25 +32,45 @@ def perturb(
     columns = [at for at in range(len(search.lines)) if search.cuts[at]]
     if not columns:
         return
-    rounds = 0
+    rounds, views = 0, _Views(search, aim)
     while True:
         rounds += 1
-        tried = _random(search, columns, aim, clock, rng)
-        found = _sequential(search, columns, aim, clock)
+        tried = _random(search, columns, views, clock, rng)
+        found = _sequential(search, columns, views, clock)
         value, check = search.worth(aim)
         clock.note(
             "paper",
             round=rounds,
             tried=tried,
-            value=value,
-            check=check,
+            train=value / totals[0],
+            validation=check / totals[1] if totals[1] > 0 else None,
         )
         if not found:
             return
 
 
+class _Views:
+    """Columns in the contexts of the others, kept until a boundary moves."""
+
+    def __init__(self, search: CutSearch, aim: Aim) -> None:
+        self._search, self._aim = search, aim
+        self._kept: dict[int, View] = {}
+
+    def of(self, at: int) -> View:
+        if at not in self._kept:
+            self._kept[at] = self._search.view(at, self._aim)
+        return self._kept[at]
+
+    def forget(self) -> None:
+        self._kept.clear()
+
+
 def _random(
-    search: CutSearch, columns: list[int], aim: Aim, clock: SearchClock, rng: np.random.Generator
+    search: CutSearch,
+    columns: list[int],
+    views: _Views,
+    clock: SearchClock,
+    rng: np.random.Generator,
 ) -> int:
     failures, tried = 0, 0
     while failures < PATIENCE:
@@ -59,19 +79,19 @@ def _random(
         place = int(rng.integers(len(search.cuts[at])))
         low, high = _reach(search, at, place)
         tried += 1
-        found = _try(search, at, place, [low + (high - low) * float(rng.random())], aim)
+        found = _try(search, at, place, [low + (high - low) * float(rng.random())], views)
         failures = 0 if found else failures + 1
     return tried
 
 
-def _sequential(search: CutSearch, columns: list[int], aim: Aim, clock: SearchClock) -> bool:
+def _sequential(search: CutSearch, columns: list[int], views: _Views, clock: SearchClock) -> bool:
     found = False
     for at in columns:
         for place in range(len(search.cuts[at])):
             clock.check()
             low, high = _reach(search, at, place)
             steps = [low + (high - low) * step / STEPS for step in range(STEPS + 1)]
-            found |= _try(search, at, place, steps, aim)
+            found |= _try(search, at, place, steps, views)
     return found
 
 
@@ -84,12 +104,12 @@ def _reach(search: CutSearch, at: int, place: int) -> tuple[float, float]:
     return own + (before / 2 - own / 2), own + (after / 2 - own / 2)
 
 
-def _try(search: CutSearch, at: int, place: int, values: list[float], aim: Aim) -> bool:
+def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Views) -> bool:
     """Move a boundary to the best of some values, if it earns more than where it is."""
     line, cuts = search.lines[at], search.cuts[at]
     low = cuts[place - 1] if place else 0
     high = cuts[place + 1] if place + 1 < len(cuts) else len(line)
-    view = search.view(at, aim)
+    view = views.of(at)
     there = {line.place(value) for value in values}
     options = [own for own in there if low < own < high and line.ends[own - 1]]
     best, most = cuts[place], _score(view, low, cuts[place], high)
@@ -101,6 +121,7 @@ def _try(search: CutSearch, at: int, place: int, values: list[float], aim: Aim) 
         return False
     search.put(at, [*cuts[:place], best, *cuts[place + 1 :]])
     search.moves += 1
+    views.forget()
     return True
 
 
