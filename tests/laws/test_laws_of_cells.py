@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
@@ -23,6 +23,7 @@ MODELS = {
     "by merit": lambda: cw.DiscreteBayes(64, levels="merit", random_state=0),
     "smoothed": lambda: cw.DiscreteBayes(64, smoothing=3.0, random_state=0),
 }
+few = settings(max_examples=25)
 every_model = pytest.mark.parametrize("make", list(MODELS.values()), ids=list(MODELS))
 
 
@@ -103,6 +104,7 @@ def test_moves_near_a_boundary_are_exact_on_all_rows(seed, weighted):
 
 
 @every_model
+@few
 @given(tables(), st.randoms(use_true_random=False))
 def test_law_2_shuffled_rows_change_nothing(make, table, random):
     order = np.array(random.sample(range(len(table)), len(table)))
@@ -112,6 +114,7 @@ def test_law_2_shuffled_rows_change_nothing(make, table, random):
 
 
 @every_model
+@few
 @given(tables(), st.data())
 def test_law_3_weights_repeat_rows(make, table, data):
     weight = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(table))))[: len(table)]
@@ -124,6 +127,7 @@ def test_law_3_weights_repeat_rows(make, table, data):
 
 
 @every_model
+@few
 @given(tables(least_rows=2), st.data())
 def test_law_5_rows_add_and_subtract(make, table, data):
     cut = data.draw(st.integers(1, len(table) - 1))
@@ -146,6 +150,7 @@ def test_law_5_rows_add_and_subtract(make, table, data):
 
 
 @every_model
+@few
 @given(tables(most_rows=12))
 def test_law_5_batch_prediction_is_row_by_row(make, table):
     model = make().fit(table)
@@ -154,6 +159,7 @@ def test_law_5_batch_prediction_is_row_by_row(make, table):
 
 
 @every_model
+@few
 @given(st.data())
 def test_law_6_posteriors_sum_to_one_everywhere(make, data):
     train = data.draw(tables())
@@ -174,6 +180,7 @@ def test_law_6_posteriors_sum_to_one_everywhere(make, data):
 
 
 @every_model
+@few
 @given(tables(missing=False))
 def test_law_7_no_evidence_is_the_prior(make, table):
     model = make().fit(table)

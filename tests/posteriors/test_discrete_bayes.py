@@ -47,3 +47,89 @@ def test_the_hidden_boundaries_are_found_on_a_million_rows(noise):
     assert farthest(model, BOUNDARIES) < 1e-4
     fresh, labels = grid.rows(500_000, seed=3)
     assert model.expected_gain(fresh, labels) > 0.99 * grid.best_gain(fresh, labels, GAIN)
+
+
+@pytest.mark.parametrize("correction", ["miller-madow", "printed", "none"])
+def test_five_uniform_columns_get_six_levels_each(correction):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((5000, 5)), rng.integers(0, 2, 5000)
+    model = cw.DiscreteBayes(10_000, correction=correction, search=None).fit(X, y)
+    assert model.levels_ == [6] * 5
+    for own in model.boundaries_:
+        np.testing.assert_allclose(own, np.arange(1, 6) / 6, atol=0.03)
+
+
+def test_a_nominal_table_is_the_plain_bayes_table():
+    weather = cw.read("sample:weather").select(["outlook", "windy"])
+    model = cw.DiscreteBayes().fit(weather)
+    for row in range(len(weather)):
+        same = (weather.codes("outlook") == weather.codes("outlook")[row]) & (
+            weather.codes("windy") == weather.codes("windy")[row]
+        )
+        shares = np.bincount(weather.target[same], minlength=2) / same.sum()
+        np.testing.assert_allclose(model.predict_proba(weather.take([row]))[0], shares)
+
+
+def test_without_a_budget_it_looks_rows_up():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (300, 3)).astype(float), rng.integers(0, 3, 300)
+    model = cw.DiscreteBayes(None).fit(X, y)
+    for row in X[:40]:
+        same = (row == X).all(axis=1)
+        shares = np.bincount(y[same], minlength=3) / same.sum()
+        np.testing.assert_allclose(model.predict_proba(row[None])[0], shares)
+
+
+def test_unequal_levels_and_a_nuisance_column_are_told_by_merit():
+    cuts = ((0.3,), (0.2, 0.5, 0.6), (0.1, 0.35, 0.4, 0.7, 0.9))
+    grid = HiddenGrid(cuts, nuisance=1, noise=0.05)
+    X, y = grid.rows(60_000)
+    model = cw.DiscreteBayes(60, GAIN, levels="merit", random_state=0).fit(X, y)
+    assert model.levels_ == [2, 4, 6, 1]
+    assert farthest(model, cuts) < 2e-3
+
+
+def test_no_smoothing_is_k_nought_and_the_seed_decides():
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    plain = cw.DiscreteBayes(500, smoothing=None, random_state=3).fit(X, y)
+    nought = cw.DiscreteBayes(500, smoothing=0.0, smooth_by="class", random_state=3).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X[:500]), nought.predict_proba(X[:500]))
+    assert [own.tolist() for own in plain.boundaries_] == [
+        own.tolist() for own in nought.boundaries_
+    ]
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    def stop(step):
+        if step["stage"] == "squares":
+            raise KeyboardInterrupt
+
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    model = cw.DiscreteBayes(500, progress=stop, random_state=0).fit(X, y)
+    assert any(note.code == "P12" for note in model.notes_)
+    assert model.score(X, y) > 0.9
+
+
+def test_the_papers_search_finds_less():
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    ours = cw.DiscreteBayes(500, GAIN, random_state=0).fit(X, y)
+    theirs = cw.DiscreteBayes(500, GAIN, search="paper", random_state=0, max_seconds=3).fit(X, y)
+    assert theirs.gain_["validation"] < ours.gain_["validation"]
+
+
+def test_a_saved_model_answers_the_same(tmp_path):
+    table = cw.read("sample:credit-g")
+    model = cw.DiscreteBayes(2000, random_state=0).fit(table)
+    cw.save(model, tmp_path / "model.cw")
+    again = cw.load(tmp_path / "model.cw")
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.history_ == model.history_
+
+
+def test_pictures_are_drawn():
+    table = cw.read("sample:iris")
+    model = cw.DiscreteBayes(50, random_state=0).fit(table)
+    assert "cells" in cw.draw(model).title
+    assert cw.draw(model, ("petal_length", "petal_width")).title.endswith("petal_width")
+    with pytest.raises(cw.CountwiseError, match="what must be columns"):
+        cw.draw(model, "petal")
