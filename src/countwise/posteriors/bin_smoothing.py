@@ -33,14 +33,19 @@ _TOGETHER = 1 << 12
 
 
 def candidates(rows: float, cells: int) -> list[float]:
-    """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4.
+    """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4; few rows get a list of their own.
 
     Examples
     --------
     >>> [round(k) for k in candidates(10_000_000 / 3, 7776)]
     [0, 21, 43, 64, 86]
+    >>> candidates(900, 7776)
+    [0.0, 1.0, 3.0, 10.0, 30.0, 100.0]
     """
-    return [j * rows / (20 * cells) for j in range(5)]
+    printed = [j * rows / (20 * cells) for j in range(5)]
+    if printed[-1] >= 1:
+        return printed
+    return [0.0, *(k for k in (1.0, 3.0, 10.0, 30.0, 100.0) if k < rows / 2)]
 
 
 class BinSmoothing:

@@ -39,6 +39,8 @@ __all__ = ["DiscreteBayes", "held_out", "seeded", "tally"]
 
 Doubles = NDArray[np.float64]
 
+#: With so many occupied cells at most a row can be judged by the others.
+MOST_ALONE = 5000
 #: Fewer rows than this are too few to hold some out: the training rows judge themselves.
 LEAST_CHECKED = 1000
 
@@ -116,8 +118,9 @@ class DiscreteBayes(CellClassifier):
         weight in all levels (eq. 14 and 15).
     smoothing
         Bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbours must hold,
-        ``validation`` to take the k of the paper's list that earns most on the validation rows, or
-        None. Cells without any row always ask their neighbours.
+        ``validation`` to take the k that earns most on the validation rows (without any, on each
+        training row by the others) of the paper's list or, where that ends below one row, of 1 to
+        100; or None. Cells without any row always ask their neighbours.
     smooth_by
         ``rows``: k rows of all classes together; ``class``: k rows of each class by itself, over
         their volume, as printed.
@@ -353,35 +356,69 @@ class DiscreteBayes(CellClassifier):
         return Aim(GAIN, scaled[0], scaled[1], 0.0, fallback)
 
     def _choose_smoothing(self, both: CellTable, aim: Aim, totals: tuple[float, float]) -> None:
-        """Take the k that earns most on the validation rows, the smaller of equal ones."""
+        """Take the k that earns most, the smaller of equal ones.
+
+        Validation rows judge; where there are none, each training row is judged by the others.
+        """
         grid, counts = both.grid, both.counts
         train = CellTable.of(grid, both.levels, counts[:, ::2])
-        asked = counts[:, 1::2].sum(axis=1) > 0
-        check, levels = counts[asked, 1::2], both.levels[asked]
         factor = self._factor(train.by_class)
-        self.smoothing_table_ = []
-        if isinstance(self.smoothing, str):
-            tried = candidates(totals[0], grid.cells) if totals[1] > 0 else [0.0]
-        else:
-            tried = [float(self.smoothing or 0.0)]
-        best, self.smoothing_ = -np.inf, float(tried[0])
-        for k in tried if totals[1] > 0 else []:
-            weights = BinSmoothing(train, float(k), self.smooth_by).weights(levels) * factor
-            chosen = (weights @ self.gain_matrix_).argmax(axis=1)
-            every = np.arange(len(chosen))
-            earned = float((check @ aim.check)[every, chosen].sum()) / totals[1]
-            right = chosen < len(self.classes_)
-            hits = check[every[right], chosen[right]].sum() / totals[1]
-            self.smoothing_table_.append({"k": float(k), "gain": earned, "accuracy": float(hits)})
-            if earned > best + 1e-12:
-                best, self.smoothing_ = earned, float(k)
-        weights = BinSmoothing(train, self.smoothing_, self.smooth_by).weights(train.levels)
-        chosen = (weights * factor @ self.gain_matrix_).argmax(axis=1)
-        own = float((train.counts @ aim.train)[np.arange(len(chosen)), chosen].sum())
-        self.gain_ = {
-            "train": own / totals[0],
-            "validation": best if totals[1] > 0 else None,
-        }
+        chosen_here = isinstance(self.smoothing, str)
+        tried = [0.0] if chosen_here else [float(self.smoothing or 0.0)]
+        bounded = self.budget is not None and np.isfinite(self.budget)  # else rows are looked up
+        alone = bounded and self.smooth_by == "rows" and len(train) <= MOST_ALONE
+        if chosen_here and (totals[1] > 0 or alone):
+            tried = candidates(totals[0], grid.cells)
+        judged: list[tuple[float, float]] = []
+        if totals[1] > 0:
+            check = CellTable.of(grid, both.levels, counts[:, 1::2])
+            judged = [self._earned(train, check, k, factor, aim, totals[1]) for k in tried]
+        elif len(tried) > 1:
+            judged = [self._earned_alone(train, k, factor, aim) for k in tried]
+        self.smoothing_table_ = [
+            {"k": k, "gain": earned, "accuracy": hits}
+            for k, (earned, hits) in zip(tried, judged, strict=False)
+        ]
+        best, self.smoothing_ = -np.inf, tried[0]
+        for line in self.smoothing_table_:
+            if line["gain"] > best + 1e-12:
+                best, self.smoothing_ = line["gain"], line["k"]
+        train_gain, _ = self._earned(train, train, self.smoothing_, factor, aim, totals[0])
+        self.gain_ = {"train": train_gain, "validation": best if totals[1] > 0 else None}
+
+    def _earned(
+        self, train: CellTable, check: CellTable, k: float, factor: Doubles, aim: Aim, total: float
+    ) -> tuple[float, float]:
+        """Expected gain and accuracy on rows in cells, the training rows deciding."""
+        asked = check.counts.sum(axis=1) > 0
+        rows = check.counts[asked]
+        weights = BinSmoothing(train, k, self.smooth_by).weights(check.levels[asked]) * factor
+        chosen = (weights @ self.gain_matrix_).argmax(axis=1)
+        every = np.arange(len(chosen))
+        earns = aim.train if check is train else aim.check
+        right = chosen < len(self.classes_)
+        hits = float(rows[every[right], chosen[right]].sum())
+        return float((rows @ earns)[every, chosen].sum()) / total, hits / total
+
+    def _earned_alone(
+        self, train: CellTable, k: float, factor: Doubles, aim: Aim
+    ) -> tuple[float, float]:
+        """Expected gain and accuracy when each row is left out: k others are k + 1 with itself."""
+        around = [BinSmoothing(train, k + more).weights(train.levels) for more in (1.0, 2.0)]
+        earned = hits = 0.0
+        for own in range(train.counts.shape[1]):
+            rows = np.flatnonzero(train.counts[:, own] > 0)
+            left, wider = (near[rows].copy() for near in around)
+            for near in (left, wider):
+                near[:, own] = np.maximum(near[:, own] - 1.0, 0.0)
+            lost = left.sum(axis=1) <= 0  # nobody else in the cell: its neighbours answer
+            left[lost] = wider[lost]
+            chosen = (left * factor @ self.gain_matrix_).argmax(axis=1)
+            number = train.counts[rows, own]
+            earned += float(number @ aim.train[own, chosen])
+            hits += float(number @ (chosen == own))
+        total = train.by_class.sum()
+        return earned / total, hits / total
 
 
 def held_out(part: Part, share: float, rng: np.random.Generator) -> Part:
