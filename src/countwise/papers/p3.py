@@ -13,11 +13,12 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.rules import ExpectedGain
 from countwise.evaluation.run import evaluate
-from countwise.papers.findings import Finding, Outcome, held, worked
+from countwise.papers.findings import Finding, Outcome, Shown, held, worked
 from countwise.papers.parts import Part, Work
 from countwise.papers.planted import GAIN, Planted, planted
 from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.reports.draw import draw
 from countwise.tables.samples import find
 
 __all__ = ["PARTS"]
@@ -139,7 +140,10 @@ def search(work: Work) -> Outcome:
     out.add(*_beside(model, theirs, spent, paper_spent, rows))
     out.add(*_smoothing(model))
     out.add(*_tested(model, made, *test))
+    first, second = (column.name for column in model.schema_.attributes[:2])
     out.add(
+        Shown("Where every column is cut, and the gain over the search", draw(model).svg),
+        Shown("A slice of the decisions", draw(model, (first, second)).svg),
         f"{rows:,} rows: {sizes[0]:,} to train, {sizes[1]:,} to validate, {sizes[2]:,} to test. "
         "The paper's rows are not to be had; these have its shape and a known answer.",
     )
@@ -149,8 +153,10 @@ def search(work: Work) -> Outcome:
 def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> list[Finding]:
     printed = DiscreteBayes(search=None, smoothing=None, correction="printed", validation=0)
     levels = printed.fit(X[:500_000], (X[:500_000, 0] > 0.5).astype(int)).levels_
+    even = DiscreteBayes(search=None, smoothing=None, validation=0)
+    even.fit(X, (X[:, 0] > 0.5).astype(np.int8))
     sixth = np.arange(1, 6) / 6
-    gap = max(float(np.abs(own - sixth).max()) for own in model.start_boundaries_)
+    gap = max(float(np.abs(own - sixth).max()) for own in even.boundaries_)
     return [
         held(
             "P3.3",
@@ -360,8 +366,7 @@ def any_problem(work: Work) -> Outcome:
                 f"{name}: mixed columns, missing values, {len(trials.classes)} classes",
                 own.value >= base - 0.02,
                 f"{own.value:.3f} ({own.low:.3f} to {own.high:.3f})",
-                f"Majority {base:.3f}, naive Bayes {other.value:.3f}: few rows and many columns "
-                "are not what cells are for.",
+                f"Majority {base:.3f}, naive Bayes {other.value:.3f}; {len(table)} rows.",
                 value=own.value,
             )
         )
