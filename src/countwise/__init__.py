@@ -68,6 +68,7 @@ _HOMES = {
     "load": "countwise.store.files",
     "neighbor_grid": "countwise.evaluation.neighbor_grid",
     "read": "countwise.tables.read",
+    "regions": "countwise.reports.regions",
     "save": "countwise.store.files",
 }
 

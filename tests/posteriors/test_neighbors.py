@@ -229,3 +229,25 @@ def test_more_neighbours_than_rows_is_the_class_shares():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(model.predict_proba({"x": [1.0]}), [[1 / 3, 2 / 3]])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "vdm", "mahalanobis", "gower"])
+def test_explanations_add_up_and_name_the_neighbours(metric):
+    table = cw.read("sample:heart-c")
+    model = cw.Neighbors(5, metric).fit(table)
+    asked = table.take([0, 5, 9])
+    why = model.explain(asked)
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
+    np.testing.assert_array_equal(why.posteriors, model.predict_proba(asked))
+    plain = why.to_dict(1)
+    assert len(plain["neighbors"]) == 5
+    assert plain["neighbors"][0]["row"] == 6
+    assert "1. row 6" in why.describe(1)
+
+
+def test_condensed_neighbours_are_explained_too():
+    table = cw.read("sample:iris")
+    model = cw.CondensedNeighbors().fit(table)
+    why = model.explain(table.take([3]))
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
+    assert len(why.neighborhood.to_dict()) == 1

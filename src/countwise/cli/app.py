@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": "Say what a file holds: kinds, levels, gaps, identifiers, class balance.",
     "compare": "Rank models on rows they have not seen, with intervals and a verdict.",
     "curve": "Show how the models improve with more rows.",
+    "neighbors": "Measure nearest neighbours at every k and p, with a map.",
     "fit": "Train a model on a file and save it.",
     "predict": "Classify the rows of a file, of any size, with a saved model.",
     "explain": "Say why a saved model answers as it does, row by row.",

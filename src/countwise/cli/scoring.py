@@ -118,6 +118,8 @@ class Scorer:
     @property
     def done_with_unseen(self) -> str:
         """What the model does with levels it never saw, in words."""
+        if hasattr(self.model, "rows_"):
+            return "compared as unlike any other"
         return "smoothed" if getattr(self.model, "unseen", "") == "smooth" else "left out"
 
     def reading(

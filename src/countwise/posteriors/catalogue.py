@@ -120,6 +120,12 @@ def _discrete_bayes(seed: int) -> Any:
     return DiscreteBayes(levels="merit", random_state=seed)
 
 
+def _condensed(seed: int) -> Any:
+    from countwise.posteriors.condensed import CondensedNeighbors
+
+    return CondensedNeighbors(metric="heom", random_state=seed)
+
+
 def _logistic(seed: int) -> Any:
     from countwise.posteriors.linear import Logistic
 
@@ -237,6 +243,7 @@ CATALOGUE: Mapping[str, Listed] = {
             "kept",
             _neighbors_vdm,
         ),
+        Listed("condensed", "nearest of the few rows that are enough", "kept", _condensed),
         Listed("logistic", "logistic regression, L2 penalty", "rows", _logistic),
         Listed("discriminant", "linear discriminant, one covariance", "rows", _discriminant),
         Listed("perceptron", "plane learned from mistakes", "rows", _perceptron),

@@ -21,7 +21,7 @@ from countwise.posteriors.terms import ZERO, Sum
 from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 
-__all__ = ["CountedClassifier"]
+__all__ = ["CountedClassifier", "shown_value"]
 
 Doubles = NDArray[np.float64]
 
@@ -286,7 +286,9 @@ class CountedClassifier(Classifier):
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(" | ".join(term.columns) for term in terms),
             values=tuple(
-                tuple(" | ".join(_shown(table, name, row) for name in t.columns) for t in terms)
+                tuple(
+                    " | ".join(shown_value(table, name, row) for name in t.columns) for t in terms
+                )
                 for row in range(len(table))
             ),
             base=self._model.base.copy(),
@@ -301,7 +303,8 @@ def _given_levels(X: Any, table: Table) -> dict[str, tuple[Level, ...]]:
     return {c.name: c.levels if told else () for c in table.schema if c.coded}
 
 
-def _shown(table: Table, name: str, row: int) -> str:
+def shown_value(table: Table, name: str, row: int) -> str:
+    """What a row holds in a column, in words."""
     column = table.schema[name]
     if not column.coded:
         number = float(table.values(name)[row])

@@ -15,6 +15,7 @@ from countwise.params import whole as whole_number
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.nearest import Kept
+from countwise.posteriors.neighbor_evidence import NeighborExplanation, explained
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SCHEMES, Electorate
@@ -162,6 +163,17 @@ class Neighbors(Keeper, Classifier):
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(self._shares(table).argmax(axis=1))
+
+    @property
+    def votes_by(self) -> tuple[int, Any]:
+        """How many neighbours vote, and by which weights."""
+        return self.k, self.weights
+
+    def explain(self, X: Any) -> NeighborExplanation:
+        """Say who voted, and how the votes move as the columns are looked at in turn."""
+        table = self._rows(X)
+        near = neighborhood(self._kept, table, self.k)
+        return explained(self, table, self._kept, near)
 
     def neighbors(self, X: Any, k: int | None = None) -> Neighborhood:
         """Say who the nearest rows are, how far, and what each attribute adds to that.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.evaluation.neighbor_grid import NeighborGrid
 from countwise.posteriors.aode import AODE
 from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.posteriors.id3 import ID3
@@ -21,6 +22,7 @@ from countwise.reports.figures.grids import (
     search_figure,
     slice_figure,
 )
+from countwise.reports.figures.heat import by_k_figure, heat_figure
 from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.probabilities import probability_panel, probability_table
 from countwise.reports.figures.svg import drawing, label, number
@@ -50,6 +52,7 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
         A `NaiveBayes` or `AODE` (tables class × attribute × value), a `TAN` or `KDB` (the tree of
         attributes, with bits), an `ID3` (the decision tree), a `DiscreteBayes` (where columns are
         cut, and the gain over the search), or a `Decide` over one of them.
+        A `NeighborGrid` is drawn as a map of k and p, or with ``what="k"`` as accuracy by k.
     what
         The name of an attribute, to draw its table or its densities alone. Of a `DiscreteBayes`
         also ``search`` for the gain over the search, or two attributes for a slice of decisions.
@@ -68,6 +71,8 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     >>> draw(cw.NaiveBayes().fit(weather), "windy").title
     'NaiveBayes: windy by class'
     """
+    if isinstance(model, NeighborGrid):
+        return _grid(model, what)
     model = getattr(model, "model_", model)
     known = (NaiveBayes, AODE, TAN, KDB, ID3, DiscreteBayes)
     if not isinstance(model, known):
@@ -96,6 +101,34 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     if isinstance(model, TAN | KDB):
         return _attribute_tree(model)
     return _tables(model)
+
+
+def _grid(grid: NeighborGrid, what: Any) -> Picture:
+    """The map of k and p, or accuracy by k at the best p."""
+    name = grid.data or "neighbours"
+    if what is None and len(grid.p) > 1:
+        return Picture(heat_figure(grid.to_dict()), f"Accuracy of {name} by k and p")
+    if what not in (None, "k"):
+        raise ParameterError(
+            f"draw: a NeighborGrid is drawn as a map, or by 'k', but {what!r} was asked for."
+        )
+    by = grid.p.index(grid.best["p"])
+    few = len(grid.expected) < 2
+    wheel = [0.0] * len(grid.k) if few else grid.expected[:, :, by].std(axis=0, ddof=1).tolist()
+    lines = [
+        {
+            "name": "largest vote",
+            "values": grid.accuracy[:, by].tolist(),
+            "spread": grid.spread[:, by].tolist(),
+        },
+        {
+            "name": "roulette wheel",
+            "values": grid.expected_accuracy[:, by].tolist(),
+            "spread": wheel,
+        },
+    ]
+    title = f"Accuracy of {name} by k, p = {grid.best['p']:g}"
+    return Picture(by_k_figure(grid.k, lines, title), title)
 
 
 def _attribute_tree(model: TAN | KDB) -> Picture:

@@ -18,6 +18,8 @@
     tidy.py           gives each subtree a strip of its own
     decision_tree.py  what is asked, what was answered, how many of each class
     curves.py         score against training rows, with bands
+    heat.py           accuracy over k and p, and over k with its spread
+    regions.py        decisions over two numbers, and the cells of one neighbour
     gain.py           the gain matrix, and where the gain is earned
 
 Colours are classes of a style sheet, never values in the figure, so that one figure serves light

@@ -1,0 +1,33 @@
+"""``countwise neighbors``: the grid as words, JSON, CSV and picture."""
+
+import json
+
+from click.testing import CliRunner
+
+from countwise.cli.app import app
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["neighbors", *words], catch_exceptions=False)
+
+
+def test_one_file_and_its_map(tmp_path):
+    done = run("sample:iris", "-k", "1-3", "-p", "1,2", "-o", str(tmp_path / "map.svg"))
+    assert done.exit_code == 0
+    assert "best k =" in done.output
+    assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+
+
+def test_several_files_and_their_mean(tmp_path):
+    done = run("sample:iris", "sample:glass", "-k", "1,5", "-p", "2", "--json")
+    plain = json.loads(done.stdout)
+    assert [own["data"] for own in plain["grids"]] == ["sample:iris", "sample:glass"]
+    first, second = (own["accuracy"][0][0] for own in plain["grids"])
+    assert abs(plain["mean"]["accuracy"][0][0] - (first + second) / 2) < 1e-12
+    run("sample:iris", "-k", "1,5", "-p", "2", "-o", str(tmp_path / "grid.csv"))
+    assert len((tmp_path / "grid.csv").read_text().splitlines()) == 3
+
+
+def test_bad_numbers_and_folds():
+    assert CliRunner().invoke(app, ["neighbors", "sample:iris", "-k", "x"]).exit_code == 2
+    assert CliRunner().invoke(app, ["neighbors", "sample:iris", "--folds", "x"]).exit_code == 2

@@ -1,0 +1,55 @@
+"""Maps of k and p, accuracy by k, decision regions and Voronoi's cells."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import countwise as cw
+from countwise.errors import ParameterError, TableError
+from countwise.reports.regions import _clipped
+
+
+def test_a_map_has_a_cell_for_every_k_and_p():
+    grid = cw.neighbor_grid(
+        "sample:iris", k=range(1, 6), p=(1, 2, float("inf")), metric="minkowski"
+    )
+    svg = str(cw.draw(grid))
+    assert svg.count("<rect") == 15
+    assert svg.count("★") == 1
+    assert ">max<" in svg
+    by_k = str(cw.draw(grid, "k"))
+    assert by_k.count("<circle") == 10
+    with pytest.raises(ParameterError, match="by 'k'"):
+        cw.draw(grid, "p")
+
+
+@pytest.mark.parametrize(
+    "model", [cw.Neighbors(k=1), cw.NaiveBayes(), cw.ID3(), DecisionTreeClassifier()]
+)
+def test_regions_of_any_classifier(model):
+    picture = cw.regions(model, "sample:iris", "petal_length", "petal_width")
+    svg = str(picture)
+    assert svg.count("<circle") == 150
+    assert "petal_width" in svg
+    assert ("<path" in svg.split("</style>")[1]) == isinstance(model, cw.Neighbors)
+
+
+def test_edges_lie_halfway_between_neighbours():
+    rows = {"x": [0.0, 2.0, 0.0, 2.0], "y": [0.0, 0.0, 2.0, 2.0], "class": [*"abab"]}
+    svg = str(cw.regions(cw.Neighbors(k=1), cw.read(rows, target="class")))
+    assert svg.count("M") >= 2
+
+
+def test_lines_are_cut_at_the_box():
+    low, high = np.zeros(2), np.ones(2)
+    one, two = _clipped(np.array([-1.0, 0.5]), np.array([3.0, 0.5]), low, high)
+    assert one.tolist() == [0.0, 0.5]
+    assert two.tolist() == [1.0, 0.5]
+    assert _clipped(np.array([-1.0, 2.0]), np.array([3.0, 2.0]), low, high) is None
+
+
+def test_regions_need_two_numeric_columns():
+    with pytest.raises(ParameterError, match="two different numeric columns"):
+        cw.regions(cw.Neighbors(), "sample:weather")
+    with pytest.raises(TableError, match="Did you mean"):
+        cw.regions(cw.Neighbors(), "sample:iris", "petal_lenght", "petal_width")
