@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import best, row
+from countwise.papers.planted import HiddenGrid
 from countwise.posteriors.discrete_bayes import DiscreteBayes
-from countwise.testing.hidden_grid import HiddenGrid
 
 __all__ = ["run"]
 

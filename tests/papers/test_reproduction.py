@@ -23,7 +23,7 @@ from countwise.papers.ledger import LEDGER, PAPERS
 from countwise.papers.markdown import page_of, write_pages
 from countwise.papers.page import render
 from countwise.papers.parts import Part, Work
-from countwise.papers.planted import GAIN, HIDDEN, planted
+from countwise.papers.planted import GAIN, HIDDEN, HiddenGrid
 from countwise.papers.run import Reproduction, parts, reproduce
 
 
@@ -190,33 +190,20 @@ def test_the_reproduction_in_words(worked_figures):
 
 
 def test_planted_rows_follow_their_grid():
-    made = planted(20_000, seed=3)
-    again = planted(20_000, seed=3)
-    assert np.array_equal(made.X, again.X)
-    assert np.array_equal(made.y, again.y)
-    cell = np.zeros(len(made.X), dtype=int)
-    for column, cuts in enumerate(HIDDEN):
-        cell = cell * 6 + np.searchsorted(np.asarray(cuts, np.float32), made.X[:, column])
-    assert np.array_equal(made.labels[cell], made.y)
-    assert made.X.min() >= 0
-    assert made.X.max() <= 1
-    flipped = planted(20_000, noise=0.1, seed=3)
-    share = np.mean(flipped.labels[_cells(flipped.X)] != flipped.y)
-    assert share == pytest.approx(0.1, abs=0.01)
-
-
-def _cells(X):
-    cell = np.zeros(len(X), dtype=int)
-    for column, cuts in enumerate(HIDDEN):
-        cell = cell * 6 + np.searchsorted(np.asarray(cuts, np.float32), X[:, column])
-    return cell
+    grid = HiddenGrid(HIDDEN, seed=3)
+    X, y = grid.rows(20_000)
+    again = grid.rows(20_000)
+    assert np.array_equal(X, again[0])
+    assert np.array_equal(y, again[1])
+    assert np.array_equal(grid.labels[grid.cells(X)], y)
+    assert X.min() >= 0
+    assert X.max() <= 1
+    noisy = HiddenGrid(HIDDEN, noise=0.1, seed=3)
+    X, y = noisy.rows(20_000)
+    assert np.mean(noisy.labels[noisy.cells(X)] != y) == pytest.approx(0.1, abs=0.01)
 
 
 def test_the_best_gain_is_what_the_true_rule_earns():
-    made = planted(200_000, noise=0.05, seed=5)
-    truth = made.labels[_cells(made.X)]
-    gain = np.asarray(GAIN)
-    # The true rule assigns the class that earns most given the cell's chances.
-    chances = np.where(np.eye(2)[truth] == 1, 0.95, 0.05)
-    assigned = (chances @ gain).argmax(axis=1)
-    assert gain[made.y, assigned].mean() == pytest.approx(made.best_gain(), abs=0.02)
+    grid = HiddenGrid(HIDDEN, noise=0.05, seed=5)
+    X, y = grid.rows(200_000)
+    assert grid.best_gain(X, y, np.asarray(GAIN)) == pytest.approx(grid.expected_gain(), abs=0.02)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.testing.hidden_grid import HiddenGrid
+from countwise.papers.planted import HiddenGrid
 
 GAIN = np.array([[1.0, -1.0], [-2.0, 3.0]])
 #: The boundaries behind the course data of Panda and Garg, as its students published them.

@@ -222,6 +222,8 @@ def figure_1(work: Work) -> Outcome:
         return out
     grids["the average"] = NeighborGrid.mean(list(grids.values()))
     for name, grid in grids.items():
+        picture = draw(grid)
+        out.add(Shown(f"Figure 1, {name}", picture.svg, picture.title))
         own, best = float(grid.accuracy[1, 2]), grid.best
         gap = best["accuracy"] - own
         out.add(

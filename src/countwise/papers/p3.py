@@ -15,7 +15,7 @@ from countwise.decisions.rules import ExpectedGain
 from countwise.evaluation.run import evaluate
 from countwise.papers.findings import Finding, Outcome, Shown, held, worked
 from countwise.papers.parts import Part, Work
-from countwise.papers.planted import GAIN, Planted, planted
+from countwise.papers.planted import GAIN, HIDDEN, HiddenGrid
 from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.reports.draw import draw
@@ -118,9 +118,10 @@ def search(work: Work) -> Outcome:
     """Ten million rows end to end: levels, boundaries, smoothing, test; and the paper's search."""
     rows = 1_000_000 if work.quick else 10_000_000
     work.tell(0.0, "making rows")
-    made = planted(rows)
+    grid = HiddenGrid(HIDDEN, seed=7)
+    every, labels = grid.rows(rows)
     third, sizes = _thirds(rows)
-    parts = [(made.X[third == at], made.y[third == at]) for at in range(3)]
+    parts = [(every[third == at], labels[third == at]) for at in range(3)]
     (X, y), judge, test = parts
     work.tell(0.1, "searching")
     start = time.perf_counter()
@@ -136,10 +137,10 @@ def search(work: Work) -> Outcome:
     paper_spent = time.perf_counter() - start
     out = Outcome()
     out.add(*_start(model, X))
-    out.add(*_boundaries(model, made))
+    out.add(*_boundaries(model))
     out.add(*_beside(model, theirs, spent, paper_spent, rows))
     out.add(*_smoothing(model))
-    out.add(*_tested(model, made, *test))
+    out.add(*_tested(model, grid, *test))
     first, second = (column.name for column in model.schema_.attributes[:2])
     out.add(
         Shown("Where every column is cut, and the gain over the search", draw(model).svg),
@@ -186,11 +187,11 @@ def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> list[Finding]:
     ]
 
 
-def _boundaries(model: DiscreteBayes, made: Planted) -> list[Finding]:
+def _boundaries(model: DiscreteBayes) -> list[Finding]:
     """Every boundary beside the hidden one and the paper's nearest."""
     found = []
     worst = 0.0
-    for at, (own, hidden) in enumerate(zip(model.boundaries_, made.boundaries, strict=True)):
+    for at, (own, hidden) in enumerate(zip(model.boundaries_, HIDDEN, strict=True)):
         legible = [cut for cut in AFTER[at] if cut is not None]
         for place, true in enumerate(hidden):
             ours = float(own[np.abs(own - true).argmin()])
@@ -299,7 +300,7 @@ def _smoothing(model: DiscreteBayes) -> list[Finding]:
 
 
 def _tested(
-    model: DiscreteBayes, made: Planted, X: NDArray[np.float32], y: NDArray[np.int8]
+    model: DiscreteBayes, grid: HiddenGrid, X: NDArray[np.float32], y: NDArray[np.int8]
 ) -> list[Finding]:
     said = model.decide(X)
     cells = np.zeros((2, 2))
@@ -307,7 +308,7 @@ def _tested(
     joint = cells / len(y)
     gain = float((joint * np.asarray(GAIN)).sum())
     accuracy = float(np.trace(joint))
-    best = made.best_gain()
+    best = grid.expected_gain()
     lines = "; ".join(", ".join(f"{own:.4f}" for own in line) for line in joint)
     return [
         Finding(

@@ -20,6 +20,7 @@ from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.posteriors.neighbors import Neighbors
 from countwise.posteriors.neighbour_bound import bayes_error_bound
 from countwise.posteriors.voting import ensemble_error
+from countwise.reports.regions import regions
 from countwise.reports.teaching import draw_bayes_error, draw_rounds, draw_sigmoids
 from countwise.tables.read import read
 
@@ -177,6 +178,7 @@ def neighbours(work: Work) -> Outcome:
     )
     best = max(_by_k(), key=lambda name: trials.score("accuracy", name).value)
     plain, scaled = _scaling(iris, work.seed)
+    voronoi = regions(Neighbors(k=1, scale=None), iris.select(["petal_length", "petal_width"]))
     return Outcome(
         [
             held(
@@ -209,7 +211,8 @@ def neighbours(work: Work) -> Outcome:
                 "Iris with sepal width in thousandths.",
                 value=scaled,
             ),
-        ]
+        ],
+        [Shown("One nearest neighbour and Voronoi's cells", voronoi.svg, voronoi.title)],
     )
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GAIN", "HIDDEN", "Planted", "planted"]
+__all__ = ["GAIN", "HIDDEN", "HiddenGrid"]
+
+Doubles = NDArray[np.float64]
 
 #: One line a feature: where its hidden boundaries are.
 HIDDEN = (
@@ -31,80 +34,92 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Planted:
-    """Rows, their classes, the class of every hidden cell, and the grid they come from."""
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int8]
-    labels: NDArray[np.int8]
-    boundaries: tuple[tuple[float, ...], ...]
-    noise: float
-
-    def best_gain(self, gain: ArrayLike = GAIN) -> float:
-        """Return what the true rule earns on fresh rows: no rule can earn more.
-
-        Examples
-        --------
-        >>> made = planted(1000, seed=1)
-        >>> 1 < made.best_gain() < 3
-        True
-        """
-        earns = np.asarray(gain, dtype=np.float64)
-        volume = np.ones(1)
-        for cuts in self.boundaries:
-            volume = np.multiply.outer(volume, np.diff([0.0, *cuts, 1.0])).ravel()
-        classes = len(earns)
-        chances = np.full((len(self.labels), classes), self.noise / max(classes - 1, 1))
-        chances[np.arange(len(self.labels)), self.labels] = 1.0 - self.noise
-        return float(volume @ (chances @ earns).max(axis=1))
-
-
-def planted(
-    rows: int,
-    *,
-    boundaries: Sequence[Sequence[float]] = HIDDEN,
-    classes: int = 2,
-    noise: float = 0.0,
-    seed: int = 7,
-) -> Planted:
-    """Make rows whose classes are constant on a hidden grid, but for some noise.
+class HiddenGrid:
+    """Uniform columns on [0, 1], cut at hidden boundaries; every cell has one class.
 
     Parameters
     ----------
-    rows
-        How many.
     boundaries
-        The hidden grid, one ascending line a feature.
+        Where each column is cut; a value at a boundary is on its left.
     classes
-        How many classes the cells are given, at random.
+        How many classes there are.
     noise
-        The share of rows whose class is moved to another one.
+        The share of rows whose class is another one, drawn at random.
+    decimals
+        How many decimals the values have: few make ties.
+    nuisance
+        Columns behind the others that say nothing.
     seed
-        Of the cells, the rows and the noise.
+        Of the cells' classes and of the rows.
 
     Examples
     --------
-    >>> made = planted(1000)
-    >>> made.X.shape, made.X.dtype, sorted(set(made.y.tolist()))
-    ((1000, 5), dtype('float32'), [0, 1])
+    >>> grid = HiddenGrid(((0.3,), (0.8,)))
+    >>> X, y = grid.rows(5)
+    >>> X.shape, X.dtype, sorted(set(y.tolist())) in ([0], [1], [0, 1])
+    ((5, 2), dtype('float32'), True)
     """
-    grid = tuple(tuple(float(cut) for cut in line) for line in boundaries)
-    rng = np.random.default_rng(seed)
-    sizes = [len(line) + 1 for line in grid]
-    labels = rng.integers(0, classes, int(np.prod(sizes))).astype(np.int8)
-    X = np.empty((rows, len(grid)), dtype=np.float32)
-    y = np.empty(rows, dtype=np.int8)
-    for start in range(0, rows, _BLOCK):
-        part = slice(start, min(start + _BLOCK, rows))
-        block = np.round(rng.random((part.stop - start, len(grid))), 5).astype(np.float32)
-        cell = np.zeros(len(block), dtype=np.int64)
-        for column, cuts in enumerate(grid):
-            place = np.searchsorted(np.asarray(cuts, np.float32), block[:, column])
-            cell = cell * sizes[column] + place
-        own = labels[cell]
-        if noise:
-            moved = rng.random(len(own)) < noise
-            steps = rng.integers(1, classes, int(moved.sum()))
-            own[moved] = (own[moved] + steps) % classes
-        X[part], y[part] = block, own
-    return Planted(X, y, labels, grid, noise)
+
+    boundaries: Sequence[Sequence[float]]
+    classes: int = 2
+    noise: float = 0.0
+    decimals: int = 5
+    nuisance: int = 0
+    seed: int = 0
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of every hidden cell."""
+        cells = int(np.prod([len(cuts) + 1 for cuts in self.boundaries]))
+        return np.random.default_rng(self.seed).integers(0, self.classes, cells)
+
+    def cells(self, X: NDArray[Any]) -> NDArray[np.int64]:
+        """The hidden cell of every row."""
+        cell = np.zeros(len(X), np.int64)
+        for at, cuts in enumerate(self.boundaries):
+            edges = np.asarray(cuts, X.dtype)
+            cell = cell * (len(cuts) + 1) + np.searchsorted(edges, X[:, at], side="left")
+        return cell
+
+    def rows(self, number: int, seed: int = 1) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """Draw rows and their classes."""
+        rng = np.random.default_rng((self.seed, seed))
+        labels = self.labels
+        X = np.empty((number, len(self.boundaries) + self.nuisance), np.float32)
+        y = np.empty(number, np.int8)
+        for start in range(0, number, _BLOCK):
+            part = slice(start, min(start + _BLOCK, number))
+            size = part.stop - start
+            X[part] = np.round(rng.random((size, X.shape[1])), self.decimals)
+            own = labels[self.cells(X[part])]
+            wrong = rng.random(size) < self.noise
+            steps = rng.integers(1, self.classes, int(wrong.sum()))
+            own[wrong] = (own[wrong] + steps) % self.classes
+            y[part] = own
+        return X, y
+
+    def best_gain(self, X: NDArray[Any], y: NDArray[Any], gain: Doubles) -> float:
+        """What the true rule earns a row on these rows."""
+        chosen = (self._shares @ gain).argmax(axis=1)[self.labels[self.cells(X)]]
+        return float(gain[y, chosen].mean())
+
+    def expected_gain(self, gain: ArrayLike = GAIN) -> float:
+        """What the true rule earns a fresh row: no rule can earn more.
+
+        Examples
+        --------
+        >>> round(HiddenGrid(((0.5,),), seed=3).expected_gain(), 2)
+        2.0
+        """
+        volume = np.ones(1)
+        for cuts in self.boundaries:
+            volume = np.multiply.outer(volume, np.diff([0.0, *cuts, 1.0])).ravel()
+        earns = (self._shares @ np.asarray(gain, dtype=np.float64)).max(axis=1)
+        return float(volume @ earns[self.labels])
+
+    @property
+    def _shares(self) -> Doubles:
+        """How likely each class is in a cell of each class."""
+        shares = np.full((self.classes, self.classes), self.noise / (self.classes - 1))
+        np.fill_diagonal(shares, 1 - self.noise)
+        return shares

@@ -79,6 +79,7 @@ class KDB(JointClassifier):
     }
 
     families_: tuple[Family, ...]
+    _passed_over: dict[str, list[str]] | None
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class KDB(JointClassifier):
 
     def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
         folded = super()._fold_notes(before)
-        passed = getattr(self, "_passed_over", None)
+        passed = self._passed_over
         if passed is None:  # read back from a file, which holds the notes
             return (*folded, *(note for note in before if note.code == "P02"))
         kept = {family[0] for family in self.families_}
@@ -187,6 +188,7 @@ class KDB(JointClassifier):
     def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
         """Become the model that these counts and `learned` describe."""
         self.families_ = tuple(tuple(family) for family in learned["families"])
+        self._passed_over = None
         return super().restore(counts, learned)
 
 
