@@ -50,6 +50,7 @@ _HOMES = {
     "Plan": "countwise.counts.plan",
     "PrecisionWarning": "countwise.errors",
     "Quantizer": "countwise.posteriors.quantizer",
+    "Reproduction": "countwise.papers.run",
     "RouletteWheel": "countwise.decisions.rules",
     "Schema": "countwise.tables.schema",
     "TAN": "countwise.posteriors.tan",
@@ -68,6 +69,7 @@ _HOMES = {
     "load": "countwise.store.files",
     "neighbor_grid": "countwise.evaluation.neighbor_grid",
     "read": "countwise.tables.read",
+    "reproduce": "countwise.papers.run",
     "regions": "countwise.reports.regions",
     "save": "countwise.store.files",
 }

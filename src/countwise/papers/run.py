@@ -139,7 +139,7 @@ def reproduce(
     --------
     >>> from countwise.papers.run import reproduce
     >>> reproduce(["p4"], only=["P4.2", "P4.9"], use_cache=False)
-    <Reproduction: 2 figures, 2 agree>
+    <Reproduction: 3 figures, 3 agree>
     """
     chosen, ids = _chosen(list(papers), list(only))
     total = sum(part.cost for part in chosen)

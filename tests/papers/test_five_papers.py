@@ -1,0 +1,71 @@
+"""The papers' tables as tests: cells inside their interval, to printed digits, or explained."""
+
+import pytest
+
+from countwise.papers.findings import VERDICTS
+from countwise.papers.run import reproduce
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def remade(shared_data, tmp_path_factory):
+    """Run parts by name, once each, on the shared data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COUNTWISE_DATA", str(shared_data))
+        patch.setenv("COUNTWISE_CACHE", str(tmp_path_factory.mktemp("kept")))
+        yield lambda *only, quick=False: reproduce(only=list(only), quick=quick)
+
+
+def test_p1_every_cell_of_table_1_lies_within_the_interval(remade):
+    cells = [own for own in remade("p1-table-1").findings if own.table == "Table 1"]
+    assert len(cells) == 20
+    assert {own.verdict for own in cells} <= {"agrees", "agrees within the interval"}
+
+
+def test_p1_k_and_p_of_the_paper_are_near_the_best_on_average(remade):
+    found = {own.what: own for own in remade("p1-figure-1").findings}
+    mean = next(own for what, own in found.items() if what.startswith("the average"))
+    assert mean.verdict == "agrees"
+    assert all(own.value is not None for own in found.values())
+
+
+def test_p2_and_p4_to_the_printed_digits(remade):
+    parts = [
+        "p2-weather", "p2-distance", "p2-numbers", "p2-neurons", "p2-relevance", "p4-meningitis",
+        "p4-tax", "p4-vertebrates", "p4-zero", "p4-neighbours", "p4-least-error", "p4-logistic",
+        "p4-independent", "p4-boosting",
+    ]  # fmt: skip
+    found = remade(*parts).findings
+    wrong = [own.what for own in found if own.verdict == "printed figure is wrong"]
+    assert wrong == ["P(x | No)"]
+    assert {own.verdict for own in found} == {"agrees", "printed figure is wrong"}
+
+
+def test_p2_condensing_reduces_by_60_to_80_per_cent_on_average(remade):
+    found = remade("p2-condensed").findings
+    assert next(own for own in found if own.what.startswith("average")).verdict == "agrees"
+    assert len(found) == 16
+
+
+def test_p3_every_hidden_boundary_is_recovered(remade):
+    found = remade("p3-search", quick=True).findings
+    by_words = {own.what: own for own in found}
+    assert by_words["all 25 hidden boundaries found"].value <= 1e-4
+    assert by_words["levels of five alike columns, M = 10 000"].verdict == "agrees"
+    assert by_words["test accuracy (per cent)"].value > 0.99
+    assert by_words["no smoothing (k = 0) is best"].verdict == "agrees"
+    beside = next(own for what, own in by_words.items() if what.startswith("the paper's own"))
+    assert beside.verdict == "agrees"
+
+
+def test_p0_table_3_has_sixty_figures_and_the_claim_is_judged(remade):
+    found = remade("p0-table-3", quick=True).findings
+    cells = [own for own in found if own.table == "Table 3"]
+    assert len(cells) == 90  # sixty printed ones, naive Bayes in two readings
+    assert all(own.verdict in VERDICTS and own.low <= own.value <= own.high for own in cells)
+    claim = next(own for own in found if own.what.startswith("cells in which the wheel"))
+    assert claim.verdict == "differs"
+    assert claim.value <= 5  # of thirty, where the paper prints 26
+    readings = [own for own in found if own.what.startswith("reading:")]
+    assert len(readings) == 10
