@@ -251,3 +251,22 @@ def test_condensed_neighbours_are_explained_too():
     why = model.explain(table.take([3]))
     np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
     assert len(why.neighborhood.to_dict()) == 1
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "maximum", "minkowski"])
+def test_a_tree_finds_what_a_scan_finds(metric, monkeypatch):
+    rng = np.random.default_rng(8)
+    rows = np.concatenate([rng.normal(size=(3000, 3)), rng.integers(0, 3, (1000, 3))])
+    asked = np.concatenate([rng.normal(size=(300, 3)), rows[-50:], [[np.nan, 0, 0]]])
+    table, queries = cw.read(rows), cw.read(asked)
+    space = learn_space(table, metric, p=3, scale="z")
+    expected = Search(space, table).nearest(queries, 6)
+    itself = Search(space, table).nearest(table, 3, np.arange(4000))
+    monkeypatch.setattr("countwise.posteriors.branches._LEAST_PAIRS", 1)
+    monkeypatch.setattr("countwise.posteriors.branches._LEAST_ROWS", 1)
+    search = Search(space, table)
+    for made, told in zip(search.nearest(queries, 6), expected, strict=True):
+        np.testing.assert_array_equal(made, told)
+    for made, told in zip(search.nearest(table, 3, np.arange(4000)), itself, strict=True):
+        np.testing.assert_array_equal(made, told)
+    assert search._tree is not None

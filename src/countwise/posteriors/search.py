@@ -5,7 +5,8 @@ For a query, the kernel sums up a tile at a time and looks at those rows in doub
 single figure does not rule them out. How far single figures can be off follows from Minkowski's
 inequality: rounding moves each coordinate c by at most u|c| (u = 2^-24), so it moves the distance
 by at most the p-norm of these moves, beside a relative error of a few u an axis for the sums.
-The full matrix of distances is never built; a block of queries needs memory for its lists alone.
+Few numeric columns are searched by a tree instead. The full matrix of distances is never built;
+a block of queries needs memory for its lists alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from countwise.counts.embedding import Axis, Space
 from countwise.counts.engines.memory import threads
 from countwise.posteriors._search import Asked, Kernel
+from countwise.posteriors.branches import Branches, worth_it
 from countwise.tables.table import Table
 
 __all__ = ["LANES", "Search"]
@@ -31,6 +33,8 @@ Rows = NDArray[np.int64]
 LANES = 64
 #: Queries that are searched for together, while the tiles stay in the cache.
 BLOCK = 128
+#: Queries that a tree is asked for together.
+TREE_BLOCK = 1 << 14
 #: Rows that become tiles at a time, so that what is in between stays small.
 CHUNK = 1 << 18
 _UNIT = 2.0**-24
@@ -56,6 +60,7 @@ class Search:
         self._layout()
         self._tiles = self._tiled()
         self._kernels: dict[bool, Kernel] = {}
+        self._tree: Branches | None = None
 
     def with_power(self, space: Space) -> Search:
         """Return the search of the same rows in a space that differs in its exponent alone.
@@ -64,7 +69,7 @@ class Search:
         """
         made = object.__new__(Search)
         made.__dict__.update(self.__dict__)
-        made.space, made._kernels = space, {}
+        made.space, made._kernels, made._tree = space, {}, None
         made._measure()
         return made
 
@@ -111,7 +116,7 @@ class Search:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the compiled searches: they are made again where they are needed."""
-        return {**self.__dict__, "_kernels": {}}
+        return {**self.__dict__, "_kernels": {}, "_tree": None}
 
     def _kernel(self, holes: bool) -> Kernel:
         """The compiled search; `holes` where queries miss numbers that every kept row has."""
@@ -208,6 +213,50 @@ class Search:
         who = np.empty((len(rows), k), dtype=np.int64)
         far = np.empty((len(rows), k))
         given = _none(len(rows)) if skip is None else np.asarray(skip, dtype=np.int64)
+        left = self._by_tree(rows, k, given, who, far)
+        if left is not None:
+            if len(left):
+                who[left], far[left] = self._by_scan(rows.take(left), k, given[left])
+            return who, far
+        return self._by_scan(rows, k, given)
+
+    def _by_tree(
+        self, rows: Table, k: int, skip: Rows, who: Rows, far: Doubles
+    ) -> NDArray[np.intp] | None:
+        """Fill in what a tree settles, where it is worth growing; return the queries left over."""
+        holes = bool(self._holes.any())
+        if not worth_it(self.space, holes, self.rows, len(rows), k) or k + 2 > self.rows:
+            return None
+        axes = self.space.axes
+        if self._tree is None:
+            stretch = np.array([axis.stretch for axis in axes])
+            self._tree = Branches(self._cells, self._centre, stretch, self.space.p)
+        left = []
+        for start in range(0, len(rows), TREE_BLOCK):
+            part = slice(start, min(start + TREE_BLOCK, len(rows)))
+            asked, blank = self._asked(rows.take(part))
+            if blank:  # missing numbers have no place in a tree
+                left.append(np.arange(part.start, part.stop))
+                continue
+            cells = self.space.cells(rows.take(part))
+            names, beyond = self._tree.proposed(cells, k + 2)
+            powers = np.empty(names.shape)
+            self._kernel(False).pairs(asked, names, powers)
+            powers[names == skip[part, None]] = np.inf
+            order = np.lexsort((names, powers), axis=1)[:, :k]
+            who[part] = np.take_along_axis(names, order, axis=1)
+            far[part] = np.take_along_axis(powers, order, axis=1)
+            sure = self._root(far[part, -1]) < beyond
+            left.append(start + np.flatnonzero(~sure))
+        return np.concatenate(left)
+
+    def _root(self, powers: Doubles) -> Doubles:
+        p = self.space.p
+        return powers if math.isinf(p) or p == 1 else np.asarray(powers ** (1.0 / p))
+
+    def _by_scan(self, rows: Table, k: int, given: Rows) -> tuple[Rows, Doubles]:
+        who = np.empty((len(rows), k), dtype=np.int64)
+        far = np.empty((len(rows), k))
 
         def found(part: slice) -> None:
             asked, holes = self._asked(rows.take(part))
