@@ -281,3 +281,11 @@ def test_identifiers_can_be_kept(run, folder):
     assert facts["data"]["kinds"]["id"] == 1
     facts = json.loads(run("inspect", "ids.csv", "--keep-identifiers", "--json").stdout)
     assert facts["data"]["kinds"]["id"] == 0
+
+
+def test_a_time_limit_holds_for_the_page_too(run, folder):
+    args = ["compare", "sample:credit-g", "-m", "bagging,id3", "--max-seconds", "0.6"]
+    done = run(*args, "--report", "page.html", "--folds", "3")
+    assert done.exit_code == 0, done.stderr
+    assert "The page has no learning curve" in done.stderr
+    assert (folder / "page.html").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from time import monotonic
 from typing import Any
 
 import click
@@ -72,12 +74,14 @@ def command(
     matrix = gain_of(gain, file)
     found = asked.read(file, "compare")
     limits = {"n_jobs": jobs, "max_seconds": max_seconds}
+    started = monotonic()
     trials = _trials(found, chosen, protocol, matrix, seed, limits, quiet)
     whole = {"command": "compare", "source": file, **trials.to_dict()}
     if output is not None:
         write_records(output, trials.summary(), whole, "compare")
     if report is not None:
-        _report(found, trials, file, seed, report, quiet)
+        left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
+        _report(found, trials, file, seed, report, quiet, left)
     if as_json:
         print_json(whole)
         return
@@ -131,10 +135,14 @@ def _trials(
         )
 
 
-def _report(found: Read, trials: Any, file: str, seed: int, path: str, quiet: bool) -> None:
-    """Write the page: with the tables of the best model that has some, and its learning curve."""
-    from countwise.cli.progress import progress
-    from countwise.evaluation.curves import learning_curve
+def _report(
+    found: Read, trials: Any, file: str, seed: int, path: str, quiet: bool, left: float
+) -> None:
+    """Write the page: with the tables of the best model that has some, and its learning curve.
+
+    The curve is left out where the seconds that are left would not do for it.
+    """
+    from countwise.cli.output import remark
     from countwise.posteriors.catalogue import CATALOGUE, DEFAULT, made
     from countwise.reports.facts import comparison_facts
     from countwise.reports.html import write
@@ -143,14 +151,34 @@ def _report(found: Read, trials: Any, file: str, seed: int, path: str, quiet: bo
     own = [name for name in ranked if name in CATALOGUE and CATALOGUE[name].own]
     name = own[0] if own else DEFAULT
     model = made(CATALOGUE[name], seed)
-    with progress(quiet) as tell:
-        curve = learning_curve(
-            {name: model}, found.table, random_state=seed, gain=trials.gain, progress=tell
-        )
+    curve = None
+    if _curve_seconds(trials, name, CATALOGUE[name].family == "counted") <= left:
+        curve = _curve(name, model, found, trials, seed, quiet)
+    else:
+        remark([f"The page has no learning curve: {name} would need more time for one."], quiet)
     facts = comparison_facts(
         found.table, trials, model=model.fit(found.table), model_name=name, curve=curve, source=file
     )
     write(facts, path)
+
+
+def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
+    """Roughly what a learning curve of ten repeats costs, from what one fold did."""
+    times = trials.times.get(name)
+    if times is None:
+        return 0.0
+    fold = sum(sum(own) for own in times.values()) / len(trials.parts)
+    return fold * (10 if counted else 100)
+
+
+def _curve(name: str, model: Any, found: Read, trials: Any, seed: int, quiet: bool) -> Any:
+    from countwise.cli.progress import progress
+    from countwise.evaluation.curves import learning_curve
+
+    with progress(quiet) as tell:
+        return learning_curve(
+            {name: model}, found.table, random_state=seed, gain=trials.gain, progress=tell
+        )
 
 
 def _title(found: Read, file: str) -> str:
