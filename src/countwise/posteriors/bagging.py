@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from countwise.counts.count import weights_of
 from countwise.counts.draws import Draws, Proportional, draws_of
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.row_keys import row_keys
-from countwise.errors import ParameterError
 from countwise.params import (
     Constraint,
     Parameter,
@@ -42,7 +40,6 @@ from countwise.posteriors.members import (
     trained,
 )
 from countwise.posteriors.out_of_bag import OutOfBag, asked_out_of_bag
-from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
 __all__ = ["Bagging"]
@@ -164,13 +161,9 @@ class Bagging(Classifier):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        self.schema_, self.notes_ = table.schema, table.notes
-        rows, weight = self._usable(table, sample_weight)
+        rows, weight, kept, total = self._training(X, y, sample_weight)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        present = np.unique(rows.target)
-        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        self._take_classes(rows)
         # In the order of what is in them, equal rows side by side: position must not matter.
         order = np.argsort(row_keys(rows, target=True), kind="stable")
         rows = rows.take(order)
@@ -181,21 +174,9 @@ class Bagging(Classifier):
         self._trained = self._members(rows, draws, weight)
         self.members_ = [member.model for member in self._trained]
         if self.oob:
-            self._ask_out_of_bag(table, rows, order, weight, draws)
+            places = order if kept is None else kept[order]
+            self._ask_out_of_bag(rows, weight, draws, places, total)
         return self
-
-    def _usable(self, table: Table, sample_weight: ArrayLike | None) -> tuple[Table, Any]:
-        """The rows that have a class and a weight, and where they were."""
-        weight = weights_of(sample_weight, len(table), "Bagging")
-        keep = table.target < table.target_column.width
-        if weight is not None:
-            keep &= weight > 0
-        if not keep.any():
-            raise ParameterError("Bagging: the sample weights must not all be zero, but they are.")
-        self._kept = np.flatnonzero(keep)
-        if not keep.all():
-            table, weight = table.take(keep), None if weight is None else weight[keep]
-        return table, weight
 
     def _base(self) -> Any:
         return ID3() if self.base is None else self.base
@@ -273,15 +254,15 @@ class Bagging(Classifier):
 
     def _ask_out_of_bag(
         self,
-        table: Table,
         rows: Table,
-        order: NDArray[np.intp],
         weight: Doubles | None,
         draws: Draws | Proportional,
+        places: NDArray[np.intp],
+        total: int,
     ) -> None:
         alone = trained(seeded(self._base(), self._seed), rows, self.classes_, weight)
         found = asked_out_of_bag(
             rows, self._trained, alone, draws, self.classes_, self.vote, self._seed, weight
         )
-        self.out_of_bag_ = found.placed(self._kept[order], len(table))
+        self.out_of_bag_ = found.placed(places, total)
         self.votes_ = self.out_of_bag_.votes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from countwise.errors import SchemaError, TableError, UnseenLevelWarning, listing
+from countwise.counts.count import weights_of
+from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning, listing
 from countwise.params import Parameter, check
 from countwise.tables.notes import Note
 from countwise.tables.read import extend, read
-from countwise.tables.schema import Schema
+from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
 __all__ = ["Classifier", "TableReader", "class_labels"]
@@ -33,6 +34,15 @@ Doubles = NDArray[np.float64]
 
 #: With so few classes the order of adding up does not depend on the way it is done.
 _FEW_CLASSES = 8
+
+
+class Training(NamedTuple):
+    """Rows to learn from: those that have a class and weigh something; which of how many."""
+
+    rows: Table
+    weight: Doubles | None
+    kept: NDArray[np.intp] | None  # None: all of them
+    total: int
 
 
 class TableReader(BaseEstimator):
@@ -177,6 +187,31 @@ class Classifier(ClassifierMixin, TableReader):
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(normalised(self._scores(table)).argmax(axis=1))
+
+    def _training(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Training:
+        """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
+        self._check_parameters()
+        who = type(self).__name__
+        table = self._labelled(X, y, nominal=getattr(self, "nominal", ()), identifiers="keep")
+        weight = weights_of(sample_weight, len(table), who)
+        keep = table.target < table.target_column.width
+        if weight is not None:
+            keep &= weight > 0
+        if not keep.any():
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        self.schema_, self.notes_ = table.schema, table.notes
+        kept = None if keep.all() else np.flatnonzero(keep)
+        if kept is None:
+            return Training(table, weight, kept, len(table))
+        return Training(
+            table.take(kept), None if weight is None else weight[kept], kept, len(table)
+        )
+
+    def _take_classes(self, rows: Table) -> NDArray[np.intp]:
+        """Know the classes that occur in these rows; return their codes."""
+        present = np.unique(rows.target).astype(np.intp)
+        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        return present
 
     def _labelled(
         self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from countwise.counts.count import weights_of
 from countwise.counts.cuts import cut_table
 from countwise.counts.row_keys import row_keys
 from countwise.errors import ParameterError
@@ -25,7 +24,7 @@ from countwise.posteriors.members import Member, a_classifier, chunks, quiet, se
 from countwise.posteriors.stumps import Rule, WeightedTables, best_rule, fine_cuts, rule_words
 from countwise.posteriors.terms import Sum, TableTerm
 from countwise.tables.notes import Note
-from countwise.tables.schema import Column, labels_array
+from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
 __all__ = ["AdaBoost", "Round"]
@@ -162,20 +161,9 @@ class AdaBoost(Classifier):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        given = weights_of(sample_weight, len(table), "AdaBoost")
-        keep = table.target < table.target_column.width
-        if given is not None:
-            keep &= given > 0
-        if not keep.any():
-            raise ParameterError("AdaBoost: the sample weights must not all be zero, but they are.")
-        self.schema_, self.notes_ = table.schema, table.notes
-        kept = np.flatnonzero(keep)
-        rows = table if keep.all() else table.take(kept)
-        weight = np.ones(len(rows)) if given is None else given[kept]
-        present = np.unique(rows.target)
-        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        rows, given, kept, total = self._training(X, y, sample_weight)
+        weight = np.ones(len(rows)) if given is None else given
+        present = self._take_classes(rows)
         self._shares = np.bincount(rows.target, weight)[present] / weight.sum()
         order = np.arange(len(rows))
         if self.method == "resampling" or self.base is not None:
@@ -185,8 +173,10 @@ class AdaBoost(Classifier):
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         history = self._boost(_of_classes(rows, present), weight)
         if self.keep_weights:
-            self.weights_ = np.zeros((len(history), len(table)))
-            self.weights_[:, kept[order]] = np.reshape(history, (-1, len(rows)))
+            self.weights_ = np.zeros((len(history), total))
+            self.weights_[:, order if kept is None else kept[order]] = np.reshape(
+                history, (-1, len(rows))
+            )
         if not self.rounds_:
             text = "No rule was better than chance; the answer is the class shares of all rows."
             self.notes_ = (*self.notes_, Note("V01", None, text))

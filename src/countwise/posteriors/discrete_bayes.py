@@ -264,13 +264,13 @@ class DiscreteBayes(CellClassifier):
             raise ParameterError(
                 "DiscreteBayes: the sample weights must not all be zero, but they are."
             )
-        rows = self._take_classes(rows)
+        rows = self._numbered_classes(rows)
         self.schema_ = rows.schema
         judge = None if validation is None else self._judging(validation)
         self._search_and_count(rows, weight, judge)
         return self
 
-    def _take_classes(self, rows: Labelled) -> Labelled:
+    def _numbered_classes(self, rows: Labelled) -> Labelled:
         """Keep the classes that occur, numbered from 0."""
         target = rows.schema.target
         assert target is not None

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from countwise.counts.count import count, weights_of
+from countwise.counts.count import count
 from countwise.counts.cuts import METHODS, cut_points
 from countwise.counts.plan import Plan
-from countwise.errors import ParameterError
 from countwise.params import Constraint, Parameter, instance, names, nothing, number, one_of, whole
 from countwise.posteriors.descent import values_of
 from countwise.posteriors.growing import Limits, grow
@@ -169,18 +168,7 @@ class ID3(TreeClassifier):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        weight = weights_of(sample_weight, len(table), "ID3")
-        keep = table.target < table.target_column.width
-        if weight is not None:
-            keep &= weight > 0
-        if not keep.any():
-            raise ParameterError("ID3: the sample weights must not all be zero, but they are.")
-        self.schema_, self.notes_ = table.schema, table.notes
-        if not keep.all():
-            table, weight = table.take(keep), None if weight is None else weight[keep]
-        del keep  # as large as a column
+        table, weight, *_ = self._training(X, y, sample_weight)
         present = np.flatnonzero(count(table, Plan()).weight[:-1])
         self.classes_ = np.asarray([table.classes[place] for place in present])
         place_of = np.zeros(len(table.classes), dtype=np.min_scalar_type(len(present)))

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from countwise.counts.count import weights_of
 from countwise.counts.row_keys import row_keys, scattered
 from countwise.errors import ParameterError
 from countwise.posteriors.base import Classifier
 from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.features import Features
-from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
 __all__ = ["Coefficient", "Layer", "MatrixClassifier", "Rows"]
@@ -101,20 +99,8 @@ class MatrixClassifier(Classifier):
 
         Whole weights become repeated rows: some of these models go through the rows one by one.
         """
-        self._check_parameters()
-        who = type(self).__name__
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        weight = weights_of(sample_weight, len(table), who)
-        keep = table.target < table.target_column.width
-        if weight is not None:
-            keep &= weight > 0
-        if not keep.any():
-            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
-        self.schema_ = table.schema
-        if not keep.all():
-            table, weight = table.take(keep), None if weight is None else weight[keep]
-        present, codes = np.unique(table.target, return_inverse=True)
-        self.classes_ = labels_array([table.classes[place] for place in present.tolist()])
+        table, weight, *_ = self._training(X, y, sample_weight)
+        codes = np.searchsorted(self._take_classes(table), table.target)
         keys = row_keys(table, target=True)
         order = np.argsort(keys, kind="stable")
         if weight is not None and not np.any(weight % 1) and weight.sum() <= _MOST_REPEATED:
@@ -123,7 +109,7 @@ class MatrixClassifier(Classifier):
         rows = table.take(order)
         weight = None if weight is None else weight[order]
         self.features_ = Features.learn(rows, weight)
-        self.notes_ = (*table.notes, *self.features_.notes)
+        self.notes_ = (*self.notes_, *self.features_.notes)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return Rows(self._matrix(rows), codes[order], weight, scattered(keys[order]))
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from countwise.counts.count import weights_of
 from countwise.counts.row_keys import row_keys
 from countwise.errors import ParameterError
 from countwise.params import (
@@ -32,7 +31,6 @@ from countwise.posteriors.members import a_classifier, chunks, quiet, seeded, tr
 from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.posteriors.tan import TAN
 from countwise.tables.notes import Note
-from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
 __all__ = ["Vote", "ensemble_error"]
@@ -197,19 +195,8 @@ class Vote(Classifier):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        weight = weights_of(sample_weight, len(table), "Vote")
-        keep = table.target < table.target_column.width
-        if weight is not None:
-            keep &= weight > 0
-        if not keep.any():
-            raise ParameterError("Vote: the sample weights must not all be zero, but they are.")
-        self.schema_, self.notes_ = table.schema, table.notes
-        if not keep.all():
-            table, weight = table.take(keep), None if weight is None else weight[keep]
-        present = np.unique(table.target)
-        self.classes_ = labels_array([table.classes[place] for place in present.tolist()])
+        table, weight, *_ = self._training(X, y, sample_weight)
+        self._take_classes(table)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._gain = None
         if self.how == "gain":
