@@ -155,6 +155,24 @@ NOTES: dict[str, Meaning] = {
         "A column leans on fewer or weaker others than asked for, because the table of them all "
         "would not fit in memory. Group levels, or ask for fewer bins or a smaller k.",
     ),
+    "P10": Meaning(
+        "Budget of cells kept",
+        "caution",
+        "The cells of all columns would have been more than the budget, so the columns or levels "
+        "that tell least about the class were given up. Raise budget= if memory allows it.",
+    ),
+    "P11": Meaning(
+        "Boundaries from some of the rows",
+        "info",
+        "So many cells, or such an aim, cannot be searched on all rows at once. The boundaries "
+        "were found on a sample; the counts behind every answer are of all rows.",
+    ),
+    "P12": Meaning(
+        "Search ended early",
+        "caution",
+        "The search for boundaries was stopped before it had settled, by its time or by an "
+        "interrupt. The best boundaries so far count; more time may earn more.",
+    ),
     "V01": Meaning(
         "No rule better than chance",
         "warning",
