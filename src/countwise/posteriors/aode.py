@@ -42,6 +42,9 @@ class AODE(JointClassifier):
         How often a value must have been seen for its attribute to be a parent.
     cuts, bins
         How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
     unseen
         A level that training never saw is left out (``ignore``) or refused (``error``).
     nominal
@@ -74,6 +77,7 @@ class AODE(JointClassifier):
         bins: int = 10,
         unseen: str = "ignore",
         nominal: Any = (),
+        numeric: str = "cuts",
     ) -> None:
         self.smoothing = smoothing
         self.frequency_limit = frequency_limit
@@ -81,6 +85,7 @@ class AODE(JointClassifier):
         self.bins = bins
         self.unseen = unseen
         self.nominal = nominal
+        self.numeric = numeric
 
     def plan(self, schema: Schema) -> Plan:
         """Count every two attributes by class."""

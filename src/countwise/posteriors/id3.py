@@ -16,6 +16,7 @@ from countwise.params import Constraint, Parameter, instance, names, nothing, nu
 from countwise.posteriors.descent import values_of
 from countwise.posteriors.growing import Limits, grow
 from countwise.posteriors.pruning import Pruning, held_out, prune
+from countwise.posteriors.searched_cuts import searched_cuts
 from countwise.posteriors.splits import Attribute, ranked
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.tables.table import Table
@@ -54,7 +55,8 @@ class ID3(TreeClassifier):
         the columns of at least average gain (Quinlan 1993).
     numeric
         ``threshold`` cuts a number in two at every node anew; ``cuts`` cuts it once into intervals
-        (see `cuts`, `bins`) and takes it as nominal.
+        (see `cuts`, `bins`) and takes it as nominal; ``quantizer`` cuts all together by the search
+        of `Quantizer`.
     missing
         A row without the value asked for goes down every branch by its share (``fraction``), or
         down the most frequent one (``majority``); in training and in prediction.
@@ -106,7 +108,7 @@ class ID3(TreeClassifier):
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
         "criterion": Parameter(one_of("gain", "ratio"), "how columns are compared"),
-        "numeric": Parameter(one_of("threshold", "cuts"), "how numbers are split"),
+        "numeric": Parameter(one_of("threshold", "cuts", "quantizer"), "how numbers are split"),
         "missing": Parameter(one_of("fraction", "majority"), "where a missing cell leads"),
         "smoothing": Parameter(number(at_least=0) | nothing(), "what is added to every count"),
         "prune": Parameter(_share(), "share of the rows held out for pruning"),
@@ -208,8 +210,12 @@ class ID3(TreeClassifier):
     def _cut(self, table: Table, weight: Doubles | None) -> dict[str, Doubles]:
         """The intervals of numeric columns, learned from fine counts."""
         numbers = tuple(column.name for column in table.schema.numeric)
-        if self.numeric != "cuts" or not numbers:
+        if self.numeric == "threshold" or not numbers:
             return {}
+        if self.numeric == "quantizer":
+            points, told = searched_cuts(table, numbers, weight)
+            self.notes_ = (*self.notes_, *told)
+            return points
         fine = count(table, Plan(grids=numbers), weight=weight)
         return {name: cut_points(fine.grids[name], self.cuts, self.bins) for name in numbers}
 

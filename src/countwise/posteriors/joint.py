@@ -33,6 +33,7 @@ from countwise.counts.plan import Plan
 from countwise.errors import CountsError, TableError
 from countwise.params import Parameter, names, one_of, whole
 from countwise.posteriors.counted import CountedClassifier
+from countwise.posteriors.searched_cuts import CUT_NOTES, searched_cuts
 from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
@@ -43,6 +44,7 @@ Doubles = NDArray[np.float64]
 
 #: The parameter lines that every model of this family has.
 JOINT_PARAMETERS: Mapping[str, Parameter] = {
+    "numeric": Parameter(one_of("cuts", "quantizer"), "each column by itself, or all together"),
     "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
     "bins": Parameter(whole(at_least=2), "how many intervals"),
     "unseen": Parameter(one_of("ignore", "error"), "what a new level does"),
@@ -55,6 +57,7 @@ class JointClassifier(CountedClassifier):
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = JOINT_PARAMETERS
 
+    numeric: str
     cuts: str
     bins: int
     nominal: Any
@@ -71,7 +74,7 @@ class JointClassifier(CountedClassifier):
     @property
     def cuts_suffice(self) -> bool:
         """Whether counts of every two columns are all the model needs once numbers are cut."""
-        return True
+        return self.numeric == "cuts"
 
     def _wishes(self) -> dict[str, Any]:
         return {"nominal": self.nominal, "identifiers": "keep"}
@@ -82,7 +85,11 @@ class JointClassifier(CountedClassifier):
         grids: Mapping[str, Grid] = {}
         if numeric:
             grids = count(table, Plan(grids=numeric), weight=weight).grids
-        self.cut_points_ = {n: cut_points(grids[n], self.cuts, self.bins) for n in numeric}
+        self._cut_notes: tuple[Note, ...] = ()
+        if self.numeric == "quantizer":
+            self.cut_points_, self._cut_notes = searched_cuts(table, numeric, weight)
+        else:
+            self.cut_points_ = {n: cut_points(grids[n], self.cuts, self.bins) for n in numeric}
         self.kept_levels_ = {}
         self._coarser: tuple[str, ...] = ()
         widths = [column.width for column in table.schema.nominal]
@@ -119,7 +126,10 @@ class JointClassifier(CountedClassifier):
             Note("P01", name, f"Column {name!r}: cut into fewer intervals, {why}.")
             for name in self._coarser
         ]
-        return (*folded, *coarser)
+        told = getattr(self, "_cut_notes", None)
+        if told is None:  # read back from a file, which holds the notes
+            told = tuple(note for note in before if note.code in CUT_NOTES)
+        return (*folded, *coarser, *told)
 
     def _coded(self, table: Table) -> Table:
         table = cut_table(table, self.cut_points_) if self.cut_points_ else table
@@ -152,6 +162,7 @@ class JointClassifier(CountedClassifier):
                 f"before counting, but {lost!r} is numeric. Cut the table, or call fit(table)."
             )
         self.cut_points_, self.kept_levels_, self._coarser = {}, {}, ()
+        self._cut_notes = ()
         return super().fit_counts(counts)
 
     def fit_cut(self, counts: Counts, points: Mapping[str, Doubles], table: Table) -> Self:
@@ -170,7 +181,7 @@ class JointClassifier(CountedClassifier):
         before = getattr(self, "notes_", ())
         super()._learn(counts, table)
         self.notes_ = (
-            *(n for n in self.notes_ if n.code not in ("P01", "P02")),
+            *(n for n in self.notes_ if n.code not in ("P01", "P02", *CUT_NOTES)),
             *self._fold_notes(before),
         )
         return self

@@ -55,6 +55,9 @@ class KDB(JointClassifier):
         Laplace's pseudo-count, ``Laplace``, ``MEstimate``, or ``"back-off"`` as in `TAN`.
     cuts, bins
         How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
     unseen
         A level that training never saw is left out (``ignore``) or refused (``error``).
     nominal
@@ -91,6 +94,7 @@ class KDB(JointClassifier):
         bins: int = 10,
         unseen: str = "ignore",
         nominal: Any = (),
+        numeric: str = "cuts",
     ) -> None:
         self.k = k
         self.selective = selective
@@ -99,6 +103,7 @@ class KDB(JointClassifier):
         self.bins = bins
         self.unseen = unseen
         self.nominal = nominal
+        self.numeric = numeric
 
     @property
     def _pairs_suffice(self) -> bool:
@@ -108,7 +113,7 @@ class KDB(JointClassifier):
     @property
     def cuts_suffice(self) -> bool:
         """Whether counts of every two columns are all it needs once numbers are cut."""
-        return self._pairs_suffice
+        return super().cuts_suffice and self._pairs_suffice
 
     def counts_suffice(self, schema: Schema) -> bool:
         """Whether tables of two columns are enough: k is at most 1 and nothing is selected."""

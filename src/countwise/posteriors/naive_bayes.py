@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from countwise.counts.count import weights_of
 from countwise.counts.counts import Counts
 from countwise.counts.cuts import METHODS, cut_counts, cut_points, cut_table
 from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments, freedom
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
-from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.params import (
     Parameter,
     array,
@@ -27,9 +28,9 @@ from countwise.params import (
     one_of,
     whole,
 )
-from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.densities import KernelDensity, bandwidth_of
 from countwise.posteriors.logistic_weights import LogisticWeights, logistic_weights
+from countwise.posteriors.searched_cuts import KeepsCuts, searched_cuts
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
 from countwise.tables.schema import Schema, level_text
 from countwise.tables.table import Table
@@ -38,13 +39,15 @@ __all__ = ["NaiveBayes"]
 
 Doubles = NDArray[np.float64]
 
+#: What numbers can be taken as.
+ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
 #: A class whose values do not vary keeps this share of the column's variance.
 LEAST_VARIANCE = 1e-9
 #: Values near the largest double have squares that no double holds; their variance stops here.
 MOST_VARIANCE = 1e300
 
 
-class NaiveBayes(CountedClassifier):
+class NaiveBayes(KeepsCuts):
     """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
 
     Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
@@ -57,7 +60,8 @@ class NaiveBayes(CountedClassifier):
     smoothing
         Laplace's pseudo-count (0 or None adds nothing), or a `Laplace` or `MEstimate`.
     numeric
-        ``gaussian``, ``kernel`` or ``cuts`` (intervals), for all numeric columns or by column.
+        ``gaussian``, ``kernel``, ``cuts`` (intervals, each column by itself) or ``quantizer`` (the
+        joint search of `Quantizer`, once, in `fit`), for all numeric columns or by column.
     prior
         ``empirical`` class shares, ``uniform``, or given: an array in the order of ``classes_`` or
         a mapping from label to share.
@@ -102,9 +106,7 @@ class NaiveBayes(CountedClassifier):
             number(at_least=0) | nothing() | instance(Laplace, MEstimate),
             "what is added to every count",
         ),
-        "numeric": Parameter(
-            one_of("gaussian", "kernel", "cuts") | mapping(), "how numbers become shares"
-        ),
+        "numeric": Parameter(one_of(*ESTIMATES) | mapping(), "how numbers become shares"),
         "prior": Parameter(
             one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
         ),
@@ -160,6 +162,26 @@ class NaiveBayes(CountedClassifier):
                         f"NaiveBayes: numeric names {name!r}, which is no numeric column."
                         f"{did_you_mean(name, names)} The numeric columns are {listing(names)}."
                     )
+        weight = weights_of(sample_weight, len(table), "NaiveBayes")
+        self._searched, self._cut_notes = searched_cuts(table, self._together(table.schema), weight)
+
+    def _together(self, schema: Schema) -> list[str]:
+        """The columns that are cut by the joint search."""
+        return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
+
+    def counts_suffice(self, schema: Schema) -> bool:
+        """Whether no column is cut by the joint search, which needs the rows."""
+        return not self._together(schema)
+
+    def fit_counts(self, counts: Counts) -> Self:
+        """Learn from counts made elsewhere; more than the plan asks for is welcome."""
+        lost = self._together(counts.schema) if isinstance(counts, Counts) else []
+        if lost:
+            raise CountsError(
+                f"NaiveBayes: numeric='quantizer' needs the rows, but {lost[0]!r} came as counts. "
+                "Call fit(table), or use numeric='cuts'."
+            )
+        return super().fit_counts(counts)
 
     def plan(self, schema: Schema) -> Plan:
         """Count every attribute by class: tables, moments, fine grids for kernels and cuts."""
@@ -173,7 +195,9 @@ class NaiveBayes(CountedClassifier):
             for column in counts.schema.numeric
             if self._estimate(column.name) == "cuts"
         }
-        return cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
+        seen = cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
+        self.cut_points_ |= self._searched
+        return seen
 
     def _view(self, table: Table) -> Table:
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
@@ -182,9 +206,9 @@ class NaiveBayes(CountedClassifier):
         if isinstance(self.numeric, str):
             return self.numeric
         estimate = self.numeric.get(name, "gaussian")
-        if estimate not in ("gaussian", "kernel", "cuts"):
+        if estimate not in ESTIMATES:
             raise ParameterError(
-                f"NaiveBayes: numeric[{name!r}] must be 'gaussian', 'kernel' or 'cuts', but "
+                f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}, but "
                 f"{estimate!r} came."
             )
         return estimate

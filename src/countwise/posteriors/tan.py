@@ -50,6 +50,9 @@ class TAN(JointClassifier):
         The attribute the tree hangs from; None takes the one that tells most about the class.
     cuts, bins
         How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
     unseen
         A level that training never saw is left out (``ignore``) or refused (``error``).
     nominal
@@ -87,6 +90,7 @@ class TAN(JointClassifier):
         bins: int = 10,
         unseen: str = "ignore",
         nominal: Any = (),
+        numeric: str = "cuts",
     ) -> None:
         self.smoothing = smoothing
         self.root = root
@@ -94,6 +98,7 @@ class TAN(JointClassifier):
         self.bins = bins
         self.unseen = unseen
         self.nominal = nominal
+        self.numeric = numeric
 
     def plan(self, schema: Schema) -> Plan:
         """Count every two attributes by class."""
