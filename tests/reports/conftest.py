@@ -229,6 +229,7 @@ MODELS = {
     "ID3": ID3,
     "pruned": lambda: ID3(prune=0.25),
     "cuts": lambda: cw.NaiveBayes(numeric="cuts"),
+    "cells": lambda: cw.DiscreteBayes(2000, random_state=0),
 }
 
 

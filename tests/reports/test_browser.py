@@ -106,6 +106,9 @@ def test_nothing_overlaps_and_nothing_is_asked_for(opened, name, width, dark):
         ("votes", "pruned"),
         ("audiology", "pruned"),
         ("iris", "cuts"),
+        ("iris", "cells"),
+        ("credit-g", "cells"),
+        ("audiology", "cells"),
     ],
 )
 def test_a_model_is_explained_without_overlap(browser, explained, tmp_path, name, kind):
@@ -118,7 +121,7 @@ def test_a_model_is_explained_without_overlap(browser, explained, tmp_path, name
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", [TAN, KDB, AODE, ID3])
+@pytest.mark.parametrize("kind", [TAN, KDB, AODE, ID3, cw.DiscreteBayes])
 def test_hostile_data_do_nothing_in_other_models(browser, hostile, tmp_path, kind, width):
     write(hostile(kind), tmp_path / "hostile.html")
     page = browser.open(tmp_path / "hostile.html", width)

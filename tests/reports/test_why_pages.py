@@ -17,7 +17,7 @@ from countwise.reports.html import render
 from countwise.reports.questions import MOST_RULES
 from countwise.reports.why import model_facts
 
-KINDS = ["TAN", "AODE", "KDB", "ID3", "pruned", "cuts"]
+KINDS = ["TAN", "AODE", "KDB", "ID3", "pruned", "cuts", "cells"]
 NAMES = ["weather", "iris", "votes", "credit-g", "audiology", "autos"]
 MEGABYTE = 1_000_000
 
@@ -102,7 +102,7 @@ def test_shares_are_those_of_single_attributes():
     assert "back-off" in model_facts(TAN("back-off").fit(cw.read("sample:weather")))["smoothing"]
 
 
-@pytest.mark.parametrize("kind", [TAN, AODE, KDB, ID3])
+@pytest.mark.parametrize("kind", [TAN, AODE, KDB, ID3, cw.DiscreteBayes])
 def test_size_does_not_depend_on_rows(kind):
     sizes = []
     for rows in (300, 30_000):
@@ -115,7 +115,7 @@ def test_size_does_not_depend_on_rows(kind):
     assert sizes[1] < 1.5 * sizes[0]
 
 
-@pytest.mark.parametrize("kind", [TAN, AODE, lambda: KDB(selective=False), ID3])
+@pytest.mark.parametrize("kind", [TAN, AODE, lambda: KDB(selective=False), ID3, cw.DiscreteBayes])
 def test_many_levels_classes_and_attributes_stay_under_a_megabyte(kind):
     rng = np.random.default_rng(0)
     columns = {
@@ -130,6 +130,42 @@ def test_many_levels_classes_and_attributes_stay_under_a_megabyte(kind):
         root = facts["model"]["tree"]["drawn"][0]["counts"]
         assert np.isclose(sum(root), 2000)
     assert len(render(facts).encode()) < MEGABYTE
+
+
+def test_cells_show_cuts_gains_smoothing_and_a_slice(explained):
+    table = cw.read("sample:iris")
+    model = cw.DiscreteBayes(2000, random_state=0).fit(table)
+    facts = explained("iris", "cells")
+    cells = facts["model"]["cells"]
+    assert cells["gain"] == model.gain_
+    assert {own["name"]: own["levels"] for own in cells["lines"]} == dict(
+        zip([column.name for column in table.schema.numeric], model.levels_, strict=True)
+    )
+    first = cells["lines"][0]
+    assert first["before"].split(", ")[0] == f"{model.start_boundaries_[0][0]:.5g}"
+    assert first["after"].split(", ")[0] == f"{model.boundaries_[0][0]:.5g}"
+    assert cells["smoothing"]["table"] == model.smoothing_table_
+    assert cells["steps"][0]["stage"] == "start"
+    shown = section(facts)
+    for words in ("Levels and boundaries", "The search", "Bin smoothing", "A slice"):
+        assert f"<h3>{words}" in shown
+    assert shown.count("<svg") == 5  # cuts and search, wide and narrow, and the slice
+
+
+def test_cells_that_were_not_searched_show_what_they_have():
+    table = cw.read("sample:weather")
+    trials = evaluate(cw.NaiveBayes(), table, folds=2)
+    for model in (cw.DiscreteBayes(None), cw.DiscreteBayes(1), cw.DiscreteBayes(8, smoothing=2.0)):
+        facts = comparison_facts(table, trials, model=model.fit(table))
+        assert facts["model"]["cells"]["steps"] == []
+        shown = section(json.loads(json.dumps(facts, allow_nan=False)))
+        assert "as counted" in shown
+        assert "The search" not in shown
+    lone = cw.DiscreteBayes(None).fit(np.arange(500.0)[:, None], np.arange(500) % 2)
+    cells = model_facts(lone)["cells"]
+    assert cells["lines"][0]["levels"] == 500
+    assert cells["lines"][0]["after"].endswith("and 487 more")
+    assert cells["columns"] == []
 
 
 def test_odd_tables_are_explained():

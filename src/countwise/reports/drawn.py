@@ -12,6 +12,7 @@ from countwise.reports.figures.curves import curve_figure
 from countwise.reports.figures.decision_tree import svg as decision_tree_figure
 from countwise.reports.figures.densities import density_panel
 from countwise.reports.figures.gain import gain_figure
+from countwise.reports.figures.grids import cut_table_figure, search_figure, slice_figure
 from countwise.reports.figures.information import information_figure
 from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.probabilities import probability_panel
@@ -78,6 +79,9 @@ def _model(model: Mapping[str, Any] | None) -> dict[str, Any]:
             "structure": "",
             "telling": "",
             "tree": "",
+            "cuts": "",
+            "search": "",
+            "slice": "",
         }
     structure, telling, tree = (model.get(key) for key in ("structure", "telling", "tree"))
     return {
@@ -96,4 +100,21 @@ def _model(model: Mapping[str, Any] | None) -> dict[str, Any]:
         if telling
         else "",
         "tree": _both(lambda width: decision_tree_figure(tree, width), _WIDE) if tree else "",
+        **_cells(model.get("cells")),
+    }
+
+
+def _cells(cells: Mapping[str, Any] | None) -> dict[str, str]:
+    """Cuts by column, gain over the search, and a slice of two columns."""
+    if cells is None:
+        return {"cuts": "", "search": "", "slice": ""}
+    columns, steps, drawn = cells["columns"], cells["steps"], cells["drawn"]
+    return {
+        "cuts": _both(
+            lambda width: cut_table_figure(columns, drawn, 1 if width < _HALF else 3), _WIDE
+        )
+        if columns
+        else "",
+        "search": _both(lambda width: search_figure(steps, width), 720) if steps else "",
+        "slice": slice_figure(cells["slice"]) if cells["slice"] else "",
     }

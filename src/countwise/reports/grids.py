@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from countwise.counts.measures import information_gain
 from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.reports.figures.palette import HUES
+from countwise.reports.plain import figures
+from countwise.reports.plain import names as texts
 
-__all__ = ["cut_facts", "search_facts", "slice_facts"]
+__all__ = ["cell_facts", "cut_facts", "drawn_classes", "search_facts", "slice_facts"]
 
 Doubles = NDArray[np.float64]
+
+#: What a page shows: columns, levels of a column that is drawn, boundaries in words, steps.
+MOST_COLUMNS, MOST_LEVELS, MOST_BOUNDARIES, MOST_STEPS = 24, 60, 12, 200
 
 
 def cut_facts(model: DiscreteBayes, only: str | None = None) -> list[dict[str, Any]]:
@@ -113,3 +118,100 @@ def slice_facts(model: DiscreteBayes, one: str, other: str) -> dict[str, Any]:
         "surest": shares.max(axis=1).reshape(shape).tolist(),
         "rows": rows.reshape(shape).tolist(),
     }
+
+
+def cell_facts(model: DiscreteBayes) -> dict[str, Any]:
+    """Return what a page shows of a model of cells: cuts, gains, the search, k, and a slice.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> facts = cell_facts(cw.DiscreteBayes(20, random_state=0).fit(cw.read("sample:iris")))
+    >>> facts["cells"], facts["lines"][0]["levels"]
+    (16, 2)
+    """
+    every = cut_facts(model)
+    drawn = [_plain(own) for own in every if len(own["levels"]) <= MOST_LEVELS][:MOST_COLUMNS]
+    pair = [own["name"] for own in every if len(own["levels"]) <= MOST_LEVELS][:2]
+    steps = search_facts(model)
+    axes = model.cells_.grid.axes
+    return {
+        "cells": int(model.cells_.grid.cells),
+        "occupied": len(model.cells_),
+        "budget": None if model.budget is None else float(model.budget),
+        "gain": dict(model.gain_),
+        "columns": drawn,
+        "lines": _lines(model)[:MOST_COLUMNS],
+        "more": max(sum(axis.size > 1 for axis in axes) - MOST_COLUMNS, 0),
+        "left_out": texts(axis.name for axis in axes if axis.size < 2),
+        "smoothing": {
+            "k": float(model.smoothing_),
+            "chosen": model.smoothing == "validation",
+            "table": [dict(own) for own in model.smoothing_table_],
+        },
+        "drawn": texts(model.classes_.tolist()[:HUES]),
+        "steps": _thinned(steps) if len(steps) > 1 else [],
+        "slice": _plain_slice(slice_facts(model, *pair)) if len(pair) == 2 else None,
+    }
+
+
+def _lines(model: DiscreteBayes) -> list[dict[str, Any]]:
+    """By column that is cut: how many levels it has, and where it was and is cut, in words."""
+    start, found = iter(model.start_boundaries_), iter(model.boundaries_)
+    names, made = model._level_names(), []
+    for at, axis in enumerate(model.cells_.grid.axes):
+        before, after = "", ", ".join(names[at][:MOST_BOUNDARIES])
+        if axis.numeric:
+            before, after = (_numbers(next(own, np.empty(0))) for own in (start, found))
+        elif len(names[at]) > MOST_BOUNDARIES:
+            after += f" and {len(names[at]) - MOST_BOUNDARIES} more"
+        if axis.size > 1:
+            made.append(
+                {
+                    "name": texts([axis.name])[0],
+                    "levels": axis.width,
+                    "numeric": axis.numeric,
+                    "before": before,
+                    "after": texts([after])[0],
+                }
+            )
+    return made
+
+
+def _numbers(values: Doubles) -> str:
+    told = ", ".join(f"{own:.5g}" for own in values[:MOST_BOUNDARIES])
+    left = len(values) - MOST_BOUNDARIES
+    return f"{told} and {left} more" if left > 0 else told
+
+
+def _plain(column: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a column with texts that any page can hold, rare classes taken together."""
+    weights = column["weights"]
+    if any(len(own) > HUES for own in weights):
+        weights = [[*own[:HUES], sum(own[HUES:])] for own in weights]
+    return column | {
+        "name": texts([column["name"]])[0],
+        "levels": texts(column["levels"]),
+        "weights": figures(weights),
+        "bits": figures(column["bits"])[0],
+    }
+
+
+def _plain_slice(facts: dict[str, Any]) -> dict[str, Any]:
+    fixed = {texts([name])[0]: texts([level])[0] for name, level in facts["fixed"].items()}
+    return facts | {
+        "across": _plain(facts["across"]),
+        "up": _plain(facts["up"]),
+        "fixed": dict(list(fixed.items())[:MOST_COLUMNS]),
+        "labels": texts(facts["labels"]),
+        "surest": figures(facts["surest"]),
+        "rows": figures(facts["rows"]),
+    }
+
+
+def _thinned(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """At most so many steps, the first and the last among them."""
+    if len(steps) <= MOST_STEPS:
+        return steps
+    taken = np.unique(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int))
+    return [steps[at] for at in taken]

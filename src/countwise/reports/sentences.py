@@ -150,6 +150,8 @@ def _why_title(facts: Facts) -> str:
     model = facts.get("model") or {}
     if model.get("tree"):
         return "Why: the decision tree"
+    if model.get("cells"):
+        return "Why: where columns are cut, and what the cells decide"
     if model.get("structure"):
         return "Why: what leans on what, and the probability tables"
     return "Why: the probability tables"

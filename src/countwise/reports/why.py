@@ -14,10 +14,12 @@ from sklearn.base import clone
 from countwise.counts.cuts import cut_counts
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.posteriors.conditional import BACK_OFF
+from countwise.posteriors.discrete_bayes import DiscreteBayes
 from countwise.posteriors.joint import JointClassifier
 from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.reports.densities import density_facts
+from countwise.reports.grids import cell_facts
 from countwise.reports.listings import listing_facts
 from countwise.reports.plain import figures, names
 from countwise.reports.questions import decision_facts
@@ -41,8 +43,8 @@ def model_facts(
     Parameters
     ----------
     model
-        A `NaiveBayes`, `TAN`, `AODE`, `KDB` or `ID3`, a linear model or an ensemble, or a `Decide`
-        over one.
+        A `NaiveBayes`, `TAN`, `AODE`, `KDB`, `ID3` or `DiscreteBayes`, a linear model or an
+        ensemble, or a `Decide` over one.
     name
         What it is called on the page.
     only
@@ -67,6 +69,12 @@ def model_facts(
             "classes": names(model.classes_.tolist())[:MOST_CLASSES],
             "more_classes": _left(len(model.classes_), MOST_CLASSES),
             "tree": decision_facts(model),
+        }
+    if isinstance(model, DiscreteBayes):
+        return _bare("discrete-bayes", name or type(model).__name__) | {
+            "classes": names(model.classes_.tolist())[:MOST_CLASSES],
+            "more_classes": _left(len(model.classes_), MOST_CLASSES),
+            "cells": cell_facts(model),
         }
     listing = listing_facts(model)
     if listing is not None:
@@ -152,6 +160,7 @@ def _bare(kind: str, name: str) -> dict[str, Any]:
         "telling": [],
         "tree": None,
         "listing": None,
+        "cells": None,
     }
 
 
