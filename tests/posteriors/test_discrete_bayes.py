@@ -5,6 +5,9 @@ import pytest
 
 import countwise as cw
 from countwise.papers.planted import HiddenGrid
+from countwise.posteriors.equal_weight import equal_weight
+from countwise.posteriors.row_blocks import NONE, Part
+from countwise.posteriors.sweeping import Line
 
 GAIN = np.array([[1.0, -1.0], [-2.0, 3.0]])
 #: The boundaries behind the course data of Panda and Garg, as its students published them.
@@ -57,6 +60,34 @@ def test_five_uniform_columns_get_six_levels_each(correction):
     assert model.levels_ == [6] * 5
     for own in model.boundaries_:
         np.testing.assert_allclose(own, np.arange(1, 6) / 6, atol=0.03)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_weight_boundaries_are_those_of_sorted_rows(ties, weighted):
+    rng = np.random.default_rng(0)
+    for levels in (2, 3, 6, 11):
+        values = rng.integers(0, 9, 200).astype(float) if ties else rng.random(200)
+        values[rng.random(200) < 0.1] = np.nan
+        weight = rng.random(200) if weighted else None
+        target = np.zeros(200, np.uint16)
+        halves = [
+            Part((values[own],), target[own], None if weight is None else weight[own])
+            for own in (slice(0, 90), slice(90, None))
+        ]
+        line = Line.of(values, target, NONE if weight is None else weight)
+        expected = [line.boundary(place) for place in line.quantiles(levels)]
+        np.testing.assert_array_equal(equal_weight(halves, 0, levels), expected)
+
+
+def test_boundaries_that_are_not_searched_are_of_all_rows():
+    X = np.random.default_rng(0).random((3_300_000, 1)) ** 2
+    model = cw.DiscreteBayes(6, levels=[6], search=None, smoothing=None)
+    model.fit(X, (X[:, 0] > 0.5).astype(int))
+    np.testing.assert_allclose(np.sqrt(model.boundaries_[0]), np.arange(1, 6) / 6, atol=0.001)
+    exact = np.quantile(X[:, 0], np.arange(1, 6) / 6)
+    np.testing.assert_allclose(model.boundaries_[0], exact, atol=1e-6)
+    np.testing.assert_array_equal(model.start_boundaries_[0], model.boundaries_[0])
 
 
 def test_a_nominal_table_is_the_plain_bayes_table():

@@ -15,6 +15,7 @@ from countwise.counts.measures import information_gain
 from countwise.errors import ParameterError
 from countwise.posteriors.boundary_search import BoundarySearch, sampled
 from countwise.posteriors.cell_grid import ANY, Axis
+from countwise.posteriors.equal_weight import equal_weight
 from countwise.posteriors.level_budget import Demand, entropies, grant
 from countwise.posteriors.row_blocks import NONE, Part, Range, ranges_of
 from countwise.posteriors.search_clock import SearchClock
@@ -82,6 +83,11 @@ def quantize(
     notes += [_left_out(columns[at].name, merit) for at, merit in dropped]
     hunt = BoundarySearch(parts, axes, classes, aim, totals, shares, clock, rng)
     start = hunt.cut(hunt.search.boundaries())
+    if wishes.search is None and not hunt.whole:
+        start = hunt.cut([equal_weight(parts, at, axes[at].width) for at in hunt.moving])
+        clock.note("start", levels=[axis.width for axis in start if axis.numeric])
+        names = tuple(columns[at].name for at, _ in dropped)
+        return Quantized(start, start, kept, names, tuple(notes))
     free = wishes.budget if wishes.levels == "merit" else None
     found = hunt.run(wishes.search, free)
     if not hunt.whole and wishes.search is not None and hunt.moving:
