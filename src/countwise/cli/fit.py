@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -20,11 +21,17 @@ __all__ = ["command"]
     cls=Command,
     examples=(
         "countwise fit train.csv --target class -o model.cw",
+        "countwise fit data.parquet --target y --model discrete-bayes --budget 10000",
         "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
     ),
 )
 @click.argument("file", metavar="FILE")
-@click.option("--output", "-o", metavar="MODEL", required=True, help="Where to save, as model.cw.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="MODEL",
+    help="Where to save, as model.cw; if not given, a new file here, called as FILE is.",
+)
 @click.option("--model", "name", default="naive-bayes", show_default=True, help="Which model.")
 @click.option(
     "--param",
@@ -46,7 +53,7 @@ __all__ = ["command"]
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def command(
     file: str,
-    output: str,
+    output: str | None,
     name: str,
     pairs: tuple[str, ...],
     budget: float | None,
@@ -64,6 +71,7 @@ def command(
     from countwise.cli.decisions import gain_of
     from countwise.cli.output import check_writable, print_json, remark
 
+    output = _beside(file) if output is None else output
     check_writable(output, "-o", (".cw",))
     if budget is not None:
         pairs = (*pairs, f"budget={budget:.0f}")
@@ -93,6 +101,17 @@ def command(
     if not quiet:
         _show(facts)
     remark([*found.remarks, *notes], quiet)
+
+
+def _beside(file: str) -> str:
+    """The name of a model that was given none; nothing is overwritten unasked."""
+    stem = Path(file.removeprefix("sample:")).stem or "model"
+    path = Path(f"{stem}.cw")
+    if path.exists():
+        raise click.UsageError(
+            f"{path} is already there; name it with -o to replace it, or choose another name"
+        )
+    return str(path)
 
 
 def _model(name: str, pairs: tuple[str, ...], seed: int) -> Any:
@@ -127,6 +146,7 @@ def _facts(
     table: Any, model: Any, name: str, file: str, output: str, took: float
 ) -> dict[str, Any]:
     inner = getattr(model, "model_", model)
+    earned = getattr(inner, "gain_", None)
     schema = table.schema
     return {
         "model": name,
@@ -141,6 +161,7 @@ def _facts(
         "numeric": [column.name for column in schema.numeric],
         "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
         "parameters": {key: repr(own) for key, own in inner.get_params(deep=False).items()},
+        **({} if earned is None else {"levels": inner.levels_, "gain": earned}),
         "seconds": took,
         "notes": [note.to_dict() for note in table.notes],
     }
@@ -159,5 +180,10 @@ def _show(facts: dict[str, Any]) -> None:
         f"({listing(facts['classes'])}), {len(facts['nominal'])} nominal and "
         f"{len(facts['numeric'])} numeric columns."
     )
+    if "gain" in facts:
+        earned = facts["gain"]
+        checked = earned["validation"]
+        told = "" if checked is None else f", {checked:.4f} in validation"
+        screen.say(f"Its decisions earn {earned['train']:.4f} a row in training{told}.")
     by_gain = " It decides by gain." if facts["decides_by"] == "gain" else ""
     screen.say(f"Saved as {facts['output']}.{by_gain}")
