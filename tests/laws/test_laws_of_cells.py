@@ -54,14 +54,19 @@ def recomputed(search, aim, classes):
     return partition_gain(table[:, ::2], aim.train, table[:, 1::2], aim.check, aim.fallback)
 
 
+def close(found, expected):
+    """Gains a row are equal to 1e-12, whatever their size."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
 @given(searches())
 def test_every_accepted_move_earns_what_it_promised(drawn):
     search, aim, classes = drawn
-    seen = []
+    seen, rows = [], len(search)
 
     def watch(own, value, check):
         seen.append((value, check))
-        np.testing.assert_allclose((value, check), recomputed(own, aim, classes), atol=1e-12)
+        close(np.divide((value, check), rows), np.divide(recomputed(own, aim, classes), rows))
 
     search.on_move = watch
     search.put_all([line.quantiles(3) for line in search.lines])
@@ -72,7 +77,7 @@ def test_every_accepted_move_earns_what_it_promised(drawn):
     after = recomputed(search, aim, classes)
     assert after[0] + aim.lean * after[1] >= before[0] + aim.lean * before[1] - 1e-9
     assert len(seen) == search.moves
-    np.testing.assert_allclose(after, search.worth(aim), atol=1e-12)
+    close(np.divide(after, rows), np.divide(search.worth(aim), rows))
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
@@ -98,9 +103,10 @@ def test_moves_near_a_boundary_are_exact_on_all_rows(seed, weighted):
     while nearby.improve(aim):
         pass
     table = count_parts(nearby.grid, parts, 2)
-    np.testing.assert_allclose(nearby.table, table, atol=1e-9)
+    close(nearby.table / rows, table / rows)
     after = partition_gain(table[:, ::2], gains, table[:, 1::2], gains)
-    np.testing.assert_allclose(np.add(before, np.sum(promised, axis=0)), after, atol=1e-9)
+    earned = np.add(before, np.sum(promised, axis=0))
+    close(np.divide(earned, rows), np.divide(after, rows))
 
 
 @every_model
@@ -111,6 +117,35 @@ def test_law_2_shuffled_rows_change_nothing(make, table, random):
     plain = make().fit(table).predict_proba(table)
     shuffled = make().fit(table.take(order)).predict_proba(table)
     np.testing.assert_allclose(shuffled, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["nothing searched", "every value"])
+@few
+@given(tables(least_rows=2), st.data())
+def test_law_1_merged_counts_are_those_of_all_rows(name, table, data):
+    cut = data.draw(st.integers(1, len(table) - 1))
+    first, second = table.take(slice(0, cut)), table.take(slice(cut, None))
+    whole = MODELS[name]().fit(table)
+    # Counts of parts in the boundaries of all rows: add a part, and take all rows away.
+    one, other = (
+        MODELS[name]().fit(table).partial_fit(own).forget(table) for own in (first, second)
+    )
+    both = one + other
+    assert both.cells_.total == whole.cells_.total
+    np.testing.assert_array_equal(both.cells_.levels, whole.cells_.levels)
+    order = [whole.classes_.tolist().index(label) for label in both.classes_.tolist()]
+    np.testing.assert_allclose(both.cells_.counts, whole.cells_.counts[:, order], atol=1e-9)
+
+
+@every_model
+@few
+@given(tables(), st.randoms(use_true_random=False))
+def test_law_2_shuffled_columns_change_nothing(make, table, random):
+    names = [column.name for column in table.schema.attributes]
+    other = table.select(random.sample(names, len(names)))
+    np.testing.assert_allclose(
+        make().fit(other).predict_proba(other), make().fit(table).predict_proba(table), atol=1e-9
+    )
 
 
 @every_model
