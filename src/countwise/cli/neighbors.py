@@ -115,6 +115,10 @@ def _grids(
     return grids, remarks
 
 
+#: No k or p beyond this is worth asking for.
+MOST = 10_000
+
+
 def numbers_of(option: str, text: str) -> list[int]:
     """Read ``1-20`` or ``1,3,5``.
 
@@ -129,6 +133,8 @@ def numbers_of(option: str, text: str) -> list[int]:
         ends = (first, last if between else first)
         if not all(own.strip().isdigit() for own in ends) or int(ends[0]) > int(ends[1]):
             raise click.UsageError(f"{option} must be numbers as 1-20 or 1,3,5, but {text!r} came")
+        if int(ends[1]) > MOST:
+            raise click.UsageError(f"{option} may be {MOST:,} at most, but {text!r} came")
         found += range(int(ends[0]), int(ends[1]) + 1)
     return found
 

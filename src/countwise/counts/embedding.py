@@ -51,7 +51,12 @@ class Axis:
     def to_dict(self) -> dict[str, Any]:
         """Return the axis as plain data."""
         plain = {name: getattr(self, name) for name in _AXIS}
-        return plain | {"figures": None if self.figures is None else self.figures.tolist()}
+        if self.figures is None:
+            return plain | {"figures": None}
+        # Missing and unseen words have no class shares: no number, and null in a document.
+        figures = self.figures.astype(object)
+        figures[np.isnan(self.figures)] = None
+        return plain | {"figures": figures.tolist()}
 
     @classmethod
     def from_dict(

@@ -32,6 +32,8 @@ __all__ = [
 
 Doubles = NDArray[np.float64]
 
+#: Columns whose numbers are no farther apart do not vary.
+_NARROWEST = 1e-300
 #: How far apart rows are; see `learn_space`.
 METRICS = (
     "euclidean",
@@ -206,7 +208,9 @@ class _Learner:
         else:
             unit = {"range": spread, "z": deviation, None: 1.0}[self.scale]
             far = stretch * spread / unit if unit > 0 else 0.0
-        return [Axis(place, "number", stretch / unit if unit > 0 else 0.0, far, mass, centre)]
+        # A column so narrow that nothing divides by it does not vary.
+        factor = stretch / unit if unit > _NARROWEST else 0.0
+        return [Axis(place, "number", factor, far, mass, centre)]
 
     def _equal_numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
         """Numbers as words: equal or not, however large the gap."""

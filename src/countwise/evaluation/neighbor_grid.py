@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise.counts.count import weights_of
 from countwise.counts.metrics import POWERS
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
-from countwise.params import check
+from countwise.params import check, number, whole
 from countwise.posteriors.nearest import found_rows
 from countwise.posteriors.neighbors import METRIC_PARAMETERS, Neighbors, voters
 from countwise.posteriors.search import Search
@@ -204,14 +204,16 @@ def neighbor_grid(
 
 
 def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int], list[float]]:
-    ks = sorted({int(own) for own in (k if isinstance(k, Iterable) else (k,))})
-    ps = sorted({float(own) for own in (p if isinstance(p, Iterable) else (p,))})
-    if not ks or ks[0] < 1 or not ps or not ps[0] >= 1:
+    ks = list(k) if isinstance(k, Iterable) else [k]
+    ps = list(p) if isinstance(p, Iterable) else [p]
+    count, real = whole(at_least=1), number(at_least=1)
+    sound = all(map(count.admits, ks)) and all(own == math.inf or real.admits(own) for own in ps)
+    if not ks or not ps or not sound:
         raise ParameterError(
-            f"{who}: k and p must be numbers of at least 1, and at least one of each, but k = {ks} "
-            f"and p = {ps} came."
+            f"{who}: k must be whole numbers and p numbers, at least one of each and at least 1, "
+            f"but k = {listing(ks, 5)} and p = {listing(ps, 5)} came. Give k=range(1, 21)."
         )
-    return ks, ps
+    return sorted({int(own) for own in ks}), sorted({float(own) for own in ps})
 
 
 class _Split:

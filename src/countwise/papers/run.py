@@ -204,6 +204,12 @@ def _chosen(papers: list[str], only: list[str]) -> tuple[list[Part], frozenset[s
         elif own.upper() in known:
             ids.add(known[own.upper()])
         else:
+            elsewhere = [p for p in every if own.upper() in p.ledger or own.lower() == p.name]
+            if elsewhere:
+                raise ParameterError(
+                    f"reproduce: {own!r} belongs to {elsewhere[0].paper}, but "
+                    f"{', '.join(names)} was asked for. Leave the paper out, or name that one."
+                )
             places = [*known.values(), *by_name]
             raise ParameterError(
                 f"reproduce: there is no figure {own!r}.{did_you_mean(own.upper(), places)} "

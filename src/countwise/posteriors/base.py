@@ -274,6 +274,10 @@ def _same_columns(have: Schema, want: Schema) -> bool:
 def class_labels(y: ArrayLike) -> NDArray[Any]:
     """Labels as scikit-learn wants them: one a row, finite, and not a number that is measured."""
     labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O" and (none := [at for at, own in enumerate(labels) if own is None]):
+        raise TableError(
+            f"y: every row must have a class, but row {none[0]} has None. Leave such rows out."
+        )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)

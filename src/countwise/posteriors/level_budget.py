@@ -23,6 +23,10 @@ __all__ = ["Demand", "Granted", "corrected_entropy", "entropies", "entropy_level
 Doubles = NDArray[np.float64]
 
 
+#: No more levels of equal width than these, whatever the weights sum to.
+_MOST_WIDTHS = 1 << 22
+
+
 def corrected_entropy(counts: Doubles, correction: str = "miller-madow") -> float:
     """Entropy in bits with its bias corrected: by the occupied intervals, or as eq. 11 prints it.
 
@@ -53,7 +57,7 @@ def entropies(
 ) -> list[float]:
     """Entropy of columns on N/10 levels of equal width (eq. 8 to 11)."""
     total = sum(part.total for part in parts)
-    number = max(int(total // 10), 2)
+    number = max(int(min(total // 10, _MOST_WIDTHS)), 2)
 
     def of(place: int) -> float:
         low, high = ranges[place].low, ranges[place].high

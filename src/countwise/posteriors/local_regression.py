@@ -121,9 +121,31 @@ class LocalRegression(KeptRegressor):
             k = min(self.k or there, there)
             who, powers = search.nearest(table, min(k + 1, there))
             far = self.space_.rooted(powers)
-            wide = _reach(far, k)
+            wide = _reach(far, np.maximum(self._own[who], 1.0), k)
+            equal = far[:, -1] <= far[:, 0] * (1.0 + 1e-9)
+            if far.shape[1] < there and equal.any():
+                return self._among_equals(table, equal, who, far, wide)
         weight = _bumps(far, wide, self.kernel) * self._own[who]
         return self._planes(table, who, weight)
+
+    def _among_equals(
+        self, table: Table, equal: NDArray[np.bool_], who: Any, far: Doubles, wide: Doubles
+    ) -> Doubles:
+        """Answer where all neighbours are equally far: every row that is, not the first ones."""
+        made = np.empty(len(table))
+        rest = np.flatnonzero(~equal)
+        if len(rest):
+            weight = _bumps(far[rest], wide[rest], self.kernel) * self._own[who[rest]]
+            made[rest] = self._planes(table.take(rest), who[rest], weight)
+        search = self._kept.search
+        for at in np.flatnonzero(equal):
+            own = table.take([at])
+            every, powers = search.nearest(own, search.rows)
+            gap = self.space_.rooted(powers)
+            near = np.flatnonzero(gap[0] <= gap[0, 0] * (1.0 + 1e-9))
+            chosen = every[:, near]
+            made[at] = self._planes(own, chosen, self._own[chosen])[0]
+        return made
 
     def _planes(self, table: Table, who: NDArray[np.int64], weight: Doubles) -> Doubles:
         """Fit a plane to each line of rows; its height at the point is the answer."""
@@ -160,9 +182,11 @@ class LocalRegression(KeptRegressor):
         return np.stack(made, axis=2)
 
 
-def _reach(far: Doubles, k: int) -> Doubles:
-    """How wide the kernel is: to the next row after the k; beyond the last where there is none."""
-    wide = far[:, k] if far.shape[1] > k else far[:, -1] * 1.1
+def _reach(far: Doubles, places: Doubles, k: int) -> Doubles:
+    """How wide the kernel is: to the next row after k places; beyond the last if there is none."""
+    taken = np.cumsum(places, axis=1)
+    after = (taken > k).argmax(axis=1)
+    wide = np.where(taken[:, -1] > k, far[np.arange(len(far)), after], far[:, -1] * 1.1)
     # Equals of the next row get no weight, but somebody must.
     nobody = far[:, 0] >= wide * (1.0 - 1e-9)
     return np.where(nobody, far[:, -1] * 1.1, wide)

@@ -84,7 +84,13 @@ class MatrixClassifier(Classifier):
         if len(self.classes_) == 1:
             self.layers_, self.scale_ = self._constant(), 1.0
             return self
-        self.layers_, self.scale_ = self._learn(rows)
+        layers, scale = self._learn(rows)
+        if not all(np.isfinite(part).all() for own in layers for part in (own.weights, own.bias)):
+            raise ParameterError(
+                f"{type(self).__name__}: the coefficients must be finite, but the fit ran away. "
+                "Take a penalty nearer to 1, and weights that are neither huge nor next to nothing."
+            )
+        self.layers_, self.scale_ = layers, scale
         return self
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:

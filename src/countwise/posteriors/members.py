@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import CountwiseError, ParameterError
 from countwise.params import Constraint
@@ -99,7 +100,15 @@ def trained(
         if given is not None and (given == 0).any():
             some = np.flatnonzero(given > 0)
             table, given = table.take(some), given[some]
-        model.fit(table, sample_weight=given)
+        if given is None:
+            model.fit(table)
+        elif has_fit_parameter(model, "sample_weight"):
+            model.fit(table, sample_weight=given)
+        else:
+            raise ParameterError(
+                f"{type(model).__name__}: a member of an ensemble must learn from weighted rows, "
+                "but this one takes no weights. Take another model, or give no weights."
+            )
         return Member(model, places_of(model.classes_, classes))
     features = Features.learn(table, weight) if features is None else features
     rows = encoded(model, features, table) if matrix is None else matrix

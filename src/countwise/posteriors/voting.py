@@ -228,12 +228,17 @@ class Vote(Classifier):
 
     def _weighed(self, bases: list[Any], table: Table, weight: Doubles | None) -> Doubles:
         """What each vote weighs: one, what was given, or what cross-validation says."""
-        if self.how != "weighted":
-            return np.ones(len(bases))
         if self.weights is None:
-            return self._log_odds(bases, table, weight)
+            even = self.how != "weighted"
+            return np.ones(len(bases)) if even else self._log_odds(bases, table, weight)
+        if self.how != "weighted":
+            raise ParameterError(
+                f"Vote: weights belong to how='weighted', but how={self.how!r} came. Leave them "
+                "out, or ask for a weighted vote."
+            )
         given = np.asarray(self.weights, dtype=np.float64)
-        if given.shape != (len(bases),) or np.any(given < 0) or not given.sum() > 0:
+        fits = given.shape == (len(bases),) and bool(np.isfinite(given).all())
+        if not fits or np.any(given < 0) or not given.sum() > 0:
             raise ParameterError(
                 f"Vote: weights must be {len(bases)} numbers of at least 0, one a member and not "
                 f"all 0, but {given.tolist()} came."
