@@ -227,7 +227,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["explan"], "Did you mean 'explain'?"),
         (["compare", "good.csv", "--modles", "x"], "Did you mean '--models'?"),
         (["predict", "m.cw"], "missing argument 'FILE'"),
-        (["fit", "good.csv"], "missing option"),
+        (["fit", "m.cw"], "already there"),
         (["compare", "good.csv", "more.csv"], "unexpected extra argument"),
         (["compare", "good.csv", "--folds", "1"], "range"),
         (["compare", "good.csv", "--folds", "61"], "at least as many rows as folds"),
