@@ -126,10 +126,7 @@ class JointClassifier(CountedClassifier):
             Note("P01", name, f"Column {name!r}: cut into fewer intervals, {why}.")
             for name in self._coarser
         ]
-        told = getattr(self, "_cut_notes", None)
-        if told is None:  # read back from a file, which holds the notes
-            told = tuple(note for note in before if note.code in CUT_NOTES)
-        return (*folded, *coarser, *told)
+        return (*folded, *coarser, *getattr(self, "_cut_notes", ()))
 
     def _coded(self, table: Table) -> Table:
         table = cut_table(table, self.cut_points_) if self.cut_points_ else table
@@ -204,6 +201,7 @@ class JointClassifier(CountedClassifier):
         }
         self.kept_levels_ = {name: tuple(own) for name, own in learned["kept_levels"].items()}
         self._coarser = tuple(learned["coarser"])
+        self._cut_notes = tuple(n for n in getattr(self, "notes_", ()) if n.code in CUT_NOTES)
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         self.schema_ = Schema.from_dict(learned["schema"])
         self._go_by_name()
