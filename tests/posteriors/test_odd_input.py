@@ -56,7 +56,15 @@ def test_a_whole_weight_is_so_many_rows_in_a_local_regression(cloud):
     np.testing.assert_allclose(one.predict(X), many.predict(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("weight", [1e300, 1e-300, 1 / 60])
+@pytest.mark.parametrize("model", [cw.Logistic(), cw.LinearSVM(), cw.DiscreteBayes(), cw.ID3()])
+@pytest.mark.parametrize("weight", [1e300, 1e-300, "a"])
+def test_weights_that_no_sum_can_hold_are_refused(cloud, model, weight):
+    X, y = cloud
+    with pytest.raises(ParameterError, match="sample weights must be"):
+        model.fit(X, y, sample_weight=[weight] * 60)
+
+
+@pytest.mark.parametrize("weight", [1e9, 1e-6, 1 / 60])
 def test_equal_weights_of_any_size_make_cells(cloud, weight):
     X, y = cloud
     model = cw.DiscreteBayes().fit(X, y, sample_weight=np.full(60, weight))

@@ -24,6 +24,10 @@ ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] 
 }
 
 
+#: Sums of weights beyond these lose rows, or are no doubles.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
+
+
 def count(
     rows: Any,
     plan: Plan | None = None,
@@ -160,7 +164,12 @@ def weights_of(weight: ArrayLike | None, rows: int, who: str) -> NDArray[np.floa
     """Check one weight a row: finite and not negative; None stays None."""
     if weight is None:
         return None
-    given = np.asarray(weight, dtype=np.float64)
+    try:
+        given = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{who}: sample weights must be numbers, one a row, but some are not. Convert them."
+        ) from None
     if given.shape == ():
         given = np.full(rows, float(given))
     given = np.ascontiguousarray(given)
@@ -173,5 +182,11 @@ def weights_of(weight: ArrayLike | None, rows: int, who: str) -> NDArray[np.floa
         raise ParameterError(
             f"{who}: sample weights must be finite and not negative, but some are not. "
             "Remove or replace them."
+        )
+    used = given[given > 0]
+    if used.size and not (used.min() >= LEAST_WEIGHT and used.max() <= MOST_WEIGHT):
+        raise ParameterError(
+            f"{who}: sample weights must be 0 or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}, but "
+            f"{used.min():g} to {used.max():g} came. Multiply them all by one number."
         )
     return given

@@ -41,6 +41,8 @@ Doubles = NDArray[np.float64]
 
 #: With so many occupied cells at most a row can be judged by the others.
 MOST_ALONE = 5000
+#: A cell that weighs much less counts as empty, so that forgetting leaves nothing behind.
+LEAST_WEIGHT = 1e-6
 #: Fewer rows than this are too few to hold some out: the training rows judge themselves.
 LEAST_CHECKED = 1000
 
@@ -263,6 +265,11 @@ class DiscreteBayes(CellClassifier):
         if not len(rows):
             raise ParameterError(
                 "DiscreteBayes: the sample weights must not all be zero, but they are."
+            )
+        if weight is not None and weight.min() < LEAST_WEIGHT:
+            raise ParameterError(
+                f"DiscreteBayes: sample weights must be 0 or at least {LEAST_WEIGHT:g}, but "
+                f"{weight.min():g} came. Multiply them all by one number."
             )
         rows = self._numbered_classes(rows)
         self.schema_ = rows.schema
