@@ -10,6 +10,9 @@ from setuptools import Extension, setup
 # COUNTWISE_CHECKED=1 builds kernels that check every index: for tests, not for speed.
 CHECKED = os.environ.get("COUNTWISE_CHECKED", "") == "1"
 
+# Kernels are built side by side: each is a file of its own.
+WORKERS = os.cpu_count() or 1
+
 SOURCES = sorted(source.as_posix() for source in Path("src").rglob("*.pyx"))
 
 setup(
@@ -33,5 +36,6 @@ setup(
             "cdivision": True,
             "freethreading_compatible": True,
         },
-    )
+    ),
+    options={"build_ext": {"parallel": WORKERS}},
 )
