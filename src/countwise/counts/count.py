@@ -25,7 +25,7 @@ ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] 
 
 
 #: Sums of weights beyond these lose rows, or are no doubles.
-LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
+LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
 
 
 def count(

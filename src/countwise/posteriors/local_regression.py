@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -118,8 +119,8 @@ class LocalRegression(KeptRegressor):
             far = self.space_.rooted(powers)
             wide = np.full(len(table), float(self.width))
         else:
-            k = min(self.k or there, there)
-            who, powers = search.nearest(table, min(k + 1, there))
+            k = math.inf if self.k is None else self.k
+            who, powers = search.nearest(table, int(min(k + 1, there)))
             far = self.space_.rooted(powers)
             wide = _reach(far, np.maximum(self._own[who], 1.0), k)
             equal = far[:, -1] <= far[:, 0] * (1.0 + 1e-9)
@@ -182,7 +183,7 @@ class LocalRegression(KeptRegressor):
         return np.stack(made, axis=2)
 
 
-def _reach(far: Doubles, places: Doubles, k: int) -> Doubles:
+def _reach(far: Doubles, places: Doubles, k: float) -> Doubles:
     """How wide the kernel is: to the next row after k places; beyond the last if there is none."""
     taken = np.cumsum(places, axis=1)
     after = (taken > k).argmax(axis=1)
