@@ -31,6 +31,8 @@ _MOST = 4096
 _PAIRS = 2_000_000_000
 _TOGETHER = 1 << 12
 
+_MANY_CELLS = 100_000
+
 
 def candidates(rows: float, cells: int) -> list[float]:
     """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4; few rows get a list of their own.
@@ -45,7 +47,9 @@ def candidates(rows: float, cells: int) -> list[float]:
     printed = [j * rows / (20 * cells) for j in range(5)]
     if printed[-1] >= 1:
         return printed
-    return [0.0, *(k for k in (1.0, 3.0, 10.0, 30.0, 100.0) if k < rows / 2)]
+    # Looking around costs more the more cells there are: then fewer k are tried.
+    few = (1.0, 3.0, 10.0, 30.0, 100.0) if cells <= _MANY_CELLS else (1.0, 10.0)
+    return [0.0, *(k for k in few if k < rows / 2)]
 
 
 class BinSmoothing:
