@@ -15,25 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import best, row
-from countwise.papers.planted import HiddenGrid
+from countwise.papers.planted import GAIN as PAPERS_GAIN
+from countwise.papers.planted import HIDDEN, HiddenGrid
 from countwise.posteriors.discrete_bayes import DiscreteBayes
 
 __all__ = ["run"]
 
-GAIN = np.array([[1.0, -1.0], [-2.0, 3.0]])
-BOUNDARIES = (
-    (0.02037, 0.18117, 0.56374, 0.90676, 0.98718),
-    (0.47436, 0.49150, 0.53603, 0.58948, 0.62023),
-    (0.08321, 0.15193, 0.24154, 0.60653, 0.94493),
-    (0.02697, 0.22574, 0.25494, 0.32456, 0.85316),
-    (0.06348, 0.10362, 0.19162, 0.51352, 0.60375),
-)
+GAIN = np.asarray(PAPERS_GAIN)
 
 
 def evaluate_plainly(X: NDArray[Any], y: NDArray[Any]) -> float:
     """Cells of all rows, counts, rule and gain, in NumPy."""
     cell = np.zeros(len(X), np.int64)
-    for at, cuts in enumerate(BOUNDARIES):
+    for at, cuts in enumerate(HIDDEN):
         cell = cell * 6 + np.searchsorted(np.asarray(cuts, X.dtype), X[:, at])
     counts = np.bincount(2 * cell + y, minlength=2 * 6**5).reshape(-1, 2)
     return float(GAIN[y, (counts @ GAIN).argmax(axis=1)[cell]].mean())
@@ -42,7 +36,7 @@ def evaluate_plainly(X: NDArray[Any], y: NDArray[Any]) -> float:
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Measure the fit, its growth in rows and columns, and the paper's search."""
     rows = 1_000_000 if quick else 10_000_000
-    grid = HiddenGrid(BOUNDARIES)
+    grid = HiddenGrid(HIDDEN)
     X, y = grid.rows(rows)
     third = rows // 3
     plain = best(lambda: evaluate_plainly(X, y), 3)
@@ -68,7 +62,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 def _told(model: DiscreteBayes, X: NDArray[Any], y: NDArray[Any], grid: HiddenGrid) -> str:
     far = max(
         float(np.abs(found - cuts).max())
-        for found, cuts in zip(model.boundaries_, BOUNDARIES, strict=True)
+        for found, cuts in zip(model.boundaries_, HIDDEN, strict=True)
     )
     share = model.expected_gain(X, y) / grid.best_gain(X, y, GAIN)
     return f"{far:.0e} off, {model.score(X, y):.2%}, {share:.2%} of gain"
@@ -77,13 +71,13 @@ def _told(model: DiscreteBayes, X: NDArray[Any], y: NDArray[Any], grid: HiddenGr
 def _growth(quick: bool) -> list[dict[str, Any]]:
     made, before = [], 0.0
     for rows in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
-        X, y = HiddenGrid(BOUNDARIES).rows(rows)
+        X, y = HiddenGrid(HIDDEN).rows(rows)
         ours = best(lambda: DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
         made.append(row(f"growth: {rows:,} rows × 5", ours, "a tenth", before or ours, "> 0.1"))
         before = ours
     before = 0.0
     for columns in (3, 5, 10, 20):
-        X, y = HiddenGrid(BOUNDARIES[:3], nuisance=columns - 3).rows(200_000)
+        X, y = HiddenGrid(HIDDEN[:3], nuisance=columns - 3).rows(200_000)
         ours = best(lambda: DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
         made.append(
             row(f"growth: 200,000 rows × {columns}", ours, "fewer columns", before or ours, "")
