@@ -19,7 +19,7 @@
 #define MAXIMUM 1000
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define CLONES
 #endif
@@ -249,6 +249,188 @@ static int tile_sums(const Space *s, const float *tile, const float *q, const in
         else EACH sum[b] = present[b] > 0.0f ? sum[b] * (total / present[b]) : INFINITY;
     }
     return least(sum) <= limit;
+}
+
+/* Several queries against one tile.
+
+   Rows of a tile are loaded once for four queries, and the running sums of sixteen rows stay in
+   registers over all axes. Missing cells that are left out, powers that are no whole numbers and
+   other processors go the way above, one query at a time. */
+#define SEVERAL 4
+#define FEW 8              /* levels whose line of distances fits a register, */
+#define SOME 16            /* or two */
+
+/* Queries as `several_sums` reads them: axis by axis four numbers (codes as numbers, NaN where
+   everything differs), and four lines of a table. */
+typedef struct {
+    float number[SEVERAL];
+    float line[SEVERAL][SOME];
+    const float *wide[SEVERAL];  /* lines of more levels, where they are kept */
+} Packed;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define WIDE __attribute__((target("avx2,fma")))
+#define WIDE_INLINE static inline __attribute__((always_inline, target("avx2,fma")))
+
+/* A gap raised to a whole power; the second needs no sign taken off. */
+WIDE_INLINE __m256 gap_raised(__m256 x, __m256 own, const int power) {
+    __m256 gap = _mm256_sub_ps(x, own), made;
+    int step;
+    if (power == 2) return _mm256_mul_ps(gap, gap);
+    gap = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), gap);
+    if (power == 1 || power == MAXIMUM) return gap;
+    made = _mm256_mul_ps(gap, gap);
+    for (step = 2; step < power; step++) made = _mm256_mul_ps(made, gap);
+    return made;
+}
+
+WIDE_INLINE __m256 with(__m256 sum, __m256 term, const int power) {
+    return power == MAXIMUM ? _mm256_max_ps(sum, term) : _mm256_add_ps(sum, term);
+}
+
+WIDE_INLINE __m256 with_gap(__m256 sum, __m256 x, __m256 own, const int power) {
+    if (power == 2) {
+        const __m256 gap = _mm256_sub_ps(x, own);
+        return _mm256_fmadd_ps(gap, gap, sum);
+    }
+    return with(sum, gap_raised(x, own, power), power);
+}
+
+WIDE_INLINE __m256 or_far(__m256 gap, __m256 far) {
+    return _mm256_blendv_ps(gap, far, _mm256_cmp_ps(gap, gap, _CMP_UNORD_Q));
+}
+
+/* Eight figures of a line in two registers: the fourth bit of a code says of which. */
+WIDE_INLINE __m256 of_two(const float *line, __m256i code) {
+    const __m256 few = _mm256_permutevar8x32_ps(_mm256_loadu_ps(line), code);
+    const __m256 more = _mm256_permutevar8x32_ps(_mm256_loadu_ps(line + FEW), code);
+    return _mm256_blendv_ps(few, more, _mm256_castsi256_ps(_mm256_slli_epi32(code, 28)));
+}
+
+WIDE_INLINE int within(__m256 low, __m256 high, float limit) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(_mm256_min_ps(low, high), _mm256_set1_ps(limit),
+                                            _CMP_LE_OQ)) != 0;
+}
+
+/* The sums of a tile for four queries; which of them have a row within their limit. */
+WIDE_INLINE int several_of(const Space *s, const float *tile, const Packed *asked,
+                           const float *limit, float sums[SEVERAL][LANES], const int power) {
+    int lane, axis, i, which = 0;
+    for (lane = 0; lane < LANES; lane += 16) {
+        const float *x = tile + lane;
+        __m256 low[SEVERAL], high[SEVERAL];
+        int since = 0, gone = 0;
+        for (i = 0; i < SEVERAL; i++) low[i] = high[i] = _mm256_setzero_ps();
+        for (axis = 0; axis < s->axes; axis++, x += LANES) {
+            const Packed *own = asked + axis;
+            const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(x + 8);
+            const int kind = s->kind[axis];
+            if (kind == NUMBER) {
+                for (i = 0; i < SEVERAL; i++) {
+                    const __m256 q = _mm256_broadcast_ss(own->number + i);
+                    low[i] = with_gap(low[i], a, q, power);
+                    high[i] = with_gap(high[i], b, q, power);
+                }
+            } else if (kind == HOLES) {
+                const __m256 far = _mm256_set1_ps(s->far[axis]);
+                for (i = 0; i < SEVERAL; i++) {
+                    const __m256 q = _mm256_broadcast_ss(own->number + i);
+                    low[i] = with(low[i], or_far(gap_raised(a, q, power), far), power);
+                    high[i] = with(high[i], or_far(gap_raised(b, q, power), far), power);
+                }
+            } else if (kind == DIFFERS) {
+                const __m256 far = _mm256_set1_ps(s->far[axis]);
+                for (i = 0; i < SEVERAL; i++) {
+                    const __m256 q = _mm256_broadcast_ss(own->number + i);
+                    const __m256 c = _mm256_cmp_ps(a, q, _CMP_NEQ_UQ);
+                    const __m256 d = _mm256_cmp_ps(b, q, _CMP_NEQ_UQ);
+                    low[i] = with(low[i], _mm256_and_ps(c, far), power);
+                    high[i] = with(high[i], _mm256_and_ps(d, far), power);
+                }
+            } else if (s->width[axis] > SOME) {
+                const __m256i c = _mm256_cvttps_epi32(a), d = _mm256_cvttps_epi32(b);
+                for (i = 0; i < SEVERAL; i++) {
+                    low[i] = with(low[i], _mm256_i32gather_ps(own->wide[i], c, 4), power);
+                    high[i] = with(high[i], _mm256_i32gather_ps(own->wide[i], d, 4), power);
+                }
+            } else if (s->width[axis] > FEW) {
+                const __m256i c = _mm256_cvttps_epi32(a), d = _mm256_cvttps_epi32(b);
+                for (i = 0; i < SEVERAL; i++) {
+                    low[i] = with(low[i], of_two(own->line[i], c), power);
+                    high[i] = with(high[i], of_two(own->line[i], d), power);
+                }
+            } else {
+                const __m256i c = _mm256_cvttps_epi32(a), d = _mm256_cvttps_epi32(b);
+                for (i = 0; i < SEVERAL; i++) {
+                    const __m256 line = _mm256_loadu_ps(own->line[i]);
+                    low[i] = with(low[i], _mm256_permutevar8x32_ps(line, c), power);
+                    high[i] = with(high[i], _mm256_permutevar8x32_ps(line, d), power);
+                }
+            }
+            /* What is left can only add: rows beyond the limit already stay beyond it. */
+            if (++since >= 8 && axis + 1 < s->axes) {
+                since = 0;
+                gone = 1;
+                for (i = 0; i < SEVERAL; i++) gone &= !within(low[i], high[i], limit[i]);
+                if (gone) break;
+            }
+        }
+        for (i = 0; i < SEVERAL; i++) {
+            if (gone) low[i] = high[i] = _mm256_set1_ps(INFINITY);
+            else which |= within(low[i], high[i], limit[i]) << i;
+            _mm256_storeu_ps(sums[i] + lane, low[i]);
+            _mm256_storeu_ps(sums[i] + lane + 8, high[i]);
+        }
+    }
+    return which;
+}
+
+WIDE
+static int several_sums(const Space *s, const float *tile, const Packed *asked, const float *limit,
+                        float sums[SEVERAL][LANES]) {
+    if (s->power == 2) return several_of(s, tile, asked, limit, sums, 2);
+    if (s->power == 1) return several_of(s, tile, asked, limit, sums, 1);
+    if (s->power == 3) return several_of(s, tile, asked, limit, sums, 3);
+    if (s->power == MAXIMUM) return several_of(s, tile, asked, limit, sums, MAXIMUM);
+    return several_of(s, tile, asked, limit, sums, s->power);
+}
+
+static inline int wide_enough(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+#else
+static int several_sums(const Space *s, const float *tile, const Packed *asked, const float *limit,
+                        float sums[SEVERAL][LANES]) {
+    (void)s, (void)tile, (void)asked, (void)limit, (void)sums;
+    return 0;
+}
+
+static inline int wide_enough(void) { return 0; }
+#endif
+
+/* Whether `several_sums` can serve a space; `whole`: no kept row misses a cell. */
+static inline int together(const Space *s, int whole) {
+    return wide_enough() && s->power >= 1 && (whole || !s->ignore);
+}
+
+/* Put one query into its place among four. */
+static inline void packed(const Space *s, Packed *into, int place, const float *q,
+                          const int32_t *codes) {
+    int axis, level;
+    for (axis = 0; axis < s->axes; axis++) {
+        if (s->kind[axis] == TABLE) {
+            const float *line = s->narrow[axis] + (int64_t)codes[axis] * s->width[axis];
+            into[axis].wide[place] = line;
+            if (s->width[axis] > SOME) continue;
+            for (level = 0; level < SOME; level++)
+                into[axis].line[place][level] = level < s->width[axis] ? line[level] : 0.0f;
+        } else {
+            const int blank = s->kind[axis] == DIFFERS && codes[axis] == s->width[axis] - 2;
+            into[axis].number[place] = blank ? NAN : q[axis];
+        }
+    }
 }
 
 #endif

@@ -7,7 +7,7 @@ smaller number comes first, whatever the number of threads.
 
 from libc.math cimport INFINITY, fabs, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 import numpy as np
@@ -34,10 +34,38 @@ cdef extern from "_lanes.h" nogil:
     double exact_pair(const Space *, const double *const *, const float *, int64_t,
                       const double *const *, const int32_t *, int64_t)
     int tile_sums(const Space *, const float *, const float *, const int32_t *, float, float *)
+    int SEVERAL
+    ctypedef struct Packed:
+        pass
+    int several_sums(const Space *, const float *, const Packed *, const float *, float (*)[64])
+    int together(const Space *, int)
+    void packed(const Space *, Packed *, int, const float *, const int32_t *)
     double raised(double, int, double)
 
 #: Tiles that are compared with a whole block of queries before the next ones are fetched.
 cdef int64_t TOGETHER = 32
+
+
+cdef struct Tally:
+    const double *low
+    const double *high
+    const int64_t *label      # of every kept row
+    const double *weight
+    const int64_t *skip
+    double *sums
+    int64_t width
+
+
+cdef struct Fellows:
+    float *tiles              # the members, as the kept rows are
+    int64_t *who              # which rows they are, in the order they came
+    int64_t count
+    double same               # distances that differ by less, relatively, are equal
+    const int64_t *label      # of every kept row, as all that follows
+    int64_t *seen             # how many members a row has met
+    double *near
+    int64_t *nearest
+    unsigned char *pure
 
 
 cdef class Kernel:
@@ -51,6 +79,8 @@ cdef class Kernel:
     cdef const float *tiles
     cdef readonly int64_t rows
     cdef readonly double unit, slack
+    cdef bint whole           # no kept row misses a cell
+    cdef bint several         # queries are compared four at a time
 
     def __cinit__(self):
         self.columns = NULL
@@ -60,7 +90,8 @@ cdef class Kernel:
     def __init__(self, int power, double p, bint ignore, double total, const signed char[::1] kind,
                  const float[::1] far, const float[::1] mass, const double[::1] stretch,
                  const double[::1] exact_far, const double[::1] exact_mass, const int[::1] width,
-                 list columns, list tables, list narrow, const float[:, :, ::1] tiles, int64_t rows, double unit, double slack):
+                 list columns, list tables, list narrow, const float[:, :, ::1] tiles, int64_t rows,
+                 double unit, double slack, bint whole):
         cdef int axes = kind.shape[0], axis
         cdef const double[::1] column
         cdef const double[:, ::1] table
@@ -110,6 +141,8 @@ cdef class Kernel:
         self.rows = rows
         self.unit = unit
         self.slack = slack
+        self.whole = whole
+        self.several = together(&self.space, whole)
 
     def __dealloc__(self):
         free(self.columns)
@@ -138,233 +171,353 @@ cdef class Kernel:
         `skip` is a row that may not be found, or -1: the query itself where it is among the rows.
         """
         cdef int64_t queries = asked.queries, k = who.shape[1], query
+        cdef int64_t[::1] many = np.empty(queries, dtype=np.int64)
+        cdef Packed *group
         if who.shape[0] != queries or far.shape[0] != queries or far.shape[1] != k:
             raise ValueError("there must be one line a query")
         if skip.shape[0] != queries:
             raise ValueError("there must be one row to skip a query")
         if k < 1 or k > self.rows:
             raise ValueError("there must be as many rows as neighbours")
+        group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
+        if group == NULL:
+            raise MemoryError()
         with nogil:
             for query in range(queries):
                 _empty(&who[query, 0], &far[query, 0], k)
-            self._nearest(asked, &who[0, 0], &far[0, 0], k, &skip[0])
+            self._nearest(asked, &who[0, 0], &far[0, 0], k, &skip[0], group, &many[0])
+            free(group)
             for query in range(queries):
                 _in_order(&who[query, 0], &far[query, 0], k)
 
+    cdef bint grouped(self, Asked asked, int64_t query) noexcept nogil:
+        """Whether a query can be compared together with others."""
+        cdef int axis
+        if not self.several or asked.plain[query]:
+            return False
+        if not self.space.ignore:
+            return True
+        # Rows without gaps: what is left out is nothing, unless the query misses a cell.
+        for axis in range(self.space.axes):
+            if self.missed(asked, query, axis):
+                return False
+        return True
+
+    cdef bint missed(self, Asked asked, int64_t query, int axis) noexcept nogil:
+        cdef float own = asked.narrow[query * self.space.axes + axis]
+        if self.columns[axis] != NULL:
+            return own != own
+        return asked.codes[query * self.space.axes + axis] == self.space.width[axis] - 2
+
+    cdef void pack(self, Asked asked, Packed *group, int place, int64_t query) noexcept nogil:
+        packed(&self.space, group, place, asked.narrow + query * self.space.axes,
+               asked.codes + query * self.space.axes)
+
     cdef void _nearest(self, Asked asked, int64_t *who, double *far, int64_t k,
-                       const int64_t *skip) noexcept nogil:
-        cdef int64_t tiles = (self.rows + LANES - 1) // LANES, block, tile, query, row, base
-        cdef int64_t queries = asked.queries, size = <int64_t> self.space.axes * LANES, stop
-        cdef float sums[LANES]
-        cdef float bound
-        cdef double found
-        cdef int lane, most
-        block = 0
+                       const int64_t *skip, Packed *group, int64_t *many) noexcept nogil:
+        cdef int64_t tiles = (self.rows + LANES - 1) // LANES, block = 0, stop, query, at
+        cdef int64_t queries = asked.queries, grouped = 0
+        for query in range(queries):
+            if self.grouped(asked, query):
+                many[grouped] = query
+                grouped += 1
         while block < tiles:
             stop = min(block + TOGETHER, tiles)
-            for query in range(queries):
-                bound = INFINITY
-                if not asked.plain[query]:
-                    bound = self.limit(far[query * k], asked.error[query])
-                for tile in range(block, stop):
-                    base = tile * LANES
-                    most = <int> min(<int64_t> LANES, self.rows - base)
-                    if not asked.plain[query]:
-                        if not tile_sums(&self.space, self.tiles + tile * size,
-                                         asked.narrow + query * self.space.axes,
-                                         asked.codes + query * self.space.axes, bound, sums):
-                            continue
-                    for lane in range(most):
-                        if not asked.plain[query] and not sums[lane] <= bound:
-                            continue
-                        row = base + lane
-                        if row == skip[query]:
-                            continue
-                        found = exact_pair(&self.space, self.columns, self.tiles, row,
-                                           asked.columns, asked.codes, query)
-                        # Rows come in order, so an equally far one comes too late.
-                        if found < far[query * k] or who[query * k] < 0:
-                            _replace(who + query * k, far + query * k, k, row, found)
-                            if not asked.plain[query]:
-                                bound = self.limit(far[query * k], asked.error[query])
+            at = 0
+            while at < grouped:
+                self._four(asked, who, far, k, skip, group, many + at,
+                           <int> min(<int64_t> 4, grouped - at), block, stop)
+                at += 4
+            if grouped < queries:
+                for query in range(queries):
+                    if not self.grouped(asked, query):
+                        self._one(asked, who, far, k, skip, query, block, stop)
             block = stop
+
+    cdef void _four(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
+                    Packed *group, const int64_t *many, int there, int64_t block,
+                    int64_t stop) noexcept nogil:
+        """Compare up to four queries with some tiles."""
+        cdef float sums[4][64]
+        cdef float bound[4]
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query
+        cdef int place, within
+        for place in range(4):
+            query = many[min(place, there - 1)]
+            self.pack(asked, group, place, query)
+            # A place that is not taken is never within its bound.
+            bound[place] = self.limit(far[query * k], asked.error[query]) if place < there else -1
+        for tile in range(block, stop):
+            within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
+            for place in range(there):
+                if within >> place & 1:
+                    self.look(asked, who, far, k, skip, many[place], tile, sums[place],
+                              &bound[place])
+
+    cdef void _one(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
+                   int64_t query, int64_t block, int64_t stop) noexcept nogil:
+        """Compare one query with some tiles."""
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile
+        cdef float sums[64]
+        cdef float bound = INFINITY
+        cdef int lane
+        if asked.plain[query]:
+            for lane in range(64):
+                sums[lane] = 0
+        else:
+            bound = self.limit(far[query * k], asked.error[query])
+        for tile in range(block, stop):
+            if asked.plain[query] or tile_sums(
+                    &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
+                    asked.codes + query * self.space.axes, bound, sums):
+                self.look(asked, who, far, k, skip, query, tile, sums, &bound)
+
+    cdef void look(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
+                   int64_t query, int64_t tile, const float *sums, float *bound) noexcept nogil:
+        """Look in double precision at the rows of a tile that the bound does not rule out."""
+        cdef int64_t base = tile * LANES, row
+        cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
+        cdef double found
+        for lane in range(most):
+            if not sums[lane] <= bound[0]:
+                continue
+            row = base + lane
+            if row == skip[query]:
+                continue
+            found = exact_pair(&self.space, self.columns, self.tiles, row, asked.columns,
+                               asked.codes, query)
+            # Rows come in order, so an equally far one comes too late.
+            if found < far[query * k] or who[query * k] < 0:
+                _replace(who + query * k, far + query * k, k, row, found)
+                if not asked.plain[query]:
+                    bound[0] = self.limit(far[query * k], asked.error[query])
 
     def tally(self, Asked asked, const double[::1] low, const double[::1] high,
               const int64_t[::1] label, const double[::1] weight, const int64_t[::1] skip,
               double[:, ::1] sums):
         """Add up the weight of each label among the rows whose distance lies within two bounds."""
-        cdef int64_t tiles = (self.rows + LANES - 1) // LANES, tile, query, base, row
-        cdef int64_t size = <int64_t> self.space.axes * LANES
-        cdef float own[LANES]
-        cdef float bound
-        cdef double found
-        cdef int lane, most
+        cdef int64_t query, grouped = 0, at = 0
+        cdef int64_t[::1] many = np.empty(asked.queries, dtype=np.int64)
+        cdef Tally wanted
+        cdef Packed *group
         if low.shape[0] != asked.queries or high.shape[0] != asked.queries:
             raise ValueError("there must be two bounds a query")
-        if label.shape[0] != self.rows or weight.shape[0] != self.rows:
+        if label.shape[0] != self.rows or weight.shape[0] != self.rows or self.rows < 1:
             raise ValueError("there must be one label and one weight a row")
         if sums.shape[0] != asked.queries or skip.shape[0] != asked.queries:
             raise ValueError("there must be one line a query")
+        group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
+        if group == NULL:
+            raise MemoryError()
+        wanted = Tally(&low[0], &high[0], &label[0], &weight[0], &skip[0], &sums[0, 0],
+                       sums.shape[1])
         with nogil:
             for query in range(asked.queries):
-                bound = INFINITY
-                if not asked.plain[query]:
-                    bound = self.limit(high[query], asked.error[query])
-                for tile in range(tiles):
-                    base = tile * LANES
-                    most = <int> min(<int64_t> LANES, self.rows - base)
-                    if not asked.plain[query]:
-                        if not tile_sums(&self.space, self.tiles + tile * size,
-                                         asked.narrow + query * self.space.axes,
-                                         asked.codes + query * self.space.axes, bound, own):
-                            continue
-                    for lane in range(most):
-                        if not asked.plain[query] and not own[lane] <= bound:
-                            continue
-                        row = base + lane
-                        if row == skip[query]:
-                            continue
-                        found = exact_pair(&self.space, self.columns, self.tiles, row,
-                                           asked.columns, asked.codes, query)
-                        if low[query] <= found <= high[query]:
-                            sums[query, label[row]] += weight[row]
+                if self.grouped(asked, query):
+                    many[grouped] = query
+                    grouped += 1
+                else:
+                    self.tally_one(asked, &wanted, query)
+            while at < grouped:
+                self.tally_four(asked, &wanted, group, &many[at],
+                                <int> min(<int64_t> 4, grouped - at))
+                at += 4
+            free(group)
 
-    cdef void compare(self, Asked asked, int64_t query, const float *members, const int64_t *who,
-                      int64_t start, int64_t stop, const int64_t *label, double same,
-                      double *near, int64_t *nearest, unsigned char *pure) noexcept nogil:
-        """Compare a query, itself a kept row, with members from start to stop.
+    cdef void tally_one(self, Asked asked, const Tally *wanted, int64_t query) noexcept nogil:
+        cdef int64_t tile, size = <int64_t> self.space.axes * LANES
+        cdef float sums[64]
+        cdef float bound = INFINITY
+        cdef int lane
+        if asked.plain[query]:
+            for lane in range(64):
+                sums[lane] = 0
+        else:
+            bound = self.limit(wanted.high[query], asked.error[query])
+        for tile in range((self.rows + LANES - 1) // LANES):
+            if asked.plain[query] or tile_sums(
+                    &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
+                    asked.codes + query * self.space.axes, bound, sums):
+                self.add_up(asked, wanted, query, tile, sums, bound)
+
+    cdef void tally_four(self, Asked asked, const Tally *wanted, Packed *group,
+                         const int64_t *many, int there) noexcept nogil:
+        cdef float sums[4][64]
+        cdef float bound[4]
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query
+        cdef int place, within
+        for place in range(4):
+            query = many[min(place, there - 1)]
+            self.pack(asked, group, place, query)
+            bound[place] = -1
+            if place < there:
+                bound[place] = self.limit(wanted.high[query], asked.error[query])
+        for tile in range((self.rows + LANES - 1) // LANES):
+            within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
+            for place in range(there):
+                if within >> place & 1:
+                    self.add_up(asked, wanted, many[place], tile, sums[place], bound[place])
+
+    cdef void add_up(self, Asked asked, const Tally *wanted, int64_t query, int64_t tile,
+                     const float *sums, float bound) noexcept nogil:
+        """Add up the rows of a tile whose distance in double precision lies within the bounds."""
+        cdef int64_t base = tile * LANES, row
+        cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
+        cdef double found
+        for lane in range(most):
+            row = base + lane
+            if not sums[lane] <= bound or row == wanted.skip[query]:
+                continue
+            found = exact_pair(&self.space, self.columns, self.tiles, row, asked.columns,
+                               asked.codes, query)
+            if wanted.low[query] <= found <= wanted.high[query]:
+                wanted.sums[query * wanted.width + wanted.label[row]] += wanted.weight[row]
+
+    cdef void meet(self, Asked asked, const Fellows *fellows, int64_t query, int64_t tile,
+                   int64_t start, int64_t stop, const float *sums, float *bound) noexcept nogil:
+        """Compare a query, itself a kept row, with the members of a tile from start to stop.
 
         What is kept of a query: how far its nearest member is, which it is (of equally far ones
         one of another class), and whether all nearest members are of its class.
         """
-        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, base, place
-        cdef float sums[LANES]
+        cdef int64_t base = tile * LANES, place
+        cdef int first = <int> max(<int64_t> 0, start - base), lane
+        cdef int last = <int> min(<int64_t> LANES, stop - base)
+        cdef double found, near = fellows.near[query]
+        cdef bint other
+        for lane in range(first, last):
+            if not sums[lane] <= bound[0]:
+                continue
+            place = fellows.who[base + lane]
+            found = exact_pair(&self.space, self.columns, self.tiles, place, asked.columns,
+                               asked.codes, query)
+            other = fellows.label[place] != fellows.label[query]
+            if fellows.nearest[query] < 0 or found < near * (1.0 - fellows.same):
+                near = fellows.near[query] = found
+                fellows.nearest[query] = place
+                fellows.pure[query] = not other
+                if not asked.plain[query]:
+                    bound[0] = self.limit(found * (1.0 + fellows.same), asked.error[query])
+            elif other and fellows.pure[query] and found <= near * (1.0 + fellows.same):
+                fellows.nearest[query] = place
+                fellows.pure[query] = 0
+
+    cdef void meet_one(self, Asked asked, const Fellows *fellows, int64_t query, int64_t start,
+                       int64_t stop) noexcept nogil:
+        """Compare one query with members from start to stop."""
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile = start // LANES
+        cdef float sums[64]
         cdef float bound = INFINITY
-        cdef double found, known = INFINITY
-        cdef bint plain = asked.plain[query], other
-        cdef int lane, first, last
-        tile = start // LANES
+        cdef int lane
+        if asked.plain[query]:
+            for lane in range(64):
+                sums[lane] = 0
+        else:
+            bound = self.limit(fellows.near[query] * (1.0 + fellows.same), asked.error[query])
         while tile * LANES < stop:
-            base = tile * LANES
-            first = <int> max(<int64_t> 0, start - base)
-            last = <int> min(<int64_t> LANES, stop - base)
-            if not plain:
-                if near[query] != known:
-                    known = near[query]
-                    bound = self.limit(known * (1.0 + same), asked.error[query])
-                if not tile_sums(&self.space, members + tile * size,
-                                 asked.narrow + query * self.space.axes,
-                                 asked.codes + query * self.space.axes, bound, sums):
-                    tile += 1
-                    continue
-            for lane in range(first, last):
-                if not plain and not sums[lane] <= bound:
-                    continue
-                place = who[base + lane]
-                found = exact_pair(&self.space, self.columns, self.tiles, place,
-                                   asked.columns, asked.codes, query)
-                other = label[place] != label[query]
-                if nearest[query] < 0 or found < near[query] * (1.0 - same):
-                    near[query] = found
-                    nearest[query] = place
-                    pure[query] = not other
-                elif found <= near[query] * (1.0 + same) and other and pure[query]:
-                    nearest[query] = place
-                    pure[query] = 0
+            if asked.plain[query] or tile_sums(
+                    &self.space, fellows.tiles + tile * size,
+                    asked.narrow + query * self.space.axes,
+                    asked.codes + query * self.space.axes, bound, sums):
+                self.meet(asked, fellows, query, tile, start, stop, sums, &bound)
             tile += 1
 
-    cdef void copied(self, float *members, int64_t place, int64_t row) noexcept nogil:
+    cdef void meet_four(self, Asked asked, const Fellows *fellows, const int64_t *many, int there,
+                        const int64_t *starts, int64_t stop, Packed *group) noexcept nogil:
+        """Compare up to four queries with members, each from its own start."""
+        cdef float sums[4][64]
+        cdef float bound[4]
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query, start = stop
+        cdef int place, within
+        for place in range(4):
+            query = many[min(place, there - 1)]
+            start = min(start, starts[query])
+            self.pack(asked, group, place, query)
+            bound[place] = -1
+            if place < there:
+                bound[place] = self.limit(fellows.near[query] * (1.0 + fellows.same),
+                                          asked.error[query])
+        tile = start // LANES
+        while tile * LANES < stop:
+            within = several_sums(&self.space, fellows.tiles + tile * size, group, bound, sums)
+            for place in range(there):
+                if within >> place & 1:
+                    self.meet(asked, fellows, many[place], tile, starts[many[place]], stop,
+                              sums[place], &bound[place])
+            tile += 1
+
+    def approach(self, Asked asked, Members members, const int64_t[::1] rows):
+        """Tell some rows, each once, of the members that they have not met yet."""
+        cdef int64_t count = rows.shape[0], place, query, grouped = 0
+        cdef int64_t[::1] many = np.empty(count, dtype=np.int64)
+        cdef Fellows fellows = members.fellows
+        cdef Packed *group
+        members.checked(self, asked)
+        for place in range(count):
+            if not 0 <= rows[place] < self.rows:
+                raise ValueError("only kept rows meet members")
+        group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
+        if group == NULL:
+            raise MemoryError()
+        with nogil:
+            for place in range(count):
+                query = rows[place]
+                if self.grouped(asked, query):
+                    many[grouped] = query
+                    grouped += 1
+                else:
+                    self.meet_one(asked, &fellows, query, fellows.seen[query], fellows.count)
+            place = 0
+            while place < grouped:
+                self.meet_four(asked, &fellows, &many[place],
+                               <int> min(<int64_t> 4, grouped - place), fellows.seen,
+                               fellows.count, group)
+                place += 4
+            for place in range(count):
+                fellows.seen[rows[place]] = fellows.count
+            free(group)
+
+    def settle(self, Asked asked, Members members, const int64_t[::1] rows):
+        """Hart's rule: take in each of the rows that the members so far get wrong, in turn."""
+        cdef int64_t place, row, conflicts = 0
+        cdef Fellows *fellows = &members.fellows
+        members.checked(self, asked)
+        for place in range(rows.shape[0]):
+            if not 0 <= rows[place] < self.rows:
+                raise ValueError("only kept rows meet members")
+        members.reserve(rows.shape[0])
+        with nogil:
+            for place in range(rows.shape[0]):
+                row = rows[place]
+                self.meet_one(asked, fellows, row, fellows.seen[row], fellows.count)
+                fellows.seen[row] = fellows.count
+                if fellows.pure[row]:
+                    continue
+                if fellows.near[row] == 0.0:
+                    conflicts += 1
+                self.join(fellows, row)
+        return int(conflicts)
+
+    def welcome(self, Members members, const int64_t[::1] rows):
+        """Take in rows as members."""
+        cdef int64_t place
+        for place in range(rows.shape[0]):
+            if not 0 <= rows[place] < self.rows:
+                raise ValueError("members must be kept rows")
+        members.reserve(rows.shape[0])
+        for place in range(rows.shape[0]):
+            self.join(&members.fellows, rows[place])
+
+    cdef void join(self, Fellows *fellows, int64_t row) noexcept nogil:
         """Copy a kept row into the tiles of members."""
-        cdef int64_t size = <int64_t> self.space.axes * LANES
-        cdef float *into = members + (place // LANES) * size + place % LANES
+        cdef int64_t size = <int64_t> self.space.axes * LANES, place = fellows.count
+        cdef float *into = fellows.tiles + (place // LANES) * size + place % LANES
         cdef const float *source = self.tiles + (row // LANES) * size + row % LANES
         cdef int axis
         for axis in range(self.space.axes):
             into[axis * LANES] = source[axis * LANES]
-
-    def condense(self, Asked asked, const int64_t[::1] order, const int64_t[::1] label,
-                 double same):
-        """Hart's rule: add each row that the members so far get wrong, until a pass adds none.
-
-        Returns the members in the order they were added, how many passes were made, and how many
-        members equal one of another class.
-        """
-        cdef int64_t rows = self.rows, count = 0, room = LANES, row, place, before
-        cdef int64_t size = <int64_t> self.space.axes * LANES, passes = 0, conflicts = 0
-        cdef float *members
-        cdef float *more
-        cdef int64_t[::1] who = np.zeros(rows, dtype=np.int64)
-        cdef int64_t[::1] seen = np.zeros(rows, dtype=np.int64)
-        cdef int64_t[::1] nearest = np.full(rows, -1, dtype=np.int64)
-        cdef double[::1] near = np.full(rows, np.inf)
-        cdef unsigned char[::1] pure = np.zeros(rows, dtype=np.uint8)
-        cdef unsigned char[::1] inside = np.zeros(rows, dtype=np.uint8)
-        if asked.queries != rows or order.shape[0] != rows or label.shape[0] != rows:
-            raise ValueError("there must be one query, one place and one label a row")
-        members = <float *> calloc(size, sizeof(float))
-        if members == NULL:
-            raise MemoryError()
-        try:
-            with nogil:
-                while True:
-                    passes += 1
-                    before = count
-                    for place in range(rows):
-                        row = order[place]
-                        if inside[row]:
-                            continue
-                        self.compare(asked, row, members, &who[0], seen[row], count, &label[0],
-                                     same, &near[0], &nearest[0], &pure[0])
-                        seen[row] = count
-                        if pure[row]:
-                            continue
-                        if near[row] == 0.0:
-                            conflicts += 1
-                        if count == room:
-                            more = <float *> realloc(members, 2 * room // LANES * size
-                                                     * sizeof(float))
-                            if more == NULL:
-                                with gil:
-                                    raise MemoryError()
-                            members = more
-                            memset(members + room // LANES * size, 0,
-                                   room // LANES * size * sizeof(float))
-                            room *= 2
-                        self.copied(members, count, row)
-                        who[count] = row
-                        inside[row] = 1
-                        count += 1
-                    if count == before:
-                        break
-        finally:
-            free(members)
-        return np.asarray(who)[:count].copy(), int(passes), int(conflicts)
-
-    def approach(self, Asked asked, const int64_t[::1] who, const int64_t[::1] label, double same,
-                 double[::1] near, int64_t[::1] nearest, unsigned char[::1] pure,
-                 int64_t start, int64_t stop):
-        """Tell the rows from start to stop of new members: a step of the fast condensed rule."""
-        cdef int64_t size = <int64_t> self.space.axes * LANES, place, row, count = who.shape[0]
-        cdef float *members
-        if asked.queries != self.rows or near.shape[0] != self.rows:
-            raise ValueError("there must be one query a row")
-        if nearest.shape[0] != self.rows or pure.shape[0] != self.rows:
-            raise ValueError("there must be one figure a row")
-        if label.shape[0] != self.rows or not 0 <= start <= stop <= self.rows:
-            raise ValueError("there must be one label a row")
-        for place in range(count):
-            if not 0 <= who[place] < self.rows:
-                raise ValueError("members must be kept rows")
-        members = <float *> calloc(max((count + LANES - 1) // LANES, 1) * size, sizeof(float))
-        if members == NULL:
-            raise MemoryError()
-        with nogil:
-            for place in range(count):
-                self.copied(members, place, who[place])
-            for row in range(start, stop):
-                self.compare(asked, row, members, &who[0], 0, count, &label[0], same, &near[0],
-                             &nearest[0], &pure[0])
-            free(members)
+        fellows.who[place] = row
+        fellows.count += 1
 
     def pairs(self, Asked asked, const int64_t[:, ::1] who, double[:, ::1] far):
         """Fill in the distances (to the p) of given rows to each query."""
@@ -380,6 +533,92 @@ cdef class Kernel:
                         far[query, place] = exact_pair(
                             &self.space, self.columns, self.tiles, who[query, place],
                             asked.columns, asked.codes, query)
+
+
+cdef class Members:
+    """A growing choice among kept rows, and what every kept row knows of it.
+
+    Of each row: how far its nearest member is, which it is, and whether all its nearest members
+    are of its class.
+    """
+
+    cdef Fellows fellows
+    cdef object kept
+    cdef int64_t room
+    cdef int axes
+    cdef int64_t rows
+    cdef readonly object near, nearest, pure
+
+    def __cinit__(self):
+        self.fellows.tiles = NULL
+        self.fellows.who = NULL
+
+    def __init__(self, Kernel kernel, const int64_t[::1] label, double same):
+        cdef int64_t[::1] seen = np.zeros(kernel.rows, dtype=np.int64)
+        cdef int64_t[::1] nearest
+        cdef double[::1] near
+        cdef unsigned char[::1] pure
+        if label.shape[0] != kernel.rows or kernel.rows < 1:
+            raise ValueError("there must be one label a row")
+        self.near = np.full(kernel.rows, np.inf)
+        self.nearest = np.full(kernel.rows, -1, dtype=np.int64)
+        self.pure = np.zeros(kernel.rows, dtype=np.uint8)
+        near, nearest, pure = self.near, self.nearest, self.pure
+        self.kept = (label, seen)
+        self.axes, self.rows = kernel.space.axes, kernel.rows
+        self.room = 0
+        self.fellows.count = 0
+        self.fellows.same = same
+        self.fellows.label = &label[0]
+        self.fellows.seen = &seen[0]
+        self.fellows.near = &near[0]
+        self.fellows.nearest = &nearest[0]
+        self.fellows.pure = &pure[0]
+
+    def __dealloc__(self):
+        free(self.fellows.tiles)
+        free(self.fellows.who)
+
+    def __len__(self):
+        return self.fellows.count
+
+    def since(self, int64_t known):
+        """Which rows became members after the first so many, in the order they came."""
+        cdef int64_t place
+        if not 0 <= known <= self.fellows.count:
+            raise ValueError("there are not so many members")
+        rows = np.empty(self.fellows.count - known, dtype=np.int64)
+        cdef int64_t[::1] into = rows
+        for place in range(known, self.fellows.count):
+            into[place - known] = self.fellows.who[place]
+        return rows
+
+    cdef checked(self, Kernel kernel, Asked asked):
+        if asked.queries != self.rows or kernel.rows != self.rows:
+            raise ValueError("there must be one query a row")
+        if kernel.space.axes != self.axes:
+            raise ValueError("members must be rows of the same space")
+
+    cdef reserve(self, int64_t more):
+        """Make room for so many more members."""
+        cdef int64_t size = <int64_t> self.axes * LANES, room = max(self.room, <int64_t> LANES)
+        cdef float *tiles
+        cdef int64_t *who
+        while room < self.fellows.count + more:
+            room *= 2
+        if room == self.room:
+            return
+        tiles = <float *> realloc(self.fellows.tiles, room // LANES * size * sizeof(float))
+        if tiles == NULL:
+            raise MemoryError()
+        self.fellows.tiles = tiles
+        memset(tiles + self.room // LANES * size, 0,
+               (room - self.room) // LANES * size * sizeof(float))
+        who = <int64_t *> realloc(self.fellows.who, room * sizeof(int64_t))
+        if who == NULL:
+            raise MemoryError()
+        self.fellows.who = who
+        self.room = room
 
 
 cdef class Asked:

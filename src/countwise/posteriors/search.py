@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.embedding import Axis, Space
 from countwise.counts.engines.memory import threads
-from countwise.posteriors._search import Asked, Kernel
+from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
 from countwise.tables.table import Table
 
@@ -37,6 +37,10 @@ BLOCK = 128
 TREE_BLOCK = 1 << 14
 #: Rows that become tiles at a time, so that what is in between stays small.
 CHUNK = 1 << 18
+#: Rows that are compared with the members of a condensed set together.
+BATCH = 1 << 10
+#: Comparisons that are worth the start of a thread.
+LEAST_PAIRS = 1 << 17
 _UNIT = 2.0**-24
 _NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
 
@@ -84,6 +88,12 @@ class Search:
         self._holes = np.array(
             [a.kind == "number" and _holes(c) for a, c in zip(axes, self._cells, strict=True)]
         )
+
+        blank = any(
+            a.kind != "number" and bool((c == a.width).any())
+            for a, c in zip(axes, self._cells, strict=True)
+        )
+        self._whole = not blank and not self._holes.any()
 
     def _measure(self) -> None:
         """What depends on the exponent: its code, and how far the axes reach."""
@@ -163,6 +173,7 @@ class Search:
             rows=self.rows,
             unit=self._unit,
             slack=4 * steps * _UNIT,
+            whole=self._whole,
         )
 
     def _asked(self, rows: Table) -> tuple[Asked, bool]:
@@ -300,7 +311,25 @@ class Search:
         of the returned rows equal one of another class.
         """
         asked, holes = self._asked(table)
-        return self._kernel(holes).condense(asked, order, label, same)
+        kernel = self._kernel(holes)
+        members = Members(kernel, label, same)
+        inside = np.zeros(self.rows, dtype=bool)
+        passes = conflicts = 0
+        with ThreadPoolExecutor(threads()) as pool:
+            before = -1
+            met = dict.fromkeys(range(0, self.rows, BATCH), 0)
+            while len(members) > before:
+                before, passes = len(members), passes + 1
+                # Rows are compared with all earlier members together, then among themselves in
+                # turn: the same comparisons in the same order as one by one.
+                for part in _blocks(self.rows, BATCH):
+                    rows = order[part][~inside[order[part]]]
+                    known = len(members)
+                    self._told(pool, kernel, asked, members, rows, known - met[part.start])
+                    met[part.start] = known
+                    conflicts += kernel.settle(asked, members, rows)
+                    inside[members.since(known)] = True
+        return members.since(0), passes, conflicts
 
     def condense_fast(
         self, table: Table, seeds: Rows, label: Rows, same: float
@@ -312,28 +341,41 @@ class Search:
         """
         asked, holes = self._asked(table)
         kernel = self._kernel(holes)
-        near = np.full(self.rows, np.inf)
-        nearest = _none(self.rows)
-        pure = np.zeros(self.rows, dtype=np.uint8)
+        members = Members(kernel, label, same)
         inside = np.zeros(self.rows, dtype=bool)
-        members, fresh, rounds = [seeds], seeds, 0
-        while len(fresh):
-            rounds += 1
-            inside[fresh] = True
+        every = np.arange(self.rows, dtype=np.int64)
+        fresh, rounds = seeds, 0
+        with ThreadPoolExecutor(threads()) as pool:
+            while len(fresh):
+                rounds += 1
+                inside[fresh] = True
+                kernel.welcome(members, fresh)
+                self._told(pool, kernel, asked, members, every, len(fresh))
+                wrong = np.flatnonzero((members.pure == 0) & ~inside)
+                nearest, near = members.nearest[wrong], members.near[wrong]
+                wrong = wrong[np.lexsort((wrong, near, nearest))]
+                first = np.concatenate([[True], np.diff(members.nearest[wrong]) != 0])[: len(wrong)]
+                fresh = np.sort(wrong[first]).astype(np.int64)
+        return members.since(0), rounds, int(np.count_nonzero(inside & (members.pure == 0)))
 
-            def told(part: slice, fresh: Rows = fresh) -> None:
-                kernel.approach(
-                    asked, fresh, label, same, near, nearest, pure, part.start, part.stop
-                )
+    def _told(
+        self,
+        pool: ThreadPoolExecutor,
+        kernel: Kernel,
+        asked: Asked,
+        members: Members,
+        rows: Rows,
+        fresh: int,
+    ) -> None:
+        """Tell rows of the members they have not met, some `fresh` ones, on every core."""
+        if threads() == 1 or len(rows) * fresh < LEAST_PAIRS:
+            kernel.approach(asked, members, rows)
+            return
 
-            self._each_block(self.rows, told, max(BLOCK, -(-self.rows // 64)))
-            wrong = np.flatnonzero((pure == 0) & ~inside)
-            order = np.lexsort((wrong, near[wrong], nearest[wrong]))
-            wrong = wrong[order]
-            first = np.concatenate([[True], np.diff(nearest[wrong]) != 0])[: len(wrong)]
-            fresh = np.sort(wrong[first]).astype(np.int64)
-            members.append(fresh)
-        return np.concatenate(members), rounds, int(np.count_nonzero(inside & (pure == 0)))
+        def told(part: slice) -> None:
+            kernel.approach(asked, members, rows[part])
+
+        list(pool.map(told, _blocks(len(rows), -(-len(rows) // (2 * threads())))))
 
     def parts(self, rows: Table, who: Rows) -> Doubles:
         """Return what each attribute adds to the p-th power of these distances."""
