@@ -45,6 +45,29 @@ def _bare(table):
     return Table(table.schema.without_target(), names)
 
 
+def test_every_neighbour_votes_once_where_folds_have_fewer_rows_than_k():
+    table = cw.read("sample:weather").take(np.arange(11))  # 7, 7 and 8 rows to train with
+    grid = cw.neighbor_grid(table, k=(7, 8, 9), p=(2,), folds=3, random_state=5)
+    deal = folds_of(table, 3, 1, True, np.random.default_rng(5)).deals[0]
+    for fold in range(3):
+        test = table.take(deal.part == fold)
+        for at, k in enumerate(grid.k):
+            model = cw.Neighbors(k, "vdm", p=2).fit(table.take(deal.part != fold))
+            shares = model.predict_proba(_bare(test))
+            hoped = shares[np.arange(len(test)), test.target].mean()
+            assert grid.expected[fold, at, 0] == pytest.approx(hoped, abs=1e-12)
+
+
+def test_folds_side_by_side_and_in_turn_say_the_same(monkeypatch):
+    wish = {"k": (1, 4, 9), "p": (1, 2), "metric": "minkowski", "folds": 6}
+    grids = []
+    for number in ("1", "4"):
+        monkeypatch.setenv("COUNTWISE_THREADS", number)
+        grids.append(cw.neighbor_grid("sample:heart-c", **wish))
+    np.testing.assert_array_equal(grids[0].parts, grids[1].parts)
+    np.testing.assert_array_equal(grids[0].expected, grids[1].expected)
+
+
 @pytest.mark.parametrize("metric", ["minkowski", "vdm", "heom", "hvdm", "mahalanobis"])
 def test_leave_one_out_equals_refitting_without_each_row(metric):
     table = cw.read("sample:weather-numeric")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.counts.count import weights_of
+from countwise.counts.engines.memory import threads
 from countwise.counts.metrics import POWERS
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
 from countwise.params import check, number, whole
-from countwise.posteriors.nearest import found_rows
+from countwise.posteriors.nearest import BLOCK, found_rows
 from countwise.posteriors.neighbors import METRIC_PARAMETERS, Neighbors, voters
 from countwise.posteriors.search import Search
 from countwise.posteriors.spaces import Wanted, spaces_of_powers
-from countwise.posteriors.votes import Electorate, Found, voted
+from countwise.posteriors.votes import Electorate, Found, verdicts
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -32,6 +34,9 @@ __all__ = ["NeighborGrid", "neighbor_grid"]
 
 Doubles = NDArray[np.float64]
 Part = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+#: Test parts of at most so many rows are searched side by side.
+TOGETHER = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +199,13 @@ def neighbor_grid(
         table, given = table.take(given > 0), given[given > 0]
     split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))
     electorate = voters(table, given, np.arange(len(table.classes)))
-    found = _search(wanted, table, given, electorate, split, ks[-1], ps)
-    right, hoped = _scores(found, electorate, table, split.rows, ks, weights)
-    own = np.ones(len(table)) if given is None else given
-    parts, expected, sizes = _by_part(right, hoped, own[split.rows], split.part)
+    rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)
+    if split.alone:
+        found = _search(wanted, table, given, electorate, split, ks[-1], ps)
+        right, hoped, sizes = _scores(found, rows, split.rows, ks, weights)
+    else:
+        right, hoped, sizes = _crossed(wanted, rows, split.pairs, ks, ps, weights)
+    parts, expected = right / sizes[:, None, None], hoped / sizes[:, None, None]
     powers = [POWERS.get(metric, own) for own in ps]
     name = str(data) if isinstance(data, str) else ""
     return NeighborGrid(tuple(ks), tuple(powers), parts, expected, sizes, split.words, metric, name)
@@ -214,6 +222,19 @@ def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int],
             f"but k = {listing(ks, 5)} and p = {listing(ps, 5)} came. Give k=range(1, 21)."
         )
     return sorted({int(own) for own in ks}), sorted({float(own) for own in ps})
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows with their weights: as given (None if none were), as voters, and in scores."""
+
+    table: Table
+    weight: Doubles | None
+    electorate: Electorate
+    own: Doubles
+
+    def truth(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        return self.table.target[rows].astype(np.int64)
 
 
 class _Split:
@@ -237,7 +258,6 @@ class _Split:
                 )
             self.words = f"leave-one-out over {len(table)} rows"
             self.rows = np.arange(len(table))
-            self.part = np.zeros(len(table), dtype=np.intp)
             return
         if holdout is not None:
             split = holdouts_of(table, holdout, repeats, stratified, rng)
@@ -249,9 +269,6 @@ class _Split:
                 test = np.flatnonzero(deal.part == part)
                 train = np.flatnonzero((deal.part != part) & (deal.part <= deal.parts))
                 self.pairs.append((train, test))
-        self.rows = np.concatenate([test for _, test in self.pairs])
-        sizes = [len(test) for _, test in self.pairs]
-        self.part = np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _search(
@@ -266,7 +283,7 @@ def _search(
     """For each exponent the neighbours of all tested rows, among their training rows."""
     pieces: list[list[Found]] = [[] for _ in powers]
     tested: list[NDArray[np.intp]] = []
-    jobs = _alone(wanted, table, weight) if split.alone else iter(split.pairs)
+    jobs = _alone(wanted, table, weight)
     for train, test in jobs:
         skip = None
         if len(test) and split.alone:
@@ -321,62 +338,66 @@ def _by_range(wanted: Wanted) -> bool:
 
 
 def _joined(pieces: Sequence[Found]) -> Found:
-    size = min(own.who.shape[1] for own in pieces)
-    if all(own.who.shape[1] == size for own in pieces):
-        return Found(
-            np.concatenate([own.who for own in pieces]),
-            np.concatenate([own.far for own in pieces]),
-            np.concatenate([own.edge for own in pieces]),
-        )
-    # Parts with fewer training rows than k have shorter lists: what is not there is never reached.
-    size = max(own.who.shape[1] for own in pieces)
-    return _joined([_longer(own, size) for own in pieces])
-
-
-def _longer(found: Found, size: int) -> Found:
-    more = size - found.who.shape[1]
-    if not more:
-        return found
-    who = np.concatenate([found.who, np.repeat(found.who[:, -1:], more, axis=1)], axis=1)
-    far = np.concatenate([found.far, np.full((len(who), more), np.inf)], axis=1)
-    return Found(who, far, found.edge)
+    return Found(
+        np.concatenate([own.who for own in pieces]),
+        np.concatenate([own.far for own in pieces]),
+        np.concatenate([own.edge for own in pieces]),
+    )
 
 
 def _scores(
-    found: list[Found],
-    electorate: Electorate,
-    table: Table,
-    rows: NDArray[np.intp],
-    ks: list[int],
-    weights: Any,
-) -> tuple[Doubles, Doubles]:
-    """Which rows are decided right, and with what posterior, for every k and p."""
-    truth = table.target[rows].astype(np.intp)
-    line = np.arange(len(rows))
-    right = np.zeros((len(rows), len(ks), len(found)))
-    hoped = np.zeros_like(right)
-    for by, own in enumerate(found):
-        for at, k in enumerate(ks):
-            votes = voted(own, electorate, float(k), weights)
-            total = votes.sum(axis=1)
-            silent = ~(total > 0)
-            if silent.any():
-                plain = voted(own, electorate, float(k))
-                votes[silent] = plain[silent]
-                total = votes.sum(axis=1)
-            shares = votes / total[:, None]
-            right[:, at, by] = shares.argmax(axis=1) == truth
-            hoped[:, at, by] = shares[line, truth]
-    return right, hoped
-
-
-def _by_part(
-    right: Doubles, hoped: Doubles, weight: Doubles, part: NDArray[np.intp]
+    found: list[Found], rows: _Rows, tested: NDArray[np.intp], ks: list[int], scheme: Any
 ) -> tuple[Doubles, Doubles, Doubles]:
-    sizes = np.bincount(part, weight).astype(np.float64)
-    made = []
-    for own in (right, hoped):
-        sums = np.zeros((len(sizes), *own.shape[1:]))
-        np.add.at(sums, part, own * weight[:, None, None])
-        made.append(sums / np.where(sizes > 0, sizes, 1.0)[:, None, None])
-    return made[0], made[1], sizes
+    """The weight decided right by every k and p, what a wheel is worth, and the weight of all."""
+    right = np.zeros((1, len(ks), len(found)))
+    hoped = np.zeros_like(right)
+    truth, own = rows.truth(tested), rows.own[tested]
+    for by, lists in enumerate(found):
+        right[0, :, by], hoped[0, :, by] = verdicts(lists, rows.electorate, ks, truth, own, scheme)
+    return right, hoped, own.sum(keepdims=True)
+
+
+def _crossed(
+    wanted: Wanted,
+    rows: _Rows,
+    pairs: Sequence[Part],
+    ks: list[int],
+    powers: list[float],
+    scheme: Any,
+) -> tuple[Doubles, Doubles, Doubles]:
+    """As `_scores`, test part by test part, each among its own training rows and in their space.
+
+    Lists are read off as soon as they are found, a block of queries at a time.
+    """
+    right = np.zeros((len(pairs), len(ks), len(powers)))
+    hoped = np.zeros_like(right)
+
+    def judged(place: int) -> None:
+        train, test = pairs[place]
+        kept, asked = rows.table.take(train), rows.table.take(test)
+        part = None if rows.weight is None else rows.weight[train]
+        local = Electorate(rows.electorate.ballots[train], rows.electorate.places[train])
+        truth, own = rows.truth(test), rows.own[test]
+        search: Search | None = None
+        for by, space in enumerate(spaces_of_powers(wanted, kept, part, powers)):
+            search = Search(space, kept) if search is None else search.with_power(space)
+            for at in range(0, len(test), BLOCK):
+                block = slice(at, at + BLOCK)
+                found = found_rows(search, local, asked.take(block), ks[-1])
+                hits, shares = verdicts(found, local, ks, truth[block], own[block], scheme)
+                right[place, :, by] += hits
+                hoped[place, :, by] += shares
+
+    _each(len(pairs), judged, max(len(test) for _, test in pairs), callable(scheme))
+    return right, hoped, np.array([rows.own[test].sum() for _, test in pairs])
+
+
+def _each(parts: int, work: Callable[[int], None], largest: int, in_turn: bool) -> None:
+    """Work on all test parts: small ones side by side, large ones in turn, each with threads."""
+    workers = min(threads(), parts)
+    if in_turn or workers == 1 or largest > TOGETHER:
+        for place in range(parts):
+            work(place)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(parts)))

@@ -18,7 +18,7 @@ from countwise.posteriors.nearest import Kept
 from countwise.posteriors.neighbor_evidence import NeighborExplanation, explained
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
 from countwise.posteriors.spaces import Wanted, learned_space
-from countwise.posteriors.votes import SCHEMES, Electorate
+from countwise.posteriors.votes import SCHEMES, Electorate, shares_of_votes
 from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
@@ -213,9 +213,7 @@ def voters(table: Table, weight: Doubles | None, present: NDArray[np.intp]) -> E
 def shares_of(kept: Kept, table: Table, k: int, weights: Any) -> Doubles:
     """Votes divided by their sum."""
     votes = kept.votes(table, k, weights)
-    total = votes.sum(axis=1)
-    silent = np.flatnonzero(~(total > 0))
+    silent = np.flatnonzero(~(votes.sum(axis=1) > 0))
     if len(silent):
         votes[silent] = kept.votes(table.take(silent), k)
-        total = votes.sum(axis=1)
-    return np.asarray(votes / total[:, None])
+    return shares_of_votes(votes)

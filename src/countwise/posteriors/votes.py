@@ -9,15 +9,29 @@ part of its vote, so that neither the order of the rows nor a random draw decide
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.engines.memory import threads
 from countwise.errors import ParameterError
+from countwise.posteriors._votes import Poll, reaches, shares
 
-__all__ = ["SAME", "SCHEMES", "Electorate", "Found", "beyond", "voted"]
+__all__ = [
+    "SAME",
+    "SCHEMES",
+    "Electorate",
+    "Found",
+    "beyond",
+    "shares_of_votes",
+    "verdicts",
+    "voted",
+    "voted_by_k",
+]
 
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -25,7 +39,9 @@ Scheme = str | Callable[[Doubles], Doubles]
 
 #: Distances that differ by less, relatively, are equal.
 SAME = 1e-14
-#: How much a neighbour's vote weighs.
+#: Queries whose votes are summed up together.
+BLOCK = 1 << 12
+#: How much a neighbour's vote weighs, in the order of the kernel's codes.
 SCHEMES = ("uniform", "distance", "squared", "rank", "kernel")
 
 
@@ -84,99 +100,123 @@ def voted(found: Found, electorate: Electorate, k: float, scheme: Scheme = "unif
     >>> voted(found, voters, 2).tolist()
     [[1.0, 0.5, 0.5]]
     """
-    places = electorate.places[found.who]
-    taken = np.cumsum(places, axis=1)
-    # The place at which k is reached; lists that are too short end with their last row.
-    last = np.minimum((taken < k - 1e-9).sum(axis=1), found.who.shape[1] - 1)
-    line = np.arange(len(last))
-    reach = found.far[line, last]
-    with np.errstate(invalid="ignore"):
-        nearer = found.far < (reach * (1.0 - SAME))[:, None]
-        tied = ~nearer & (found.far <= (reach * (1.0 + SAME))[:, None])
-    inside = (places * nearer).sum(axis=1)
-    open_end = tied[:, -1] & ~np.isnan(found.edge[:, -1])
-    equals = np.where(open_end, found.edge[:, -1], (places * tied).sum(axis=1))
-    left = np.maximum(k - inside, 0.0)
-    share = np.minimum(np.divide(left, equals, out=np.zeros_like(left), where=equals > 0), 1.0)
-    value, at_reach = _values(found.far, reach, nearer, tied, places, inside, equals, k, scheme)
-    say = np.where(nearer, value, 0.0)
-    # Where all equals are in the list they vote one by one, otherwise by their sum.
-    say = say + np.where(tied & ~open_end[:, None], (share * at_reach)[:, None], 0.0)
-    sums = np.einsum("qk,qkc->qc", say, electorate.ballots[found.who])
-    edge = np.where(open_end[:, None], found.edge[:, :-1], 0.0)
-    return np.asarray(sums + (share * at_reach)[:, None] * edge)
+    return voted_by_k(found, electorate, (k,), scheme)[:, 0]
 
 
-def _values(
-    far: Doubles,
-    reach: Doubles,
-    nearer: NDArray[np.bool_],
-    tied: NDArray[np.bool_],
-    places: Doubles,
-    inside: Doubles,
-    equals: Doubles,
-    k: float,
-    scheme: Scheme,
+def voted_by_k(
+    found: Found, electorate: Electorate, ks: Sequence[float], scheme: Scheme = "uniform"
+) -> Doubles:
+    """Return the sums of ballots (queries × k × ballots) of several k, ascending, off one list.
+
+    Examples
+    --------
+    >>> voters = Electorate(np.eye(3), np.ones(3))
+    >>> found = Found(np.array([[0, 1, 2]]), np.array([[1.0, 2.0, 2.0]]), np.full((1, 4), np.nan))
+    >>> voted_by_k(found, voters, (1, 2, 3)).tolist()
+    [[[1.0, 0.0, 0.0], [1.0, 0.5, 0.5], [1.0, 1.0, 1.0]]]
+    """
+    pieces = []
+    for poll, many in _polls(found, electorate, ks, scheme):
+        sums = np.empty((len(found.who), many, electorate.width))
+        _each_block(len(sums), partial(_summed, poll, sums))
+        pieces.append(sums)
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
+
+
+def verdicts(
+    found: Found,
+    electorate: Electorate,
+    ks: Sequence[float],
+    truth: Rows,
+    weight: Doubles,
+    scheme: Scheme = "uniform",
 ) -> tuple[Doubles, Doubles]:
-    """What a vote weighs by the distance: of nearer rows, and of those at the reach."""
-    if callable(scheme):
-        return _own(scheme, far, reach)
-    if scheme == "uniform":
-        return np.ones_like(far), np.ones_like(reach)
-    if scheme == "rank":
-        return _ranked(far, nearer, places, inside, equals, k)
-    if scheme == "kernel":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = np.where(reach[:, None] > 0, far / reach[:, None], 0.0)
-        bumps = np.exp(-0.5 * np.where(np.isfinite(ratio), ratio, 1.0) ** 2)
-        return bumps, np.full_like(reach, math.exp(-0.5))
-    return _inverse(far, reach, 1 if scheme == "distance" else 2)
+    """Return, for several k, ascending, how much weight the largest vote decides right.
+
+    The second figure is what a roulette wheel over the votes gets right on average. Where no vote
+    weighs anything all neighbours have the same say; of equal votes the first class has it.
+
+    Examples
+    --------
+    >>> voters = Electorate(np.eye(3), np.ones(3))
+    >>> found = Found(np.array([[0, 1, 2]]), np.array([[1.0, 2.0, 2.0]]), np.full((1, 4), np.nan))
+    >>> right, hoped = verdicts(found, voters, (1, 2), np.array([1]), np.ones(1))
+    >>> right.tolist(), hoped.tolist()
+    ([0.0, 0.0], [0.0, 0.25])
+    """
+    true = np.ascontiguousarray(truth, dtype=np.int64)
+    own = np.ascontiguousarray(weight, dtype=np.float64)
+    blocks = -(-len(true) // BLOCK)
+    right, hoped = [], []
+    for poll, many in _polls(found, electorate, ks, scheme):
+        # One line a block, summed up in order: the number of threads does not show.
+        hits, shares = np.zeros((blocks, many)), np.zeros((blocks, many))
+        _each_block(len(true), partial(_judged, poll, true, own, hits, shares))
+        right.append(hits.sum(axis=0))
+        hoped.append(shares.sum(axis=0))
+    return np.concatenate(right), np.concatenate(hoped)
 
 
-def _inverse(far: Doubles, reach: Doubles, power: int) -> tuple[Doubles, Doubles]:
-    """1/d or 1/d², relative to the nearest: rows at distance 0 alone vote where there are any."""
-    nearest = far[:, 0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(far > 0, (nearest[:, None] / far) ** power, 1.0)
-        at_reach = np.where(reach > 0, (nearest / reach) ** power, 1.0)
-    # Everything is infinitely far: nobody is nearer than anybody else.
-    return np.nan_to_num(value, nan=1.0), np.nan_to_num(at_reach, nan=1.0)
+def shares_of_votes(votes: Doubles) -> Doubles:
+    """Divide each line of votes by its sum; lines without a vote stay as they are.
+
+    Examples
+    --------
+    >>> shares_of_votes(np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
+    [[0.75, 0.25], [0.0, 0.0]]
+    """
+    made = np.array(votes, dtype=np.float64, order="C")
+    shares(made)
+    return made
 
 
-def _ranked(
-    far: Doubles,
-    nearer: NDArray[np.bool_],
-    places: Doubles,
-    inside: Doubles,
-    equals: Doubles,
-    k: float,
-) -> tuple[Doubles, Doubles]:
-    """The first place weighs k, the next k - 1 and so on; equals share what their places weigh."""
-    before = np.cumsum(places, axis=1) - places
-    start, stop = before.copy(), before + places
-    size = far.shape[1]
-    with np.errstate(invalid="ignore"):
-        same = far[:, 1:] <= far[:, :-1] * (1.0 + SAME)
-    for at in range(1, size):
-        start[:, at] = np.where(same[:, at - 1], start[:, at - 1], start[:, at])
-    for at in range(size - 2, -1, -1):
-        stop[:, at] = np.where(same[:, at], stop[:, at + 1], stop[:, at])
-    value = _steps(start, stop, k)
-    filled = np.minimum(equals, k - inside)
-    at_reach = _steps(inside, inside + filled, k)
-    return np.where(nearer, value, 0.0), at_reach
+def _polls(
+    found: Found, electorate: Electorate, ks: Sequence[float], scheme: Scheme
+) -> Iterator[tuple[Poll, int]]:
+    """The lists as the kernel reads them, with so many of the k in turn."""
+    who = np.ascontiguousarray(found.who, dtype=np.int64)
+    far = np.ascontiguousarray(found.far, dtype=np.float64)
+    edge = np.ascontiguousarray(found.edge, dtype=np.float64)
+    ballots = np.ascontiguousarray(electorate.ballots, dtype=np.float64)
+    places = np.ascontiguousarray(electorate.places, dtype=np.float64)
+    wanted = np.array(ks, dtype=np.float64)
+    if not callable(scheme):
+        code = SCHEMES.index(scheme)
+        yield Poll(who, far, edge, ballots, places, wanted, code, SAME), len(wanted)
+        return
+    # A function may look at all it is given, so it is asked for each k as if there were no other.
+    for place, k in enumerate(wanted):
+        reach = np.empty(len(who))
+        reaches(who, far, places, k, reach)
+        own, at_reach = _own(scheme, far, reach)
+        one = wanted[place : place + 1]
+        yield Poll(who, far, edge, ballots, places, one, len(SCHEMES), SAME, own, at_reach), 1
 
 
-def _steps(start: Doubles, stop: Doubles, k: float) -> Doubles:
-    """The mean weight of the places from start to stop."""
+def _summed(poll: Poll, sums: Doubles, _: int, part: slice) -> None:
+    poll.sums(part.start, part.stop, sums)
 
-    def total(t: Doubles) -> Doubles:
-        return k * t - t * (t - 1.0) / 2.0
 
-    width = stop - start
-    return np.divide(
-        total(stop) - total(start), width, out=np.full_like(width, 1.0), where=width > 0
-    )
+def _judged(
+    poll: Poll,
+    truth: Rows,
+    weight: Doubles,
+    right: Doubles,
+    hoped: Doubles,
+    block: int,
+    part: slice,
+) -> None:
+    poll.verdicts(part.start, part.stop, truth, weight, right[block], hoped[block])
+
+
+def _each_block(queries: int, work: Callable[[int, slice], None]) -> None:
+    parts = [slice(at, min(at + BLOCK, queries)) for at in range(0, queries, BLOCK)]
+    if len(parts) <= 1 or threads() == 1:
+        for at, part in enumerate(parts):
+            work(at, part)
+        return
+    with ThreadPoolExecutor(min(threads(), len(parts))) as pool:
+        list(pool.map(work, range(len(parts)), parts))
 
 
 def _own(
@@ -191,4 +231,4 @@ def _own(
             f"each distance, but an array with shape {both.shape} came for distances with shape "
             f"{asked.shape}, or some weights are not finite or below 0."
         )
-    return both[:, :-1], both[:, -1]
+    return np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])

@@ -1,0 +1,35 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+class Poll:
+    queries: int
+    width: int
+    def __init__(
+        self,
+        who: Rows,
+        far: Doubles,
+        edge: Doubles,
+        ballots: Doubles,
+        places: Doubles,
+        ks: Doubles,
+        scheme: int,
+        same: float,
+        own: Doubles | None = None,
+        at_reach: Doubles | None = None,
+    ) -> None: ...
+    def sums(self, start: int, stop: int, votes: Doubles) -> None: ...
+    def verdicts(
+        self,
+        start: int,
+        stop: int,
+        truth: Rows,
+        weight: Doubles,
+        right: Doubles,
+        hoped: Doubles,
+    ) -> None: ...
+
+def shares(votes: Doubles) -> None: ...
+def reaches(who: Rows, far: Doubles, places: Doubles, k: float, reach: Doubles) -> None: ...
