@@ -219,9 +219,13 @@ def grid(quick: bool) -> Iterator[dict[str, Any]]:
     brute = GridSearchCV(KNeighborsClassifier(algorithm="brute"), wish, cv=10, refit=False)
     yield row("the same", ours, "GridSearchCV, brute search", once(lambda: brute.fit(X, y)) * 20,
               ">= 30")  # fmt: skip
-    one = best(lambda: Search(learn_space(table), table).nearest(table, 20), runs=3)
-    cross = best(lambda: neighbor_grid(table, p=(2,), metric="minkowski"), runs=3)
-    yield row("one p, every k, ten-fold", cross, "one search of all rows among all", one, "about 1")
+    for many in (rows, 2_000 if quick else 10_000):
+        X = numbers(many, columns)
+        table = read(X, target=(X[:, :2].sum(axis=1) > 0).astype(int))
+        one = best(lambda t=table: Search(learn_space(t), t).nearest(t, 20), runs=5)
+        cross = best(lambda t=table: neighbor_grid(t, p=(2,), metric="minkowski"), runs=5)
+        yield row(f"one p, every k, ten-fold, {many:,} × {columns}", cross,
+                  "one search of all rows among all", one, "about 1")  # fmt: skip
 
 
 def condensed(quick: bool) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.count import count
 from countwise.counts.embedding import Axis, Space
+from countwise.counts.engines import _numbers
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.notes import Note
@@ -153,9 +154,11 @@ class _Learner:
         self.p = 2.0
         self.notes: list[Note] = []
         self.ends = {c.name: _ends(table.values(c.name)) for c in table.schema.numeric}
-        self.spreads = {
-            c.name: _spread(table.values(c.name), sample_weight) for c in table.schema.numeric
-        }
+        self.spreads: dict[str, tuple[float, float]] = {}
+        if scale == "z" or metric in ("hvdm", "mahalanobis"):
+            self.spreads = {
+                c.name: _spread(table.values(c.name), sample_weight) for c in table.schema.numeric
+            }
         self.shares: dict[str, Doubles] = {}
         if metric in ("vdm", "hvdm"):
             self.shares = class_shares(table, sample_weight)
@@ -192,7 +195,7 @@ class _Learner:
     def _numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
         low, high = self.ends[column.name]
         spread = high - low
-        deviation = math.sqrt(self.spreads[column.name][1])
+        deviation = math.sqrt(self.spreads.get(column.name, (0.0, 0.0))[1])
         centre = low + spread / 2
         mass = self._mass(stretch)
         if self.metric == "mahalanobis":
@@ -341,16 +344,15 @@ def _farthest(classes: int, p: float) -> float:
 
 
 def _ends(values: Doubles) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    return _numbers.ends(values)
 
 
 def _spread(values: Doubles, weight: Doubles | None) -> tuple[float, float]:
     """Mean and sample variance of the known values."""
     known = ~np.isnan(values)
     own = values[known]
-    given = np.ones(len(own)) if weight is None else weight[known]
-    total = float(given.sum())
+    given = 1.0 if weight is None else weight[known]
+    total = float(len(own) if weight is None else np.sum(given))
     if total <= 0:
         return 0.0, 0.0
     mean = float((own * (given / total)).sum())

@@ -376,7 +376,7 @@ def _crossed(
         train, test = pairs[place]
         kept, asked = rows.table.take(train), rows.table.take(test)
         part = None if rows.weight is None else rows.weight[train]
-        local = Electorate(rows.electorate.ballots[train], rows.electorate.places[train])
+        local = rows.electorate.take(train)
         truth, own = rows.truth(test), rows.own[test]
         search: Search | None = None
         for by, space in enumerate(spaces_of_powers(wanted, kept, part, powers)):

@@ -118,7 +118,7 @@ cdef void walk(Line* line, const double* ks, Py_ssize_t many, int scheme,
     """Sum up the ballots for every k, in ascending order; votes holds one line of sums a k."""
     cdef Py_ssize_t j, c, i, at = 0, nearer = 0, tied = 0, held = 0, first = -1, last = -1
     cdef Py_ssize_t size = line.size, width = line.width
-    cdef double reach, low, high, inside, equals = 0.0, share, say, k
+    cdef double reach, low, high, inside, equals = 0.0, left, share, say, k
     # Weights that do not depend on k need not be summed up anew.
     cdef bint steady = scheme == UNIFORM or scheme == DISTANCE or scheme == SQUARED
     cdef double total = 0.0
@@ -159,7 +159,10 @@ cdef void walk(Line* line, const double* ks, Py_ssize_t many, int scheme,
             first, last = nearer, tied
             equals = summed(line, first, last)
         inside = line.taken[nearer - 1] if nearer else 0.0
-        share = min(max(k - inside, 0.0) / equals, 1.0) if equals > 0 else 0.0
+        left = max(k - inside, 0.0)
+        share = 0.0
+        if equals > 0:
+            share = left / equals if left < equals else 1.0
         say = share * weight_at(line, reach, inside, equals, k, scheme)
         for c in range(width):
             into[c] = line.inner[c] + say * line.tied[c]
@@ -300,6 +303,7 @@ cdef class Poll:
         cdef Line line
         cdef Py_ssize_t query, i, c, best, many = self.ks.shape[0], width = self.width
         cdef bint silent
+        cdef double top
         cdef double* made
         cdef double* votes
         cdef double* plain
@@ -334,12 +338,12 @@ cdef class Poll:
                             for c in range(width):
                                 votes[i * width + c] = plain[i * width + c]
                             shared(votes + i * width, width)
-                        best = 0
+                        best, top = 0, votes[i * width]
                         for c in range(1, width):
-                            if votes[i * width + c] > votes[i * width + best]:
-                                best = c
-                        if best == truth[query]:
-                            right[i] += weight[query]
+                            best = c if votes[i * width + c] > top else best
+                            top = max(top, votes[i * width + c])
+                        # A product, not a branch: who is right cannot be foretold.
+                        right[i] += weight[query] * (best == truth[query])
                         hoped[i] += weight[query] * votes[i * width + truth[query]]
                 free(made)
         finally:

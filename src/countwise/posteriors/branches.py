@@ -39,10 +39,11 @@ def worth_it(space: Space, holes: bool, rows: int, queries: int, k: int) -> bool
     >>> worth_it(space, False, 1_000_000, 10_000, 5), worth_it(space, False, 150, 10_000, 5)
     (True, False)
     """
-    numbers = all(axis.kind == "number" for axis in space.axes)
-    few = len(space.axes) <= MOST_AXES and k <= 64
     large = rows >= _LEAST_ROWS and rows * queries >= _LEAST_PAIRS
-    return numbers and few and large and not holes and not space.ignore
+    few = len(space.axes) <= MOST_AXES and k <= 64
+    if not large or not few or holes or space.ignore:
+        return False
+    return all(axis.kind == "number" for axis in space.axes)
 
 
 class Branches:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.embedding import Axis, Space
+from countwise.counts.engines import _numbers
 from countwise.counts.engines.memory import threads
 from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
@@ -80,14 +81,14 @@ class Search:
     def _layout(self) -> None:
         """What each axis needs beside its cells: centre, unit, far and tables."""
         axes = self.space.axes
-        self._centre = np.array([_centre(a, c) for a, c in zip(axes, self._cells, strict=True)])
-        far = zip(axes, self._cells, self._centre, strict=True)
-        self._most = [_reach(axis, cells, centre) for axis, cells, centre in far]
+        self._centre = np.array([axis.centre if axis.kind == "number" else 0.0 for axis in axes])
+        away, holes = np.empty(len(axes)), np.empty(len(axes), dtype=np.uint8)
+        _numbers.reach(_columns(axes, self._cells), self._centre, away, holes)
+        self._most = [_reach(axis, own) for axis, own in zip(axes, away.tolist(), strict=True)]
         self._unit = max([r for r in self._most if 0 < r < math.inf], default=1.0)
         self._measure()
-        self._holes = np.array(
-            [a.kind == "number" and _holes(c) for a, c in zip(axes, self._cells, strict=True)]
-        )
+        self._factor = np.array([axis.stretch for axis in axes]) / self._unit
+        self._holes = holes.astype(bool)
 
         blank = any(
             a.kind != "number" and bool((c == a.width).any())
@@ -99,7 +100,7 @@ class Search:
         """What depends on the exponent: its code, and how far the axes reach."""
         self._power = _power(self.space.p)
         reach = [
-            own if axis.kind == "number" else _reach(axis, np.zeros(0), 0.0)
+            own if axis.kind == "number" else _reach(axis, 0.0)
             for axis, own in zip(self.space.axes, self._most, strict=True)
         ]
         self._reach = np.array(reach) / self._unit
@@ -107,22 +108,16 @@ class Search:
     def _tiled(self) -> NDArray[np.float32]:
         axes = self.space.axes
         tiles = np.zeros((-(-self.rows // LANES), len(axes), LANES), dtype=np.float32)
-        for start in range(0, self.rows, CHUNK):
-            stop = min(start + CHUNK, self.rows)
-            piece = tiles[start // LANES : -(-stop // LANES)]
-            flat = np.zeros(len(piece) * LANES, dtype=np.float32)
-            for place in range(len(axes)):
-                flat[: stop - start] = self._single(place, self._cells[place][start:stop])
-                piece[:, place, :] = flat.reshape(-1, LANES)
+        _numbers.tile(_columns(axes, self._cells), self._centre, self._factor, tiles)
+        for place, (axis, cells) in enumerate(zip(axes, self._cells, strict=True)):
+            if axis.kind == "number":
+                continue
+            for start in range(0, self.rows, CHUNK):
+                codes = cells[start : start + CHUNK]
+                flat = np.zeros(-(-len(codes) // LANES) * LANES, dtype=np.float32)
+                flat[: len(codes)] = codes
+                tiles[start // LANES :][: len(flat) // LANES, place] = flat.reshape(-1, LANES)
         return tiles
-
-    def _single(self, place: int, cells: NDArray[Any]) -> NDArray[np.float32]:
-        axis = self.space.axes[place]
-        if axis.kind != "number":
-            return cells.astype(np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled = (cells - self._centre[place]) * (axis.stretch / self._unit)
-            return np.asarray(scaled.astype(np.float32))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the compiled searches: they are made again where they are needed."""
@@ -163,10 +158,7 @@ class Search:
             exact_far=far,
             exact_mass=mass,
             width=np.array([axis.width + 2 for axis in axes], dtype=np.int32),
-            columns=[
-                np.ascontiguousarray(cells) if axis.kind == "number" else None
-                for axis, cells in zip(axes, self._cells, strict=True)
-            ],
+            columns=_columns(axes, self._cells),
             tables=tables,
             narrow=small,
             tiles=self._tiles,
@@ -182,19 +174,11 @@ class Search:
         narrow = np.zeros((len(rows), len(axes)), dtype=np.float32)
         codes = np.zeros((len(rows), len(axes)), dtype=np.int32)
         size = np.zeros((len(rows), len(axes)))
-        columns: list[Doubles | None] = []
-        holes = False
+        columns = _columns(axes, cells)
+        holes = _numbers.ask(columns, self._centre, self._factor, narrow, size)
         for place, (axis, own) in enumerate(zip(axes, cells, strict=True)):
-            narrow[:, place] = self._single(place, own)
             if axis.kind != "number":
-                codes[:, place] = own
-                columns.append(None)
-                continue
-            columns.append(np.ascontiguousarray(own, dtype=np.float64))
-            away = np.abs(own - self._centre[place]) * (axis.stretch / self._unit)
-            blank = np.isnan(away)
-            holes = holes or bool(blank.any())
-            size[:, place] = np.where(blank, 0.0, away)
+                narrow[:, place] = codes[:, place] = own
         error, plain = self._bounds(size)
         return Asked(columns, narrow, codes, error, plain), holes
 
@@ -420,22 +404,18 @@ def _raised(figures: Doubles | None, p: float) -> Doubles:
     return np.ascontiguousarray(own if math.isinf(p) or p == 1 else own**p)
 
 
-def _centre(axis: Axis, cells: NDArray[Any]) -> float:
-    return axis.centre if axis.kind == "number" else 0.0
+def _columns(axes: tuple[Axis, ...], cells: list[NDArray[Any]]) -> list[Doubles | None]:
+    """The cells of number axes; None for those of codes."""
+    return [
+        np.ascontiguousarray(own, dtype=np.float64) if axis.kind == "number" else None
+        for axis, own in zip(axes, cells, strict=True)
+    ]
 
 
-def _reach(axis: Axis, cells: NDArray[Any], centre: float) -> float:
+def _reach(axis: Axis, away: float) -> float:
     """The largest figure on an axis; of codes, the largest distance."""
     if axis.kind == "differs":
         return axis.stretch
     if axis.kind == "table":
         return 0.0 if axis.figures is None else float(axis.figures.max(initial=0.0))
-    most = axis.far
-    for start in range(0, len(cells), CHUNK):
-        away = np.abs(cells[start : start + CHUNK] - centre) * axis.stretch
-        most = max(most, float(np.nanmax(away, initial=0.0)))
-    return most
-
-
-def _holes(cells: NDArray[Any]) -> bool:
-    return bool(np.isnan(cells).any())
+    return max(axis.far, away * axis.stretch)

@@ -61,6 +61,10 @@ class Electorate:
         """How many columns a ballot has."""
         return int(self.ballots.shape[1])
 
+    def take(self, rows: NDArray[np.intp]) -> Electorate:
+        """Some of the rows."""
+        return Electorate(self.ballots.take(rows, axis=0), self.places.take(rows))
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -150,10 +154,10 @@ def verdicts(
     right, hoped = [], []
     for poll, many in _polls(found, electorate, ks, scheme):
         # One line a block, summed up in order: the number of threads does not show.
-        hits, shares = np.zeros((blocks, many)), np.zeros((blocks, many))
-        _each_block(len(true), partial(_judged, poll, true, own, hits, shares))
+        hits, hopes = np.zeros((blocks, many)), np.zeros((blocks, many))
+        _each_block(len(true), partial(_judged, poll, true, own, hits, hopes))
         right.append(hits.sum(axis=0))
-        hoped.append(shares.sum(axis=0))
+        hoped.append(hopes.sum(axis=0))
     return np.concatenate(right), np.concatenate(hoped)
 
 

@@ -212,16 +212,29 @@ class Table:
 
     def take(self, rows: ArrayLike | slice) -> Table:
         """Return these rows, by positions, a mask or a slice, under the same schema."""
+        if isinstance(rows, slice) and rows.indices(self._rows) == (0, self._rows, 1):
+            return self
         index = rows if isinstance(rows, slice) else np.asarray(rows)
         if isinstance(index, np.ndarray) and index.size == 0:
             index = index.astype(np.intp)
         data = {name: array[index] for name, array in self._data.items()}
-        taken = len(range(*index.indices(self._rows))) if isinstance(index, slice) else None
-        if taken is None and not data:
-            taken = int(np.arange(self._rows)[index].size)
         if isinstance(index, slice):
-            return Table(self.schema, data, self.notes, self._still_unseen(data), taken)
-        return Table._made(self.schema, data, self.notes, self._still_unseen(data), taken)
+            taken = len(range(*index.indices(self._rows)))
+            if index.step not in (None, 1):
+                return Table(self.schema, data, self.notes, self._still_unseen(data), taken)
+        else:
+            taken = next((len(own) for own in data.values()), -1)
+            taken = int(np.arange(self._rows)[index].size) if taken < 0 else taken
+            for array in data.values():
+                array.flags.writeable = False
+        return self._part(data, taken)
+
+    def _part(self, data: dict[str, NDArray[Any]], rows: int) -> Table:
+        """Some of these rows: their arrays were checked when this table was made."""
+        made = object.__new__(Table)
+        made._schema, made._data, made._rows = self._schema, data, rows
+        made.notes, made.unseen = self.notes, self._still_unseen(data)
+        return made
 
     def _still_unseen(self, data: Mapping[str, NDArray[Any]]) -> dict[str, dict[Level, int]]:
         """Which columns hold unseen levels in some of the rows; several levels share one figure."""

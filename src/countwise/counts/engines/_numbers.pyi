@@ -1,0 +1,13 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Columns = list[Doubles | None]
+
+def ends(column: Doubles) -> tuple[float, float]: ...
+def reach(columns: Columns, centre: Doubles, far: Doubles, holes: NDArray[np.uint8]) -> None: ...
+def tile(columns: Columns, centre: Doubles, factor: Doubles, tiles: Singles) -> None: ...
+def ask(
+    columns: Columns, centre: Doubles, factor: Doubles, narrow: Singles, size: Doubles
+) -> bool: ...
