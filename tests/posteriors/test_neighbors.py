@@ -262,7 +262,7 @@ def test_a_tree_finds_what_a_scan_finds(metric, monkeypatch):
     space = learn_space(table, metric, p=3, scale="z")
     expected = Search(space, table).nearest(queries, 6)
     itself = Search(space, table).nearest(table, 3, np.arange(4000))
-    monkeypatch.setattr("countwise.posteriors.branches._LEAST_PAIRS", 1)
+    monkeypatch.setattr("countwise.posteriors.branches._QUERIES", 0)
     monkeypatch.setattr("countwise.posteriors.branches._LEAST_ROWS", 1)
     search = Search(space, table)
     for made, told in zip(search.nearest(queries, 6), expected, strict=True):

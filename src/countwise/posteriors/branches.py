@@ -7,6 +7,7 @@ the neighbours are, as among ties, the search decides by itself.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,32 +17,41 @@ from scipy.spatial import cKDTree
 from countwise.counts.embedding import Space
 from countwise.counts.engines.memory import threads
 
-__all__ = ["MOST_AXES", "Branches", "worth_it"]
+__all__ = ["Branches", "worth_it"]
 
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-#: Measured: with more axes too many branches have to be looked into.
-MOST_AXES = 7
-#: Comparisons that a scan makes in the time a tree is built.
-_LEAST_PAIRS = 200_000_000
+#: Measured: with more axes too many branches have to be looked into, unless rows are very many.
+MOST_AXES = 5
+MOST_AXES_OF_MANY = 7
+_MANY_ROWS = 1_000_000
 _LEAST_ROWS = 10_000
+#: A tree keeps the rows once more; larger tables are not copied again.
+_MOST_CELLS = 1 << 24
+#: Queries, times the doublings of rows and the threads, that a scan answers while a tree is built.
+_QUERIES = 100
 
 
 def worth_it(space: Space, holes: bool, rows: int, queries: int, k: int) -> bool:
     """Whether a tree finds neighbours sooner than a scan: few numeric axes, many rows and queries.
+
+    Building a tree takes the time in which a scan answers some thousand queries, so it pays when
+    as many `queries` were asked, the present ones with all before.
 
     Examples
     --------
     >>> import countwise as cw
     >>> from countwise.counts.metrics import learn_space
     >>> space = learn_space(cw.read("sample:iris"))
-    >>> worth_it(space, False, 1_000_000, 10_000, 5), worth_it(space, False, 150, 10_000, 5)
+    >>> worth_it(space, False, 1_000_000, 100_000, 5), worth_it(space, False, 150, 100_000, 5)
     (True, False)
     """
-    large = rows >= _LEAST_ROWS and rows * queries >= _LEAST_PAIRS
-    few = len(space.axes) <= MOST_AXES and k <= 64
-    if not large or not few or holes or space.ignore:
+    axes = len(space.axes)
+    few = axes <= (MOST_AXES if rows < _MANY_ROWS else MOST_AXES_OF_MANY) and k <= 64
+    if rows < _LEAST_ROWS or not few or holes or space.ignore or rows * axes > _MOST_CELLS:
+        return False
+    if queries < _QUERIES * math.log2(rows) * threads():
         return False
     return all(axis.kind == "number" for axis in space.axes)
 
@@ -62,11 +72,14 @@ class Branches:
         self._centre, self._stretch, self._p = centre, stretch, p
         rows = self._placed(cells)
         self._tree = cKDTree(rows, balanced_tree=False)
-        self._reach = float(np.abs(rows).max(initial=0.0))
+        self._reach = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
 
     def _placed(self, cells: list[NDArray[Any]]) -> Doubles:
         columns = zip(cells, self._centre, self._stretch, strict=True)
-        return np.stack([(own - middle) * factor for own, middle, factor in columns], axis=1)
+        made = np.empty((len(cells[0]), len(cells)))
+        for place, (own, middle, factor) in enumerate(columns):
+            np.multiply(own - middle, factor, out=made[:, place])
+        return made
 
     def proposed(self, cells: list[NDArray[Any]], size: int) -> tuple[Rows, Doubles]:
         """Return the nearest rows by the tree, and how far everybody else is at least."""

@@ -66,6 +66,7 @@ class Search:
         self._tiles = self._tiled()
         self._kernels: dict[bool, Kernel] = {}
         self._tree: Branches | None = None
+        self._served = 0
 
     def with_power(self, space: Space) -> Search:
         """Return the search of the same rows in a space that differs in its exponent alone.
@@ -74,7 +75,7 @@ class Search:
         """
         made = object.__new__(Search)
         made.__dict__.update(self.__dict__)
-        made.space, made._kernels, made._tree = space, {}, None
+        made.space, made._kernels, made._tree, made._served = space, {}, None, 0
         made._measure()
         return made
 
@@ -121,7 +122,7 @@ class Search:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the compiled searches: they are made again where they are needed."""
-        return {**self.__dict__, "_kernels": {}, "_tree": None}
+        return {**self.__dict__, "_kernels": {}, "_tree": None, "_served": 0}
 
     def _kernel(self, holes: bool) -> Kernel:
         """The compiled search; `holes` where queries miss numbers that every kept row has."""
@@ -220,7 +221,8 @@ class Search:
     ) -> NDArray[np.intp] | None:
         """Fill in what a tree settles, where it is worth growing; return the queries left over."""
         holes = bool(self._holes.any())
-        if not worth_it(self.space, holes, self.rows, len(rows), k) or k + 2 > self.rows:
+        self._served += len(rows)
+        if not worth_it(self.space, holes, self.rows, self._served, k) or k + 2 > self.rows:
             return None
         axes = self.space.axes
         if self._tree is None:
