@@ -130,6 +130,25 @@ def test_votes_of_every_k_are_those_of_the_slow_version(scheme, poll):
         np.testing.assert_array_equal(every[:, at], voted(found, electorate, k, scheme))
 
 
+@pytest.mark.parametrize("scheme", [*SCHEMES, steep])
+@given(polls(), st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_a_class_and_a_weight_say_what_a_column_for_each_class_says(scheme, poll, seed):
+    found, other = poll
+    rng = np.random.default_rng(seed)
+    rows = len(other.places)
+    label, own = rng.integers(0, other.width, rows), rng.choice([1.0, 2.0, 0.25, 1.7], rows)
+    named = Electorate.of_classes(label, other.width, own)
+    spread = Electorate(np.eye(other.width)[label] * own[:, None], np.maximum(own, 1.0))
+    np.testing.assert_array_equal(named.total(), spread.total())
+    few = rng.integers(0, rows, 3)
+    for one, two in ((named, spread), (named.take(few), spread.take(few))):
+        lists = Found(found.who % len(one.places), found.far, found.edge)
+        np.testing.assert_array_equal(
+            voted_by_k(lists, one, KS, scheme), voted_by_k(lists, two, KS, scheme)
+        )
+
+
 @pytest.mark.parametrize("scheme", [*SCHEMES, steep, np.zeros_like])
 @given(polls(), st.integers(0, 99))
 @settings(max_examples=40, deadline=None)

@@ -295,7 +295,7 @@ def _search(
         kept = table.take(train)
         asked = table.take(test)
         tested.append(test)
-        local = Electorate(electorate.ballots[train], electorate.places[train])
+        local = electorate.take(train)
         first: Search | None = None
         for place, space in enumerate(spaces):
             search = Search(space, kept) if first is None else first.with_power(space)

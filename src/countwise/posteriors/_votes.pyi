@@ -17,6 +17,8 @@ class Poll:
         ks: Doubles,
         scheme: int,
         same: float,
+        label: Rows | None = None,
+        classes: int = 1,
         own: Doubles | None = None,
         at_reach: Doubles | None = None,
     ) -> None: ...

@@ -21,11 +21,12 @@ cdef double BUMP = exp(-0.5)
 
 cdef struct Line:
     # The list of one query, and room to work on it.
-    Py_ssize_t size, width
+    Py_ssize_t size, width, columns
     const int64_t* who
     const double* far
     const double* edge
     const double* ballots
+    const int64_t* label    # the class a row votes for, or NULL where ballots are all there is
     const double* places
     const double* own       # what each neighbour's vote weighs, where a function says so
     double at_reach         # and of those at the reach
@@ -79,10 +80,12 @@ cdef void ranked(Line* line) noexcept nogil:
             line.stop[j] = line.stop[j + 1]
 
 
-cdef inline void add(double* sums, const double* ballot, double value, Py_ssize_t width) noexcept nogil:
+cdef inline void add(double* sums, Line* line, int64_t row, double value) noexcept nogil:
     cdef Py_ssize_t c
-    for c in range(width):
-        sums[c] += value * ballot[c]
+    if line.label != NULL:
+        sums += line.label[row] * line.columns
+    for c in range(line.columns):
+        sums[c] += value * line.ballots[row * line.columns + c]
 
 
 cdef inline double weight_of(Line* line, Py_ssize_t j, double reach, double k,
@@ -152,8 +155,7 @@ cdef void walk(Line* line, const double* ks, Py_ssize_t many, int scheme,
             for c in range(width):
                 line.inner[c] = 0.0
         while held < nearer:
-            add(line.inner, line.ballots + line.who[held] * width,
-                weight_of(line, held, reach, k, scheme), width)
+            add(line.inner, line, line.who[held], weight_of(line, held, reach, k, scheme))
             held += 1
         if first != nearer or last != tied:
             first, last = nearer, tied
@@ -180,7 +182,7 @@ cdef double summed(Line* line, Py_ssize_t first, Py_ssize_t last) noexcept nogil
     for c in range(width):
         line.tied[c] = 0.0
     for j in range(first, last):
-        add(line.tied, line.ballots + line.who[j] * width, 1.0, width)
+        add(line.tied, line, line.who[j], 1.0)
         equals += line.places[line.who[j]]
     return equals
 
@@ -216,6 +218,16 @@ cdef bint among(const int64_t[:, ::1] who, Py_ssize_t rows) noexcept nogil:
     return True
 
 
+cdef bint labelled(const int64_t[:, ::1] who, const int64_t[::1] label,
+                   Py_ssize_t classes) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(who.shape[0]):
+        for j in range(who.shape[1]):
+            if not 0 <= label[who[i, j]] < classes:
+                return False
+    return True
+
+
 cdef class Poll:
     """Lists of neighbours with what they vote for, checked once for all blocks."""
 
@@ -223,6 +235,7 @@ cdef class Poll:
     cdef const double[:, ::1] far
     cdef const double[:, ::1] edge
     cdef const double[:, ::1] ballots
+    cdef const int64_t[::1] label
     cdef const double[::1] places
     cdef const double[::1] ks
     cdef const double[:, ::1] own
@@ -234,15 +247,18 @@ cdef class Poll:
     def __init__(self, const int64_t[:, ::1] who, const double[:, ::1] far,
                  const double[:, ::1] edge, const double[:, ::1] ballots,
                  const double[::1] places, const double[::1] ks, int scheme, double same,
+                 const int64_t[::1] label=None, Py_ssize_t classes=1,
                  const double[:, ::1] own=None, const double[::1] at_reach=None):
         cdef Py_ssize_t i, rows = ballots.shape[0]
-        self.queries, self.width = who.shape[0], ballots.shape[1]
+        self.queries, self.width = who.shape[0], ballots.shape[1] * classes
         if far.shape[0] != self.queries or edge.shape[0] != self.queries:
             raise ValueError("there must be one list a query")
         if far.shape[1] != who.shape[1] or edge.shape[1] != self.width + 1 or not who.shape[1]:
             raise ValueError("there must be one distance a neighbour, and one sum a ballot")
         if places.shape[0] != rows or not self.width or not UNIFORM <= scheme <= OWN:
             raise ValueError("there must be one ballot and some places a row")
+        if label is None and classes != 1:
+            raise ValueError("votes for classes need the class of each row")
         for i in range(1, ks.shape[0]):
             if not ks[i - 1] <= ks[i]:
                 raise ValueError("k must ascend")
@@ -254,8 +270,10 @@ cdef class Poll:
             raise ValueError("a function's weights are those of one k, one a neighbour")
         if not among(who, rows):
             raise ValueError("neighbours must be rows that vote")
+        if label is not None and (label.shape[0] != rows or not labelled(who, label, classes)):
+            raise ValueError("there must be one of the classes a row")
         self.who, self.far, self.edge = who, far, edge
-        self.ballots, self.places, self.ks = ballots, places, ks
+        self.ballots, self.places, self.ks, self.label = ballots, places, ks, label
         self.own, self.at_reach = own, at_reach
         self.scheme, self.same = scheme, same
 
@@ -267,6 +285,10 @@ cdef class Poll:
             raise MemoryError()
         line.size, line.width, line.same = size, self.width, self.same
         line.ballots, line.places = &self.ballots[0, 0], &self.places[0]
+        line.columns = self.ballots.shape[1]
+        line.label = NULL
+        if self.label is not None:
+            line.label = &self.label[0]
         line.taken, line.start, line.stop = made, made + size, made + 2 * size
         line.inner = made + 3 * size
         line.tied = line.inner + self.width

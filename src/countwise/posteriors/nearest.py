@@ -81,22 +81,17 @@ def _edge(
     search: Search, electorate: Electorate, rows: Table, low: Doubles, high: Doubles, skip: Any
 ) -> Doubles:
     """Ballots and places of all rows whose power of the distance lies within the bounds."""
-    label = np.zeros(search.rows, dtype=np.int64)
-    columns = []
-    one_each = electorate.ballots.min(initial=0.0) >= 0 and np.all(
-        np.count_nonzero(electorate.ballots, axis=1) <= 1
-    )
-    if one_each:
-        label = electorate.ballots.argmax(axis=1).astype(np.int64)
-        weight = electorate.ballots.sum(axis=1)
-        columns.append(search.tally(rows, low, high, label, weight, electorate.width, skip))
-        if np.array_equal(weight, electorate.places):
-            columns.append(columns[0].sum(axis=1, keepdims=True))
-            return np.concatenate(columns, axis=1)
+    label, places = electorate.label, electorate.places
+    if label is not None:
+        weight = electorate.ballots[:, 0]
+        sums = search.tally(rows, low, high, label, weight, electorate.width, skip)
+        if np.shares_memory(weight, places) or np.array_equal(weight, places):
+            return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)
+        columns, others = [sums], [places]
     else:
-        for own in electorate.ballots.T:
-            column = np.ascontiguousarray(own)
-            columns.append(search.tally(rows, low, high, label, column, 1, skip))
-    label = np.zeros(search.rows, dtype=np.int64)
-    columns.append(search.tally(rows, low, high, label, electorate.places, 1, skip))
+        columns, others = [], [*electorate.ballots.T, places]
+    one = np.zeros(search.rows, dtype=np.int64)
+    for own in others:
+        column = np.ascontiguousarray(own)
+        columns.append(search.tally(rows, low, high, one, column, 1, skip))
     return np.concatenate(columns, axis=1)

@@ -62,7 +62,7 @@ def explained(model: Any, table: Table, kept: Kept, near: Neighborhood) -> Neigh
     """Explain a fitted model of neighbours; `near` are those of the rows of `table`."""
     rows, weight = model.rows_, model.sample_weight_
     columns = rows.schema.attributes
-    prior = kept.electorate.ballots.sum(axis=0)
+    prior = kept.electorate.total()
     prior = prior / prior.sum()
     order = np.argsort(-informative(rows, weight), kind="stable")
     parts = np.zeros((len(table), len(columns), len(prior)))

@@ -200,14 +200,11 @@ def voters(table: Table, weight: Doubles | None, present: NDArray[np.intp]) -> E
     Examples
     --------
     >>> import countwise as cw
-    >>> voters(cw.read("sample:weather"), None, np.array([0, 1])).ballots.sum(axis=0).tolist()
+    >>> voters(cw.read("sample:weather"), None, np.array([0, 1])).total().tolist()
     [5.0, 9.0]
     """
-    own = np.ones(len(table)) if weight is None else weight
-    place = np.searchsorted(present, table.target)
-    ballots = np.zeros((len(table), len(present)))
-    ballots[np.arange(len(table)), place] = own
-    return Electorate(ballots, np.maximum(own, 1.0))
+    place = np.searchsorted(present, table.target).astype(np.int64, copy=False)
+    return Electorate.of_classes(place, len(present), weight)
 
 
 def shares_of(kept: Kept, table: Table, k: int, weights: Any) -> Doubles:

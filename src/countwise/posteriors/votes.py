@@ -49,21 +49,50 @@ SCHEMES = ("uniform", "distance", "squared", "rank", "kernel")
 class Electorate:
     """The kept rows as voters: what each votes for (columns), and how many places it takes.
 
-    For classes a row votes with its weight in the column of its class; for numbers there are two
-    columns, weight × target and weight, whose ratio is a mean.
+    For classes a ballot is the row's weight, and `label` says which of the `classes` it is for; for
+    numbers there are two columns, weight × target and weight, whose ratio is a mean.
     """
 
     ballots: Doubles
     places: Doubles
+    label: Rows | None = None
+    classes: int = 1
+
+    @classmethod
+    def of_classes(cls, label: Rows, classes: int, weight: Doubles | None) -> Electorate:
+        """Rows that vote for their class with their weight.
+
+        Examples
+        --------
+        >>> Electorate.of_classes(np.array([0, 1, 1]), 2, None).total().tolist()
+        [1.0, 2.0]
+        """
+        own = np.ones(len(label)) if weight is None else weight
+        places = own if weight is None else np.maximum(own, 1.0)
+        return cls(own[:, None], places, label, classes)
 
     @property
     def width(self) -> int:
-        """How many columns a ballot has."""
-        return int(self.ballots.shape[1])
+        """How many sums the votes have."""
+        return int(self.ballots.shape[1]) * self.classes
+
+    def total(self) -> Doubles:
+        """The votes of all rows together."""
+        if self.label is None:
+            return np.asarray(self.ballots.sum(axis=0))
+        return np.bincount(self.label, self.ballots[:, 0], self.classes).astype(np.float64)
 
     def take(self, rows: NDArray[np.intp]) -> Electorate:
         """Some of the rows."""
-        return Electorate(self.ballots.take(rows, axis=0), self.places.take(rows))
+        label = None if self.label is None else self.label.take(rows)
+        ballots = self.ballots.take(rows, axis=0)
+        places = ballots[:, 0] if self._plain else self.places.take(rows)
+        return Electorate(ballots, places, label, self.classes)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether places and weights are the same array."""
+        return self.label is not None and np.shares_memory(self.ballots, self.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +213,10 @@ def _polls(
     ballots = np.ascontiguousarray(electorate.ballots, dtype=np.float64)
     places = np.ascontiguousarray(electorate.places, dtype=np.float64)
     wanted = np.array(ks, dtype=np.float64)
+    label, classes = electorate.label, electorate.classes
     if not callable(scheme):
         code = SCHEMES.index(scheme)
-        yield Poll(who, far, edge, ballots, places, wanted, code, SAME), len(wanted)
+        yield Poll(who, far, edge, ballots, places, wanted, code, SAME, label, classes), len(wanted)
         return
     # A function may look at all it is given, so it is asked for each k as if there were no other.
     for place, k in enumerate(wanted):
@@ -194,7 +224,11 @@ def _polls(
         reaches(who, far, places, k, reach)
         own, at_reach = _own(scheme, far, reach)
         one = wanted[place : place + 1]
-        yield Poll(who, far, edge, ballots, places, one, len(SCHEMES), SAME, own, at_reach), 1
+        code = len(SCHEMES)
+        yield (
+            Poll(who, far, edge, ballots, places, one, code, SAME, label, classes, own, at_reach),
+            1,
+        )
 
 
 def _summed(poll: Poll, sums: Doubles, _: int, part: slice) -> None:
