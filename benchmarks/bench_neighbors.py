@@ -270,6 +270,20 @@ def condensed(quick: bool) -> Iterator[dict[str, Any]]:
                   60.0, "> 1")  # fmt: skip
 
 
+def very_many() -> dict[str, Any]:
+    """Ten million kept rows."""
+    asked, some = 200, 10
+    X, Q = numbers(10_000_000, 10), numbers(asked, 10, 1)
+    table = read(X)
+    own = Search(learn_space(table, scale=None), table)
+    queries = read(Q)
+    model = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(X)
+    theirs = once(lambda: model.kneighbors(Q[:some])) * asked / some
+    ours = best(lambda: own.nearest(queries, K), runs=2)
+    what = f"{asked} queries, 10,000,000 rows × 10"
+    return row(what, ours, f"scikit-learn brute, {some} queries scaled", theirs, "stated")
+
+
 def growth(quick: bool) -> Iterator[dict[str, Any]]:
     """How the search grows with rows and with columns: the time of the half beside the whole."""
     asked = 500 if quick else 2_000
@@ -280,6 +294,8 @@ def growth(quick: bool) -> Iterator[dict[str, Any]]:
         ours = found(table, queries, "euclidean")
         yield row(f"{asked:,} queries, {rows:,} rows × 10", ours, "half the rows", before, "> 0.5")
         before = ours
+    if not quick:
+        yield very_many()
     before = math.nan
     for columns in (8, 16, 32, 64):
         table, queries = read(numbers(sizes[0], columns)), read(numbers(asked, columns, 1))

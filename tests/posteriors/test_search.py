@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,3 +89,20 @@ def test_batches_choose_the_rows_that_one_by_one_chooses() -> None:
     expected, rounds = hart(every(search, table, table), label)
     assert chosen.tolist() == expected
     assert (passes, conflicts) == (rounds, 0)
+
+
+def test_rows_are_not_copied_twice() -> None:
+    """Beside the table: single-precision tiles, a class and a weight a row, and little else."""
+    rows, columns = 200_000, 16
+    X = np.random.default_rng(4).random((rows, columns))
+    table = cw.read(X, target=(X[:, 0] > 0.5).astype(int))
+    asked = table.take(np.arange(2000))
+    cw.Neighbors(k=3).fit(asked).predict(asked)  # what is imported late is not what is asked
+    tracemalloc.start()
+    try:
+        model = cw.Neighbors(k=3).fit(table)
+        model.predict(asked)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * rows * columns + 4 * 8 * rows + 2e6
