@@ -272,16 +272,16 @@ def condensed(quick: bool) -> Iterator[dict[str, Any]]:
 
 def very_many() -> dict[str, Any]:
     """Ten million kept rows."""
-    asked, some = 200, 10
+    asked = 200
     X, Q = numbers(10_000_000, 10), numbers(asked, 10, 1)
     table = read(X)
     own = Search(learn_space(table, scale=None), table)
     queries = read(Q)
     model = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(X)
-    theirs = once(lambda: model.kneighbors(Q[:some])) * asked / some
+    theirs = once(lambda: model.kneighbors(Q))
     ours = best(lambda: own.nearest(queries, K), runs=2)
     what = f"{asked} queries, 10,000,000 rows × 10"
-    return row(what, ours, f"scikit-learn brute, {some} queries scaled", theirs, "stated")
+    return row(what, ours, "scikit-learn brute", theirs, ">= 1")
 
 
 def growth(quick: bool) -> Iterator[dict[str, Any]]:
