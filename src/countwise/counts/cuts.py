@@ -27,6 +27,7 @@ __all__ = [
     "METHODS",
     "Method",
     "collapse_cuts",
+    "cut_borders",
     "cut_counts",
     "cut_points",
     "cut_table",
@@ -81,6 +82,21 @@ def _between(grid: Grid) -> Doubles:
         return grid.upper[:-1]
     points = grid.points
     return points[:-1] + (points[1:] / 2 - points[:-1] / 2)
+
+
+def cut_borders(cells: NDArray[np.int64], shift: int) -> NDArray[np.intp]:
+    """The last of these cells of a fine grid that is left of the cut after each but the last.
+
+    That is the cell itself, unless two numbers are so near that their middle is the larger one.
+
+    Examples
+    --------
+    >>> from countwise.counts.grid import keys_of
+    >>> cut_borders(keys_of(np.array([1.0, 2.0, 5.0])), 0).tolist()
+    [0, 1]
+    """
+    grid = Grid(shift, cells, np.zeros((1, len(cells))), np.zeros(1))
+    return np.searchsorted(grid.points, _between(grid), side="right") - 1
 
 
 def _equal_width(grid: Grid, bins: int) -> Doubles:

@@ -26,8 +26,12 @@ __all__ = [
     "POWERS",
     "SCALES",
     "class_shares",
+    "ends",
+    "farthest",
     "learn_space",
     "learn_spaces",
+    "number_figures",
+    "spread_of",
     "stretches",
 ]
 
@@ -153,11 +157,11 @@ class _Learner:
         self.sample_weight = sample_weight
         self.p = 2.0
         self.notes: list[Note] = []
-        self.ends = {c.name: _ends(table.values(c.name)) for c in table.schema.numeric}
+        self.ends = {c.name: ends(table.values(c.name)) for c in table.schema.numeric}
         self.spreads: dict[str, tuple[float, float]] = {}
         if scale == "z" or metric in ("hvdm", "mahalanobis"):
             self.spreads = {
-                c.name: _spread(table.values(c.name), sample_weight) for c in table.schema.numeric
+                c.name: spread_of(table.values(c.name), sample_weight) for c in table.schema.numeric
             }
         self.shares: dict[str, Doubles] = {}
         if metric in ("vdm", "hvdm"):
@@ -205,15 +209,8 @@ class _Learner:
                 Axis(place, "number", mass=0.0, far=0.0, whitened=number),
                 Axis(place, "number", 0.0, far, mass, centre),
             ]
-        fixed = {"hvdm": 4 * deviation, "heom": spread, "gower": spread}
-        if self.metric in fixed:
-            unit, far = fixed[self.metric], stretch
-        else:
-            unit = {"range": spread, "z": deviation, None: 1.0}[self.scale]
-            far = stretch * spread / unit if unit > 0 else 0.0
-        # A column so narrow that nothing divides by it does not vary.
-        factor = stretch / unit if unit > _NARROWEST else 0.0
-        return [Axis(place, "number", factor, far, mass, centre)]
+        factor, away = number_figures(self.metric, self.scale, stretch, spread, deviation)
+        return [Axis(place, "number", float(factor), float(away), mass, centre)]
 
     def _equal_numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
         """Numbers as words: equal or not, however large the gap."""
@@ -230,7 +227,7 @@ class _Learner:
         # A level without rows has no shares at all, as Wilson & Martinez have it.
         shares = np.zeros((width + 2, classes))
         shares[:width] = self.shares[column.name]
-        far = stretch if self.metric == "hvdm" else stretch * _farthest(classes, self.p)
+        far = stretch if self.metric == "hvdm" else stretch * farthest(classes, self.p)
         if len(shares) ** 2 <= _MOST_CELLS:
             figures = stretch * _between(shares, self.p)
             figures[width] = figures[:, width] = far
@@ -327,6 +324,34 @@ def stretches(
     return factors
 
 
+def number_figures(
+    metric: str,
+    scale: str | None,
+    stretch: Doubles | float,
+    spread: Doubles | float,
+    deviation: Doubles | float,
+) -> tuple[Doubles, Doubles]:
+    """By what gaps of a number are multiplied, and how far a missing one is, by what is learned.
+
+    `spread` is the range of the column; spreads and deviations may be those of many columns.
+
+    Examples
+    --------
+    >>> number_figures("minkowski", "z", 1.0, np.array([8.0, 0.0]), np.array([2.0, 0.0]))
+    (array([0.5, 0. ]), array([4., 0.]))
+    """
+    wide = np.asarray(spread, dtype=np.float64)
+    units = {"range": wide, "z": np.asarray(deviation), None: np.ones_like(wide)}
+    fixed = {"hvdm": 4 * np.asarray(deviation), "heom": wide, "gower": wide}
+    unit = fixed[metric] if metric in fixed else units[scale]
+    far = np.zeros_like(wide) + stretch
+    if metric not in fixed:
+        far = np.divide(far * wide, unit, out=np.zeros_like(wide), where=unit > 0)
+    # A column so narrow that nothing divides by it does not vary.
+    room = np.zeros_like(wide)
+    return np.divide(stretch, unit, out=room, where=unit > _NARROWEST), far
+
+
 def _between(shares: Doubles, p: float) -> Doubles:
     """Distances between levels by their class shares."""
     sums = np.zeros((len(shares), len(shares)))
@@ -336,21 +361,42 @@ def _between(shares: Doubles, p: float) -> Doubles:
     return sums if math.isinf(p) else np.asarray(sums ** (1.0 / p))
 
 
-def _farthest(classes: int, p: float) -> float:
-    """The farthest two levels can be: all of one in one class, all of the other in another."""
+def farthest(classes: int, p: float) -> float:
+    """The farthest two words can be: all of one in one class, all of the other in another.
+
+    Examples
+    --------
+    >>> farthest(3, 1.0)
+    2.0
+    """
     if classes < 2:
         return 0.0
     return 1.0 if math.isinf(p) else float(2 ** (1.0 / p))
 
 
-def _ends(values: Doubles) -> tuple[float, float]:
+def ends(values: Doubles) -> tuple[float, float]:
+    """The smallest and the largest known value; noughts where none is known.
+
+    Examples
+    --------
+    >>> ends(np.array([3.0, np.nan, -1.0]))
+    (-1.0, 3.0)
+    """
     return _numbers.ends(values)
 
 
-def _spread(values: Doubles, weight: Doubles | None) -> tuple[float, float]:
-    """Mean and sample variance of the known values."""
+def spread_of(values: Doubles, weight: Doubles | None) -> tuple[float, float]:
+    """Mean and sample variance of the known values.
+
+    Examples
+    --------
+    >>> spread_of(np.array([1.0, np.nan, 3.0]), None)
+    (2.0, 2.0)
+    """
     known = ~np.isnan(values)
     own = values[known]
+    if len(own) and own.min() == own.max():  # rounding must not make equal values vary
+        return float(own[0]), 0.0
     given = 1.0 if weight is None else weight[known]
     total = float(len(own) if weight is None else np.sum(given))
     if total <= 0:

@@ -8,7 +8,7 @@ p, and a list of the farthest k wanted holds the answers of all smaller k.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from countwise.counts.metrics import POWERS
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
 from countwise.params import check, number, whole
+from countwise.posteriors.leave_one_out import found_without
 from countwise.posteriors.nearest import BLOCK, found_rows
 from countwise.posteriors.neighbors import METRIC_PARAMETERS, Neighbors, voters
 from countwise.posteriors.search import Search
@@ -170,7 +171,9 @@ def neighbor_grid(
     weights, scale, missing, attribute_weights, drop_least
         As in `Neighbors`.
     folds
-        How many folds, or ``"leave-one-out"``.
+        How many folds, or ``"leave-one-out"``: about one search of all rows for every metric, each
+        row in a space learned without it. Only with ``attribute_weights="relief"`` (and where a
+        covariance is singular, misses numbers or has dropped attributes) is each learned anew.
     repeats, holdout, stratified, random_state
         As in `evaluate`.
     sample_weight
@@ -201,7 +204,7 @@ def neighbor_grid(
     electorate = voters(table, given, np.arange(len(table.classes)))
     rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)
     if split.alone:
-        found = _search(wanted, table, given, electorate, split, ks[-1], ps)
+        found = found_without(wanted, table, given, electorate, ks[-1], ps)
         right, hoped, sizes = _scores(found, rows, split.rows, ks, weights)
     else:
         right, hoped, sizes = _crossed(wanted, rows, split.pairs, ks, ps, weights)
@@ -269,80 +272,6 @@ class _Split:
                 test = np.flatnonzero(deal.part == part)
                 train = np.flatnonzero((deal.part != part) & (deal.part <= deal.parts))
                 self.pairs.append((train, test))
-
-
-def _search(
-    wanted: Wanted,
-    table: Table,
-    weight: Doubles | None,
-    electorate: Electorate,
-    split: _Split,
-    k: int,
-    powers: list[float],
-) -> list[Found]:
-    """For each exponent the neighbours of all tested rows, among their training rows."""
-    pieces: list[list[Found]] = [[] for _ in powers]
-    tested: list[NDArray[np.intp]] = []
-    jobs = _alone(wanted, table, weight)
-    for train, test in jobs:
-        skip = None
-        if len(test) and split.alone:
-            # Rows that share a space are searched together, each without itself.
-            train, test, skip = np.arange(len(table)), test, test.astype(np.int64)
-        own = train if skip is None else train[~np.isin(train, test[:1])]
-        part = None if weight is None else weight[own]
-        spaces = spaces_of_powers(wanted, table.take(own), part, powers)
-        kept = table.take(train)
-        asked = table.take(test)
-        tested.append(test)
-        local = electorate.take(train)
-        first: Search | None = None
-        for place, space in enumerate(spaces):
-            search = Search(space, kept) if first is None else first.with_power(space)
-            first = search
-            found = found_rows(search, local, asked, k, skip)
-            pieces[place].append(Found(train[found.who], found.far, found.edge))
-    joined = [_joined(own) for own in pieces]
-    if not split.alone:
-        return joined
-    order = np.argsort(np.concatenate(tested))
-    return [Found(own.who[order], own.far[order], own.edge[order]) for own in joined]
-
-
-def _alone(wanted: Wanted, table: Table, weight: Doubles | None) -> Iterator[Part]:
-    """Rows to leave out one by one, put together where leaving either out gives the same space."""
-    every = np.arange(len(table))
-    if not _by_range(wanted):
-        yield from ((every, every[row : row + 1]) for row in every)
-        return
-    special = np.zeros(len(table), dtype=bool)
-    for column in table.schema.numeric:
-        values = table.values(column.name)
-        if np.isnan(values).all():
-            continue
-        for end in (np.nanmin(values), np.nanmax(values)):
-            at = np.flatnonzero(values == end)
-            if len(at) == 1:  # the only one: without it the range is shorter
-                special[at] = True
-    usual = every[~special]
-    if len(usual):
-        yield every, usual
-    yield from ((every, every[row : row + 1]) for row in every[special])
-
-
-def _by_range(wanted: Wanted) -> bool:
-    """Whether a space depends on the ends of its columns alone."""
-    plain = wanted.metric in ("euclidean", "manhattan", "maximum", "minkowski")
-    learned = isinstance(wanted.attribute_weights, str) or wanted.drop_least > 0
-    return not learned and (wanted.metric in ("heom", "gower") or (plain and wanted.scale != "z"))
-
-
-def _joined(pieces: Sequence[Found]) -> Found:
-    return Found(
-        np.concatenate([own.who for own in pieces]),
-        np.concatenate([own.far for own in pieces]),
-        np.concatenate([own.edge for own in pieces]),
-    )
 
 
 def _scores(

@@ -46,6 +46,10 @@ typedef struct {
     const double *const *table;  /* raised tables, row-major */
     const float *const *narrow;  /* the same in units of the tiles */
     const int *width;
+    /* What a query whose space is its own adds; NULL where queries share one. */
+    const double *grow;    /* by what the tables are multiplied, raised to p */
+    const double *bend;    /* the direction in which whitened gaps count more, and how much more */
+    double more;
 } Space;
 
 static inline double raised(double t, int power, double p) {
@@ -67,7 +71,7 @@ static inline double raised(double t, int power, double p) {
 static double exact_pair(const Space *s, const double *const *columns, const float *tiles,
                          int64_t row, const double *const *asked, const int32_t *codes,
                          int64_t query) {
-    double sum = 0.0, present = 0.0, term;
+    double sum = 0.0, present = 0.0, tilt = 0.0, term;
     const float *lane = tiles + (row / LANES) * (int64_t)s->axes * LANES + row % LANES;
     const int32_t *own = codes + query * s->axes;
     int axis;
@@ -77,12 +81,16 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
             double gap = fabs(columns[axis][row] - asked[axis][query]) * s->stretch[axis];
             known = gap == gap;
             term = raised(known ? gap : s->exact_far[axis], s->power, s->p);
+            if (s->bend && known)
+                tilt += s->bend[axis] * (columns[axis][row] - asked[axis][query]);
         } else {
             int code = (int)lane[(int64_t)axis * LANES], width = s->width[axis];
             known = code != width - 2 && own[axis] != width - 2;
-            if (s->kind[axis] == TABLE)
+            if (!known && s->ignore) continue;
+            if (s->kind[axis] == TABLE) {
                 term = s->table[axis][(int64_t)own[axis] * width + code];
-            else if (!known)
+                if (s->grow) term *= s->grow[axis];
+            } else if (!known)
                 term = raised(s->exact_far[axis], s->power, s->p);
             else
                 term = code == own[axis] ? 0.0 : raised(s->stretch[axis], s->power, s->p);
@@ -94,6 +102,7 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
         if (s->power == MAXIMUM) sum = term > sum ? term : sum;
         else sum += term;
     }
+    if (s->bend) sum += s->more * tilt * tilt;
     if (s->ignore && s->power != MAXIMUM) return present > 0.0 ? sum * (s->total / present) : INFINITY;
     if (s->ignore && present <= 0.0) return INFINITY;
     return sum;

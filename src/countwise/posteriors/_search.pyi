@@ -14,6 +14,9 @@ class Asked:
         codes: NDArray[np.int32],
         error: Doubles,
         plain: NDArray[np.uint8],
+        loose: Doubles,
+        figures: tuple[Doubles, Doubles, Doubles, Doubles, Doubles] | None = None,
+        bent: tuple[Doubles, Doubles] | None = None,
     ) -> None: ...
 
 class Kernel:

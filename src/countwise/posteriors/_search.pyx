@@ -31,6 +31,9 @@ cdef extern from "_lanes.h" nogil:
         const double *const *table
         const float *const *narrow
         const int *width
+        const double *grow
+        const double *bend
+        double more
     double exact_pair(const Space *, const double *const *, const float *, int64_t,
                       const double *const *, const int32_t *, int64_t)
     int tile_sums(const Space *, const float *, const float *, const int32_t *, float, float *)
@@ -119,8 +122,10 @@ cdef class Kernel:
             if tables[axis] is not None:
                 table = tables[axis]
                 own = narrow[axis]
-                if table.shape[0] != width[axis] or table.shape[1] != width[axis]:
+                if table.shape[1] != width[axis] or own.shape[1] != width[axis]:
                     raise ValueError("tables must be as wide as their codes")
+                if table.shape[0] < 1 or own.shape[0] != table.shape[0]:
+                    raise ValueError("tables must have a line")
                 self.tables[axis] = &table[0, 0]
                 self.narrow[axis] = &own[0, 0]
         self.space.axes = axes
@@ -137,6 +142,9 @@ cdef class Kernel:
         self.space.table = <const double *const *> self.tables
         self.space.narrow = <const float *const *> self.narrow
         self.space.width = &width[0]
+        self.space.grow = NULL
+        self.space.bend = NULL
+        self.space.more = 0.0
         self.tiles = &tiles[0, 0, 0] if tiles.shape[0] else NULL
         self.rows = rows
         self.unit = unit
@@ -163,6 +171,25 @@ cdef class Kernel:
         norm = (norm / self.unit + error) * (1.0 + self.slack)
         bound = raised(norm, self.space.power, self.space.p) * (1.0 + self.slack) + 1e-38
         return <float> bound if bound < 3e38 else INFINITY
+
+    cdef float reach(self, Asked asked, int64_t query, double worst) noexcept nogil:
+        """The limit of one query: its own space may be narrower than the one the tiles are in."""
+        return self.limit(worst * asked.loose[query], asked.error[query])
+
+    cdef Space of(self, Asked asked, int64_t query) noexcept nogil:
+        """The space of one query: the shared one, or with figures of its own."""
+        cdef Space own = self.space
+        cdef int64_t at = query * self.space.axes
+        if asked.stretch != NULL:
+            own.stretch = asked.stretch + at
+            own.exact_far = asked.far + at
+            own.exact_mass = asked.mass + at
+            own.grow = asked.grow + at
+            own.total = asked.total[query]
+        if asked.bend != NULL:
+            own.bend = asked.bend + at
+            own.more = asked.more[query]
+        return own
 
     def nearest(self, Asked asked, int64_t[:, ::1] who, double[:, ::1] far,
                 const int64_t[::1] skip):
@@ -246,7 +273,9 @@ cdef class Kernel:
             query = many[min(place, there - 1)]
             self.pack(asked, group, place, query)
             # A place that is not taken is never within its bound.
-            bound[place] = self.limit(far[query * k], asked.error[query]) if place < there else -1
+            bound[place] = -1
+            if place < there:
+                bound[place] = self.reach(asked, query, far[query * k])
         for tile in range(block, stop):
             within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
             for place in range(there):
@@ -265,7 +294,7 @@ cdef class Kernel:
             for lane in range(64):
                 sums[lane] = 0
         else:
-            bound = self.limit(far[query * k], asked.error[query])
+            bound = self.reach(asked, query, far[query * k])
         for tile in range(block, stop):
             if asked.plain[query] or tile_sums(
                     &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
@@ -275,6 +304,7 @@ cdef class Kernel:
     cdef void look(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
                    int64_t query, int64_t tile, const float *sums, float *bound) noexcept nogil:
         """Look in double precision at the rows of a tile that the bound does not rule out."""
+        cdef Space own = self.of(asked, query)
         cdef int64_t base = tile * LANES, row
         cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
         cdef double found
@@ -284,13 +314,13 @@ cdef class Kernel:
             row = base + lane
             if row == skip[query]:
                 continue
-            found = exact_pair(&self.space, self.columns, self.tiles, row, asked.columns,
-                               asked.codes, query)
+            found = exact_pair(&own, self.columns, self.tiles, row, asked.columns, asked.codes,
+                               query)
             # Rows come in order, so an equally far one comes too late.
             if found < far[query * k] or who[query * k] < 0:
                 _replace(who + query * k, far + query * k, k, row, found)
                 if not asked.plain[query]:
-                    bound[0] = self.limit(far[query * k], asked.error[query])
+                    bound[0] = self.reach(asked, query, far[query * k])
 
     def tally(self, Asked asked, const double[::1] low, const double[::1] high,
               const int64_t[::1] label, const double[::1] weight, const int64_t[::1] skip,
@@ -333,7 +363,7 @@ cdef class Kernel:
             for lane in range(64):
                 sums[lane] = 0
         else:
-            bound = self.limit(wanted.high[query], asked.error[query])
+            bound = self.reach(asked, query, wanted.high[query])
         for tile in range((self.rows + LANES - 1) // LANES):
             if asked.plain[query] or tile_sums(
                     &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
@@ -351,7 +381,7 @@ cdef class Kernel:
             self.pack(asked, group, place, query)
             bound[place] = -1
             if place < there:
-                bound[place] = self.limit(wanted.high[query], asked.error[query])
+                bound[place] = self.reach(asked, query, wanted.high[query])
         for tile in range((self.rows + LANES - 1) // LANES):
             within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
             for place in range(there):
@@ -361,6 +391,7 @@ cdef class Kernel:
     cdef void add_up(self, Asked asked, const Tally *wanted, int64_t query, int64_t tile,
                      const float *sums, float bound) noexcept nogil:
         """Add up the rows of a tile whose distance in double precision lies within the bounds."""
+        cdef Space own = self.of(asked, query)
         cdef int64_t base = tile * LANES, row
         cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
         cdef double found
@@ -368,8 +399,8 @@ cdef class Kernel:
             row = base + lane
             if not sums[lane] <= bound or row == wanted.skip[query]:
                 continue
-            found = exact_pair(&self.space, self.columns, self.tiles, row, asked.columns,
-                               asked.codes, query)
+            found = exact_pair(&own, self.columns, self.tiles, row, asked.columns, asked.codes,
+                               query)
             if wanted.low[query] <= found <= wanted.high[query]:
                 wanted.sums[query * wanted.width + wanted.label[row]] += wanted.weight[row]
 
@@ -522,16 +553,18 @@ cdef class Kernel:
     def pairs(self, Asked asked, const int64_t[:, ::1] who, double[:, ::1] far):
         """Fill in the distances (to the p) of given rows to each query."""
         cdef int64_t query, place
+        cdef Space own
         if who.shape[0] != asked.queries or far.shape[0] != asked.queries:
             raise ValueError("there must be one line a query")
         if far.shape[1] != who.shape[1]:
             raise ValueError("there must be one distance a row")
         with nogil:
             for query in range(who.shape[0]):
+                own = self.of(asked, query)
                 for place in range(who.shape[1]):
                     if 0 <= who[query, place] < self.rows:
                         far[query, place] = exact_pair(
-                            &self.space, self.columns, self.tiles, who[query, place],
+                            &own, self.columns, self.tiles, who[query, place],
                             asked.columns, asked.codes, query)
 
 
@@ -622,7 +655,12 @@ cdef class Members:
 
 
 cdef class Asked:
-    """A block of queries: their numbers in double and single precision, their codes."""
+    """A block of queries: their numbers in double and single precision, their codes.
+
+    `figures`, where given, are what the space of each query has of its own: stretch, far, mass and
+    growth of the tables (queries × axes), the total mass, and by how much the limit of the sieve
+    is loosened; `bent` is the direction and the factor by which whitened gaps count more.
+    """
 
     cdef object kept
     cdef const double **columns
@@ -630,21 +668,50 @@ cdef class Asked:
     cdef const int32_t *codes
     cdef const double *error
     cdef const unsigned char *plain
+    cdef const double *loose
+    cdef const double *stretch
+    cdef const double *far
+    cdef const double *mass
+    cdef const double *grow
+    cdef const double *total
+    cdef const double *bend
+    cdef const double *more
     cdef readonly int64_t queries
 
     def __cinit__(self):
         self.columns = NULL
+        self.stretch = self.far = self.mass = self.grow = NULL
+        self.total = self.loose = self.bend = self.more = NULL
 
     def __init__(self, list columns, const float[:, ::1] narrow, const int32_t[:, ::1] codes,
-                 const double[::1] error, const unsigned char[::1] plain):
+                 const double[::1] error, const unsigned char[::1] plain,
+                 const double[::1] loose, tuple figures=None, tuple bent=None):
         cdef int axes = narrow.shape[1], axis
-        cdef const double[::1] column
+        cdef const double[::1] column, line
+        cdef const double[:, ::1] stretch, far, mass, grow
         self.queries = narrow.shape[0]
         if codes.shape[0] != self.queries or codes.shape[1] != axes or len(columns) != axes:
             raise ValueError("queries must have one figure an axis")
         if error.shape[0] != self.queries or plain.shape[0] != self.queries or self.queries < 1:
             raise ValueError("there must be one bound a query")
-        self.kept = (columns, narrow, codes, error, plain)
+        if loose.shape[0] != self.queries:
+            raise ValueError("there must be one bound a query")
+        self.kept = (columns, narrow, codes, error, plain, loose, figures, bent)
+        if figures is not None:
+            if any(own.shape != (self.queries, axes) for own in figures[:4]):
+                raise ValueError("queries must have one figure an axis")
+            stretch, far, mass, grow, line = figures
+            if line.shape[0] != self.queries:
+                raise ValueError("there must be one total a query")
+            self.stretch, self.far, self.mass = &stretch[0, 0], &far[0, 0], &mass[0, 0]
+            self.grow, self.total = &grow[0, 0], &line[0]
+        if bent is not None:
+            stretch, line = bent
+            if stretch.shape[0] != self.queries or stretch.shape[1] != axes:
+                raise ValueError("queries must have one figure an axis")
+            if line.shape[0] != self.queries:
+                raise ValueError("there must be one factor a query")
+            self.bend, self.more = &stretch[0, 0], &line[0]
         self.columns = <const double **> malloc(max(axes, 1) * sizeof(void *))
         if self.columns == NULL:
             raise MemoryError()
@@ -659,6 +726,7 @@ cdef class Asked:
         self.codes = &codes[0, 0]
         self.error = &error[0]
         self.plain = &plain[0]
+        self.loose = &loose[0]
 
     def __dealloc__(self):
         free(self.columns)

@@ -73,7 +73,7 @@ def found_rows(
                 high[tied],
                 None if skip is None else skip[tied],
             )
-    far = search.space.rooted(powers[:, :size])
+    far = search.rooted(powers[:, :size], skip)
     return Found(np.ascontiguousarray(who[:, :size]), far, edge)
 
 

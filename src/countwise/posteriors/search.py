@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from countwise.counts.embedding import Axis, Space
 from countwise.counts.engines import _numbers
 from countwise.counts.engines.memory import threads
+from countwise.counts.left_out import Figures
 from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
 from countwise.tables.table import Table
@@ -43,6 +44,8 @@ BATCH = 1 << 10
 #: Comparisons that are worth the start of a thread.
 LEAST_PAIRS = 1 << 17
 _UNIT = 2.0**-24
+#: Queries whose distances may be less than this part of the shared ones are not sieved.
+_LEAST_RATIO = 1e-3
 _NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
 
 
@@ -67,6 +70,17 @@ class Search:
         self._kernels: dict[bool, Kernel] = {}
         self._tree: Branches | None = None
         self._served = 0
+        self._figures: Figures | None = None
+
+    def leaving_out(self, figures: Figures) -> Search:
+        """Return the search of the same rows, each query in the space without the row it skips.
+
+        Queries must then be kept rows that skip themselves, and have their figures.
+        """
+        made = object.__new__(Search)
+        made.__dict__.update(self.__dict__)
+        made._figures, made._kernels = figures, {}
+        return made
 
     def with_power(self, space: Space) -> Search:
         """Return the search of the same rows in a space that differs in its exponent alone.
@@ -139,12 +153,10 @@ class Search:
         ]
         mass = np.array([axis.mass for axis in axes])
         far = np.array([axis.far for axis in axes])
-        tables = [_raised(axis.figures, p) if axis.kind == "table" else None for axis in axes]
+        tables = [None if own is None else _raised(own, p) for own in self._lines()]
         small = [
-            None
-            if axis.kind != "table" or axis.figures is None
-            else np.ascontiguousarray(_raised(axis.figures / self._unit, p), dtype=np.float32)
-            for axis in axes
+            None if own is None else np.ascontiguousarray(_raised(own * size, p), dtype=np.float32)
+            for own, size in zip(self._lines(), self._sizes(), strict=True)
         ]
         steps = len(axes) + (2 * min(p, 64) if p < math.inf else 2) + 8
         return Kernel(
@@ -169,7 +181,19 @@ class Search:
             whole=self._whole,
         )
 
-    def _asked(self, rows: Table) -> tuple[Asked, bool]:
+    def _lines(self) -> list[Doubles | None]:
+        """The lines of distances that words are compared by."""
+        if self._figures is not None:
+            return list(self._figures.lines)
+        return [axis.figures if axis.kind == "table" else None for axis in self.space.axes]
+
+    def _sizes(self) -> list[float]:
+        """By what the lines are multiplied in the tiles: theirs have no weights of attributes."""
+        if self._figures is None:
+            return [1.0 / self._unit] * len(self.space.axes)
+        return [axis.stretch / self._unit for axis in self.space.axes]
+
+    def _asked(self, rows: Table, skip: Rows | None = None) -> tuple[Asked, bool]:
         """A block of queries as the kernel reads them, and whether numbers are missing."""
         axes, cells = self.space.axes, self.space.cells(rows)
         narrow = np.zeros((len(rows), len(axes)), dtype=np.float32)
@@ -181,7 +205,36 @@ class Search:
             if axis.kind != "number":
                 narrow[:, place] = codes[:, place] = own
         error, plain = self._bounds(size)
-        return Asked(columns, narrow, codes, error, plain), holes
+        if self._figures is None or skip is None:
+            return Asked(columns, narrow, codes, error, plain, np.ones(len(rows))), holes
+        return self._asked_alone(self._figures, skip, columns, narrow, codes, error, plain), holes
+
+    def _asked_alone(
+        self,
+        own: Figures,
+        skip: Rows,
+        columns: list[Doubles | None],
+        narrow: NDArray[np.float32],
+        codes: NDArray[np.int32],
+        error: Doubles,
+        plain: NDArray[np.uint8],
+    ) -> Asked:
+        """Queries each of which has a space of its own."""
+        at = own.at(skip)
+        for place, axis in enumerate(self.space.axes):
+            if axis.kind == "table":
+                blank = self.space.ignore & (codes[:, place] == axis.width)
+                codes[:, place] = np.where(blank, axis.width, own.line[at, place])
+        ratio = own.ratio[at]
+        # A ratio of nought, or nearly, rules nobody out.
+        plain |= ratio < _LEAST_RATIO
+        power = 1.0 if math.isinf(self.space.p) else self.space.p
+        loose = np.maximum(ratio, _LEAST_RATIO) ** -power
+        figures = (own.stretch[at], own.far[at], own.mass[at], own.grow[at], own.total[at])
+        bent = None
+        if own.bend is not None and own.more is not None:
+            bent = (own.bend[at], own.more[at])
+        return Asked(columns, narrow, codes, error, plain, loose, figures, bent)
 
     def _bounds(self, size: Doubles) -> tuple[Doubles, NDArray[np.uint8]]:
         """By how much single figures can be off, and which queries they cannot serve at all."""
@@ -231,7 +284,7 @@ class Search:
         left = []
         for start in range(0, len(rows), TREE_BLOCK):
             part = slice(start, min(start + TREE_BLOCK, len(rows)))
-            asked, blank = self._asked(rows.take(part))
+            asked, blank = self._asked(rows.take(part), skip[part])
             if blank:  # missing numbers have no place in a tree
                 left.append(np.arange(part.start, part.stop))
                 continue
@@ -243,6 +296,8 @@ class Search:
             order = np.lexsort((names, powers), axis=1)[:, :k]
             who[part] = np.take_along_axis(names, order, axis=1)
             far[part] = np.take_along_axis(powers, order, axis=1)
+            if self._figures is not None:
+                beyond = beyond * self._figures.ratio[self._figures.at(skip[part])]
             sure = self._root(far[part, -1]) < beyond
             left.append(start + np.flatnonzero(~sure))
         return np.concatenate(left)
@@ -256,7 +311,7 @@ class Search:
         far = np.empty((len(rows), k))
 
         def found(part: slice) -> None:
-            asked, holes = self._asked(rows.take(part))
+            asked, holes = self._asked(rows.take(part), given[part])
             self._kernel(holes).nearest(asked, who[part], far[part], given[part])
 
         self._each_block(len(rows), found)
@@ -280,13 +335,20 @@ class Search:
         given = _none(len(rows)) if skip is None else np.asarray(skip, dtype=np.int64)
 
         def added(part: slice) -> None:
-            asked, holes = self._asked(rows.take(part))
+            asked, holes = self._asked(rows.take(part), given[part])
             self._kernel(holes).tally(
                 asked, low[part], high[part], label, weight, given[part], sums[part]
             )
 
         self._each_block(len(rows), added)
         return sums
+
+    def rooted(self, powers: Doubles, skip: Rows | None = None) -> Doubles:
+        """Turn what `nearest` found into distances."""
+        if self._figures is None or skip is None:
+            return self.space.rooted(powers)
+        whole = self.space.rooted(powers) * self.space.divisor
+        return np.asarray(whole / self._figures.divisor[self._figures.at(skip)][:, None])
 
     def condense(
         self, table: Table, order: Rows, label: Rows, same: float
@@ -419,5 +481,5 @@ def _reach(axis: Axis, away: float) -> float:
     if axis.kind == "differs":
         return axis.stretch
     if axis.kind == "table":
-        return 0.0 if axis.figures is None else float(axis.figures.max(initial=0.0))
+        return axis.far if axis.figures is None else float(axis.figures.max(initial=0.0))
     return max(axis.far, away * axis.stretch)

@@ -10,13 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.embedding import Space
+from countwise.counts.left_out import LeftOut
 from countwise.counts.metrics import learn_spaces, stretches
 from countwise.errors import ParameterError
-from countwise.posteriors.relevance import informative, kept_attributes, relief
+from countwise.posteriors.relevance import (
+    informative,
+    informative_without,
+    kept_attributes,
+    relief,
+)
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["Wanted", "learned_factors", "learned_space", "spaces_of_powers"]
+__all__ = ["Wanted", "learned_factors", "learned_space", "left_out_spaces", "spaces_of_powers"]
 
 Doubles = NDArray[np.float64]
 
@@ -104,12 +110,47 @@ def learned_factors(
         else:
             relevance = informative(table, weight)
     factors = None if learned else stretches(wanted.who, given, table.schema.attributes)
-    if learned and relevance is not None and relevance.max(initial=0.0) > 0:
-        factors = relevance / relevance.max()
-    if wanted.drop_least > 0 and relevance is not None:
-        stays = kept_attributes(relevance, wanted.drop_least)
-        factors = (np.ones(len(stays)) if factors is None else factors) * stays
+    if relevance is not None:
+        factors = _weighed(wanted, relevance, factors)
     return relevance, factors, notes
+
+
+def _weighed(wanted: Wanted, relevance: Doubles, given: Doubles | None) -> Doubles:
+    """The factors of axes by what attributes are worth: for one line of attributes, or many."""
+    factors = np.ones(relevance.shape) if given is None else np.broadcast_to(given, relevance.shape)
+    if isinstance(wanted.attribute_weights, str):
+        most = relevance.max(axis=-1, keepdims=True, initial=0.0)
+        factors = np.divide(relevance, most, out=np.ones(relevance.shape), where=most > 0)
+    if wanted.drop_least > 0:
+        factors = factors * kept_attributes(relevance, wanted.drop_least)
+    return factors
+
+
+def left_out_spaces(
+    wanted: Wanted, table: Table, weight: Doubles | None, powers: Sequence[float]
+) -> LeftOut | None:
+    """Learn the spaces without each row in turn; None where each must be learned by itself.
+
+    Hits and misses (``relief``) are themselves found by a search among the rows that are left, and
+    attributes that are dropped take axes from a whitened space that are not theirs alone.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> wanted = Wanted("neighbor_grid", "vdm", 2.0, "z", None, "information", 1)
+    >>> left_out_spaces(wanted, cw.read("sample:weather"), None, (1, 3)).factors.shape
+    (14, 4)
+    """
+    given, attributes = wanted.attribute_weights, table.schema.attributes
+    drops = wanted.drop_least > 0
+    if given == "relief" or (wanted.metric == "mahalanobis" and (drops or given is not None)):
+        return None
+    factors = np.ones(len(attributes))
+    if not isinstance(given, str) and given is not None:
+        factors = np.asarray(stretches(wanted.who, given, attributes))
+    if isinstance(given, str) or drops:
+        factors = _weighed(wanted, informative_without(table, weight), factors)
+    return LeftOut(table, wanted.metric, powers, wanted.scale, wanted.missing, weight, factors)
 
 
 def _spaces(

@@ -1,0 +1,104 @@
+"""The neighbours of every row among all others, in spaces that were learned without that row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.posteriors.nearest import found_rows
+from countwise.posteriors.search import Search
+from countwise.posteriors.spaces import Wanted, left_out_spaces, spaces_of_powers
+from countwise.posteriors.votes import Electorate, Found
+from countwise.tables.table import Table
+
+__all__ = ["found_without", "relearned_without"]
+
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+def found_without(
+    wanted: Wanted,
+    table: Table,
+    weight: Doubles | None,
+    electorate: Electorate,
+    k: int,
+    powers: Sequence[float],
+) -> list[Found]:
+    """Find, for each exponent, the neighbours of every row; about one search of all rows in all.
+
+    Each answer is that of a space learned from the other rows alone: the rows stand in one space,
+    and a row compares them by figures from which it was subtracted. What cannot be told by
+    subtraction is learned anew: everything where attributes are weighed by hits and misses, and
+    the covariance without rows that hold most of it, with missing numbers or where it is singular.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.posteriors.neighbors import voters
+    >>> iris = cw.read("sample:iris")
+    >>> wanted = Wanted("neighbor_grid", "minkowski", 2.0, "z", None, None, 0)
+    >>> every = voters(iris, None, np.arange(3))
+    >>> [own.who.shape for own in found_without(wanted, iris, None, every, 5, (1, 2))]
+    [(150, 5), (150, 5)]
+    """
+    made = _Lists(len(table), min(k, len(table) - 1), electorate.width, len(powers))
+    learned = left_out_spaces(wanted, table, weight, powers)
+    if learned is None:
+        anew = np.arange(len(table))
+    else:
+        anew = np.flatnonzero(learned.unsure)
+        chunks = learned.chunks()
+        first: Search | None = None
+        for place, space in enumerate(learned.spaces if chunks else ()):
+            first = Search(space, table) if first is None else first.with_power(space)
+            for rows in chunks:
+                search = first.leaving_out(learned.figures(space, rows))
+                made.fill(place, rows, found_rows(search, electorate, table.take(rows), k, rows))
+    for row in anew:
+        for place, own in enumerate(
+            relearned_without(wanted, table, weight, electorate, k, powers, int(row))
+        ):
+            made.fill(place, np.array([row]), own)
+    return made.found
+
+
+def relearned_without(
+    wanted: Wanted,
+    table: Table,
+    weight: Doubles | None,
+    electorate: Electorate,
+    k: int,
+    powers: Sequence[float],
+    row: int,
+) -> list[Found]:
+    """Find the neighbours of one row in spaces that are learned for it from all other rows."""
+    others = np.delete(np.arange(len(table)), row)
+    own = None if weight is None else weight[others]
+    spaces = spaces_of_powers(wanted, table.take(others), own, powers)
+    asked, skip = table.take([row]), np.array([row], dtype=np.int64)
+    made, first = [], None
+    for space in spaces:
+        first = Search(space, table) if first is None else first.with_power(space)
+        made.append(found_rows(first, electorate, asked, k, skip))
+    return made
+
+
+class _Lists:
+    """Lists of neighbours that are filled in part by part."""
+
+    def __init__(self, rows: int, size: int, width: int, powers: int) -> None:
+        self.found = [
+            Found(
+                np.zeros((rows, size), dtype=np.int64),
+                np.zeros((rows, size)),
+                np.zeros((rows, width + 1)),
+            )
+            for _ in range(powers)
+        ]
+
+    def fill(self, place: int, rows: Rows, own: Found) -> None:
+        made = self.found[place]
+        made.who[rows], made.far[rows], made.edge[rows] = own.who, own.far, own.edge
