@@ -201,14 +201,17 @@ class LeftOut:
                 ratio = np.minimum(ratio, stretch[:, place] / axis.stretch)
             if axis.far > 0 and self._holes[axis.attribute] and axis.kind == "number":
                 ratio = np.minimum(ratio, far[:, place] / axis.far)
-        if space.ignore and any(self._holes) and not math.isinf(space.p):
+        ratio = np.where(np.isfinite(ratio), ratio, 1.0) * (1.0 - 1e-12)
+        own = np.array([axis.mass for axis in space.axes])
+        if space.ignore and (any(self._holes) or not own.any()):
             # What is left out is made up for by masses, and these are each row's own.
-            own = np.array([axis.mass for axis in space.axes])
             with np.errstate(divide="ignore", invalid="ignore"):
                 least = np.where(own > 0, mass / own, np.inf).min(axis=1)
                 most = np.where(mass > 0, mass / own, 0.0).max(axis=1)
-                ratio *= np.nan_to_num(least / most) ** (1.0 / space.p)
-        return np.where(np.isfinite(ratio), ratio, 1.0) * (1.0 - 1e-12)
+                spread = np.nan_to_num(least / most, nan=0.0, posinf=0.0)
+            largest = math.isinf(space.p)
+            ratio *= (spread > 0) if largest else spread ** (1.0 / space.p)
+        return ratio
 
 
 def _low(factors: Doubles) -> Doubles:

@@ -19,7 +19,7 @@ Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 #: Rows that are left out together.
-_TOGETHER = 1 << 13
+_TOGETHER = 1 << 10
 
 
 def gains_without(table: Table, weight: Doubles | None = None, bins: int = 10) -> Doubles:
@@ -70,24 +70,25 @@ def _numbers(values: Doubles, target: Places, weight: Doubles, classes: int, bin
     """Bits of a number cut into equally full intervals, learned anew without each row."""
     known = np.flatnonzero(~np.isnan(values))
     keys = keys_of(values[known])
-    shift = 0
-    while len(np.unique(keys >> shift)) > MOST_CELLS:
-        shift += 1
+    # As many cells as a grid may hold, and one more: the row left out may be the only one in it.
+    shift, finer = _shift(keys, MOST_CELLS), _shift(keys, MOST_CELLS + 1)
     label, own = target[known], weight[known]
-    made = np.zeros(len(values))
-    missing = np.setdiff1d(np.arange(len(values)), known)
     cut = _Cut(keys, shift, label, own, classes, bins)
-    made[missing] = cut.whole()
+    made = np.full(len(values), cut.whole())
     made[known] = cut.without()
-    finer = shift
-    while finer > 0 and len(np.unique(keys >> (finer - 1))) == MOST_CELLS + 1:
-        finer -= 1
     if finer < shift:
-        # Without the only row of a cell the grid has room for cells of half the width.
         _, at, size = np.unique(keys >> finer, return_inverse=True, return_counts=True)
         alone = np.flatnonzero(size[at] == 1)
         made[known[alone]] = _Cut(keys, finer, label, own, classes, bins).without()[alone]
     return made
+
+
+def _shift(keys: NDArray[np.int64], most: int) -> int:
+    """How many bits are dropped until there are at most so many cells."""
+    order, shift = np.sort(keys), 0
+    while len(keys) > most and 1 + np.count_nonzero(np.diff(order >> shift)) > most:
+        shift += 1
+    return shift
 
 
 class _Cut:

@@ -25,7 +25,7 @@ _LEAST_LEFT = 0.9
 #: A row whose covariance has a direction to itself by more than this is learned without.
 _LEAST_FREE = 0.1
 #: Correlations with a smaller eigenvalue are too near to singular to be changed by subtraction.
-_LEAST_EIGENVALUE = 1e-7
+_LEAST_EIGENVALUE = 1e-5
 
 
 def ends_without(values: Doubles) -> tuple[Doubles, Doubles]:
