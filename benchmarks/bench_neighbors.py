@@ -226,6 +226,21 @@ def grid(quick: bool) -> Iterator[dict[str, Any]]:
         cross = best(lambda t=table: neighbor_grid(t, p=(2,), metric="minkowski"), runs=5)
         yield row(f"one p, every k, ten-fold, {many:,} × {columns}", cross,
                   "one search of all rows among all", one, "about 1")  # fmt: skip
+    yield from left_out(1_000 if quick else 5_000)
+
+
+def left_out(rows: int) -> Iterator[dict[str, Any]]:
+    """Leave-one-out, every row in a space learned without it, against one search in one space."""
+    frame = mixed_frame(rows, 3)[[*(f"x{i}" for i in range(4)), *(f"w{i}" for i in range(4))]]
+    target = (frame["x0"] + frame["x1"] > 0).astype(int)
+    table = read(frame, target=target)
+    for metric, scale, words in (("minkowski", "z", "z"), ("vdm", "range", "vdm")):
+        space = learn_space(table, metric, 2.0, scale)
+        one = best(lambda s=space: Search(s, table).nearest(table, 20), runs=5)
+        wish = {"p": (2,), "metric": metric, "scale": scale, "folds": "leave-one-out"}
+        ours = best(lambda w=wish: neighbor_grid(table, **w), runs=5)
+        yield row(f"leave-one-out, one p, every k, {words}, {rows:,} × 4 + 4", ours,
+                  "one search of all rows among all", one, "about 1")  # fmt: skip
 
 
 def condensed(quick: bool) -> Iterator[dict[str, Any]]:

@@ -105,7 +105,9 @@ class LeftOut:
             elif metric not in ("overlap", "mahalanobis"):
                 values = table.values(column.name)
                 low, high = ends_without(values)
-                deviation = np.sqrt(variance_without(values, weight))
+                deviation = np.zeros(len(values))
+                if scale == "z" or metric == "hvdm":
+                    deviation = np.sqrt(variance_without(values, weight))
                 self._scales[place] = number_figures(metric, scale, 1.0, high - low, deviation)
         used = (self.factors > 0).any(axis=0).astype(float)
         learned = learn_spaces(table, metric, powers, scale, missing, used, weight)
