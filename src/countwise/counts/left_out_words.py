@@ -35,7 +35,7 @@ class Words:
     >>> words = Words(weather, weather.schema["outlook"], None)
     >>> lines, line = words.lines(np.arange(14), 1.0, None)
     >>> lines.shape, line[:3].tolist()
-    ((5, 5), [0, 0, 2])
+    ((6, 5), [0, 0, 2])
     """
 
     def __init__(self, table: Table, column: Column, weight: Doubles | None) -> None:
