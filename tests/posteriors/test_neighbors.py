@@ -270,3 +270,15 @@ def test_a_tree_finds_what_a_scan_finds(metric, monkeypatch):
     for made, told in zip(search.nearest(table, 3, np.arange(4000)), itself, strict=True):
         np.testing.assert_array_equal(made, told)
     assert search._tree is not None
+
+
+def test_a_dropped_column_takes_no_part_in_the_covariance():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
+    y = (X[:, 1] + X[:, 2] > 0).astype(int)
+    X[:, 0] = 0.3 * X[:, 1] + rng.normal(size=200)
+    worst = int(np.argmin(cw.Neighbors(metric="euclidean", drop_least=1).fit(X, y).relevance_))
+    dropped = cw.Neighbors(metric="mahalanobis", drop_least=1).fit(X, y)
+    plain = cw.Neighbors(metric="mahalanobis").fit(np.delete(X, worst, axis=1), y)
+    one, two = dropped.neighbors(X[:20]), plain.neighbors(np.delete(X[:20], worst, axis=1))
+    np.testing.assert_allclose(one.distances, two.distances, rtol=1e-9, atol=1e-12)

@@ -177,7 +177,8 @@ class _Learner:
                 axes += self.axes(place, column, float(stretch[place]))
         whitening = middle = None
         if self.metric == "mahalanobis" and self.spreads:
-            whitening, middle = self.whiten()
+            kinds = [column.kind == "numeric" for column in attributes]
+            whitening, middle = self.whiten(stretch[kinds] > 0)
         # Numbers go first: they are compared fastest, and enough of them spare the rest.
         axes.sort(key=lambda axis: axis.kind != "number")
         total = sum(axis.mass for axis in axes)
@@ -240,17 +241,18 @@ class _Learner:
             for own in range(classes)
         ]
 
-    def whiten(self) -> tuple[Doubles, Doubles]:
+    def whiten(self, wanted: NDArray[np.bool_]) -> tuple[Doubles, Doubles]:
         """Rows of the inverse Cholesky factor of the covariance, and the means.
 
         Missing numbers stand at the mean. A covariance that is singular is drawn towards its
-        diagonal, and a column that does not vary says nothing.
+        diagonal, and a column that does not vary, or is not wanted, says nothing.
         """
         names = [column.name for column in self.table.schema.numeric]
         weight = self.sample_weight
         middle = np.array([self.spreads[name][0] for name in names])
         gaps = np.stack([self.table.values(n) - m for n, m in zip(names, middle, strict=True)])
         gaps[np.isnan(gaps)] = 0.0
+        gaps[~wanted] = 0.0
         own = np.ones(gaps.shape[1]) if weight is None else weight
         free = max(float(own.sum()) - 1.0, min(float(own.sum()), 1.0))
         covariance = (gaps * own) @ gaps.T / free
