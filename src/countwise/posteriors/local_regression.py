@@ -13,7 +13,7 @@ from countwise.params import Parameter, names, nothing, number, one_of
 from countwise.params import whole as whole_number
 from countwise.posteriors.nearest import Kept
 from countwise.posteriors.regressor import DISTANCE_PARAMETERS, KeptRegressor
-from countwise.posteriors.votes import Electorate
+from countwise.posteriors.votes import SAME, Electorate
 from countwise.tables.table import Table
 
 __all__ = ["KERNELS", "LocalRegression"]
@@ -118,35 +118,30 @@ class LocalRegression(KeptRegressor):
             who, powers = search.nearest(table, there)
             far = self.space_.rooted(powers)
             wide = np.full(len(table), float(self.width))
-        else:
-            k = math.inf if self.k is None else self.k
-            who, powers = search.nearest(table, int(min(k + 1, there)))
-            far = self.space_.rooted(powers)
-            wide = _reach(far, np.maximum(self._own[who], 1.0), k)
-            equal = far[:, -1] <= far[:, 0] * (1.0 + 1e-9)
-            if far.shape[1] < there and equal.any():
-                return self._among_equals(table, equal, who, far, wide)
-        weight = _bumps(far, wide, self.kernel) * self._own[who]
-        return self._planes(table, who, weight)
-
-    def _among_equals(
-        self, table: Table, equal: NDArray[np.bool_], who: Any, far: Doubles, wide: Doubles
-    ) -> Doubles:
-        """Answer where all neighbours are equally far: every row that is, not the first ones."""
+            return self._planes(table, who, _bumps(far, wide, self.kernel) * self._own[who])
+        k = math.inf if self.k is None else self.k
+        who, powers = search.nearest(table, int(min(k + 1, there)))
+        far = self.space_.rooted(powers)
+        wide, next_one = _reach(far, np.maximum(self._own[who], 1.0), k)
+        weight = _bumps(far, wide, self.kernel)
+        # The next one is not among the k, nor are its equals, listed or not.
+        weight[far >= (next_one * (1.0 - SAME))[:, None]] = 0.0
+        equal = far[:, 0] >= next_one * (1.0 - SAME)
         made = np.empty(len(table))
         rest = np.flatnonzero(~equal)
         if len(rest):
-            weight = _bumps(far[rest], wide[rest], self.kernel) * self._own[who[rest]]
-            made[rest] = self._planes(table.take(rest), who[rest], weight)
-        search = self._kept.search
+            part = table.take(rest)
+            made[rest] = self._planes(part, who[rest], weight[rest] * self._own[who[rest]])
         for at in np.flatnonzero(equal):
-            own = table.take([at])
-            every, powers = search.nearest(own, search.rows)
-            gap = self.space_.rooted(powers)
-            near = np.flatnonzero(gap[0] <= gap[0, 0] * (1.0 + 1e-9))
-            chosen = every[:, near]
-            made[at] = self._planes(own, chosen, self._own[chosen])[0]
+            made[at] = self._among_equals(table.take([at]))
         return made
+
+    def _among_equals(self, one: Table) -> float:
+        """Answer where the k neighbours and the next are equally far: by every row that is."""
+        every, powers = self._kept.search.nearest(one, self._kept.search.rows)
+        far = self.space_.rooted(powers)[0]
+        chosen = every[:, far <= far[0] * (1.0 + SAME)]
+        return float(self._planes(one, chosen, self._own[chosen])[0])
 
     def _planes(self, table: Table, who: NDArray[np.int64], weight: Doubles) -> Doubles:
         """Fit a plane to each line of rows; its height at the point is the answer."""
@@ -183,14 +178,15 @@ class LocalRegression(KeptRegressor):
         return np.stack(made, axis=2)
 
 
-def _reach(far: Doubles, places: Doubles, k: float) -> Doubles:
-    """How wide the kernel is: to the next row after k places; beyond the last if there is none."""
+def _reach(far: Doubles, places: Doubles, k: float) -> tuple[Doubles, Doubles]:
+    """How wide the kernel is, and how far the next row after k places (infinite if there is none).
+
+    The kernel reaches to that row, or beyond the last one.
+    """
     taken = np.cumsum(places, axis=1)
-    after = (taken > k).argmax(axis=1)
-    wide = np.where(taken[:, -1] > k, far[np.arange(len(far)), after], far[:, -1] * 1.1)
-    # Equals of the next row get no weight, but somebody must.
-    nobody = far[:, 0] >= wide * (1.0 - 1e-9)
-    return np.where(nobody, far[:, -1] * 1.1, wide)
+    beyond = taken[:, -1] > k
+    after = far[np.arange(len(far)), (taken > k).argmax(axis=1)]
+    return np.where(beyond, after, far[:, -1] * 1.1), np.where(beyond, after, np.inf)
 
 
 def _bumps(far: Doubles, wide: Doubles, kernel: str) -> Doubles:

@@ -6,6 +6,8 @@ everything. Stefanowski's cure is to stretch the axes by what they are worth, or
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from countwise.counts.left_out_gains import gains_without
 from countwise.counts.measures import information_gain
 from countwise.counts.plan import Plan
 from countwise.posteriors.search import Search
+from countwise.posteriors.votes import beyond
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
@@ -24,11 +27,17 @@ __all__ = ["MOST_ROWS", "informative", "informative_without", "kept_attributes",
 Doubles = NDArray[np.float64]
 
 #: More rows than this are not asked for their hits and misses, but as many evenly spaced ones.
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
 #: How many hits, and misses of each class, a row is compared with.
 NEIGHBORS = 10
 #: Bits that rounding may leave where there are none.
 _NOTHING = 1e-12
+#: Equally near rows count alike; of more than this the first stand for all.
+MOST_EQUALS = 512
+#: Sums over rows in another order differ by less, relatively.
+DIGITS = 1e-12
+#: Cells of gaps that are held at a time.
+_CELLS = 1 << 22
 
 
 def informative(table: Table, sample_weight: Doubles | None = None) -> Doubles:
@@ -66,7 +75,7 @@ def informative_without(table: Table, sample_weight: Doubles | None = None) -> D
 
 def _told(gains: Doubles) -> Doubles:
     """Gains that rounding alone made are none: an attribute that tells nothing weighs nothing."""
-    return np.where(gains > _NOTHING, gains, 0.0)
+    return np.round(np.where(gains > _NOTHING, gains, 0.0), 12)
 
 
 def relief(
@@ -77,6 +86,7 @@ def relief(
     ReliefF of Kononenko (1994): for every row the gap to its nearest rows of each other class,
     weighted by that class' share, less the gap to the nearest rows of its own; both in the gaps
     of the space. What does not tell classes apart comes out at nought or below, and is then nought.
+    Equally near rows count alike, and a row of integer weight w as w rows.
 
     Examples
     --------
@@ -91,31 +101,66 @@ def relief(
     share = np.bincount(target, weight, len(table.classes))
     share = share / share.sum()
     asked, notes = _asked(len(table))
-    rows, truth = table.take(asked), target[asked]
-    sums = np.zeros(len(table.schema.attributes))
+    rows, truth, say = table.take(asked), target[asked], weight[asked]
+    hits, misses = np.zeros((2, len(table.schema.attributes)))
     for label in np.flatnonzero(share > 0):
         members = np.flatnonzero((target == label) & (weight > 0))
-        inside = np.full(len(table), -1)
-        inside[members] = np.arange(len(members))
-        k = min(NEIGHBORS, len(members) - 1) if len(members) > 1 else 0
-        gaps = _gaps(space, table.take(members), rows, inside[asked], max(k, 1))
+        itself = np.full(len(table), -1)
+        itself[members] = np.arange(len(members))
+        gaps = _gaps(space, table.take(members), weight[members], rows, itself[asked])
         hit = truth == label
-        if k > 0:
-            sums -= (gaps[hit] * weight[asked][hit, None]).sum(axis=0)
+        hits += (gaps[hit] * say[hit, None]).sum(axis=0)
         other = np.where(hit, 0.0, share[label] / (1.0 - share[truth] + 1e-300))
-        sums += (gaps * (other * weight[asked])[:, None]).sum(axis=0)
-    return np.maximum(sums / weight[asked].sum(), 0.0), notes
+        misses += (gaps * (other * say)[:, None]).sum(axis=0)
+    # What only rounding leaves of two equal sums is nothing.
+    worth = np.where(misses - hits > DIGITS * misses, misses - hits, 0.0)
+    return worth / say.sum(), notes
 
 
-def _gaps(space: Space, members: Table, rows: Table, skip: NDArray[np.int64], k: int) -> Doubles:
-    """The mean gap of each row to its k nearest members, attribute by attribute."""
-    if len(members) == 1 and np.any(skip == 0):
-        skip = np.full(len(rows), -1)
+def _gaps(
+    space: Space, members: Table, weight: Doubles, rows: Table, itself: NDArray[np.int64]
+) -> Doubles:
+    """The mean gap of each row to its nearest members, attribute by attribute.
+
+    A row that is a member itself meets its copies alone: one less than it weighs.
+    """
     search = Search(space, members)
-    who, _ = search.nearest(rows, min(k, len(members)), skip)
-    parts = search.parts(rows, who)
-    rooted = parts if np.isinf(space.p) else parts ** (1.0 / space.p)
-    return np.asarray(rooted.mean(axis=1))
+    made = np.zeros((len(rows), len(space.attributes)))
+    left = np.arange(len(rows))
+    for size in (NEIGHBORS + 2, 8 * NEIGHBORS, MOST_EQUALS):
+        size, again = min(size, len(members)), []
+        step = max(1, _CELLS // (size * len(space.attributes)))
+        for part in (left[at : at + step] for at in range(0, len(left), step)):
+            who, powers = search.nearest(rows.take(part), size)
+            say, cut = _says(powers, weight[who], who == itself[part, None], space.p)
+            parts = search.parts(rows.take(part), who)
+            gaps = parts if np.isinf(space.p) else parts ** (1.0 / space.p)
+            total = say.sum(axis=1, keepdims=True)
+            mean = np.einsum("qk,qka->qa", say, gaps)
+            made[part] = np.divide(mean, total, out=np.zeros_like(mean), where=total > 0)
+            again.append(part[cut])
+        left = np.concatenate(again)
+        if size in (len(members), MOST_EQUALS) or not len(left):
+            break
+    return made
+
+
+def _says(
+    powers: Doubles, weight: Doubles, itself: NDArray[np.bool_], p: float
+) -> tuple[Doubles, NDArray[np.bool_]]:
+    """How much each listed row counts, equals alike, and where equals may be cut off."""
+    weight = np.where(itself, np.maximum(weight - 1.0, 0.0), weight)
+    places = np.where(itself, weight, np.maximum(weight, 1.0))
+    full = np.cumsum(places, axis=1) >= NEIGHBORS - 1e-9
+    last = np.where(full[:, -1], full.argmax(axis=1), powers.shape[1] - 1)
+    low, high = beyond(powers[np.arange(len(last)), last], p)
+    nearer = powers < low[:, None]
+    tied = ~nearer & (powers <= high[:, None])
+    open_places = NEIGHBORS - (places * nearer).sum(axis=1)
+    equals = (places * tied).sum(axis=1)
+    share = np.divide(open_places, equals, out=np.zeros_like(equals), where=equals > 0)
+    say = weight * (nearer + np.clip(share, 0.0, 1.0)[:, None] * tied)
+    return say, powers[:, -1] <= high
 
 
 def _asked(rows: int) -> tuple[NDArray[np.intp], tuple[Note, ...]]:
@@ -129,20 +174,22 @@ def _asked(rows: int) -> tuple[NDArray[np.intp], tuple[Note, ...]]:
     return spaced, (Note("N02", None, words),)
 
 
-def kept_attributes(worth: Doubles, drop: float) -> NDArray[np.bool_]:
+def kept_attributes(worth: Doubles, drop: float, names: Sequence[str]) -> NDArray[np.bool_]:
     """Which attributes stay when the least relevant are dropped: a number of them, or a share.
 
-    `worth` has one line of attributes, or many. Of equally relevant ones the first are dropped.
+    `worth` has one line of attributes, or many. Of equally relevant ones those that come later by
+    name go first, in whatever order they stand.
 
     Examples
     --------
-    >>> kept_attributes(np.array([0.2, 0.0, 0.5, 0.1]), 2).tolist()
-    [True, False, True, False]
+    >>> kept_attributes(np.array([0.2, 0.0, 0.5, 0.0]), 1, ["a", "c", "d", "b"]).tolist()
+    [True, False, True, True]
     """
     attributes = worth.shape[-1]
     number = min(int(drop) if drop >= 1 else int(drop * attributes), attributes - 1)
     kept = np.ones(worth.shape, dtype=bool)
+    by_name = np.array(sorted(range(attributes), key=lambda at: names[at], reverse=True))
     # What differs by rounding alone is equally relevant.
-    order = np.argsort(worth.round(12), axis=-1, kind="stable")[..., :number]
-    np.put_along_axis(kept, order, False, axis=-1)
+    order = np.argsort(worth.round(12)[..., by_name], axis=-1, kind="stable")[..., :number]
+    np.put_along_axis(kept, by_name[order], False, axis=-1)
     return kept

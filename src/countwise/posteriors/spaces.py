@@ -111,18 +111,23 @@ def learned_factors(
             relevance = informative(table, weight)
     factors = None if learned else stretches(wanted.who, given, table.schema.attributes)
     if relevance is not None:
-        factors = _weighed(wanted, relevance, factors)
+        names = [column.name for column in table.schema.attributes]
+        factors = _weighed(wanted, names, relevance, factors)
     return relevance, factors, notes
 
 
-def _weighed(wanted: Wanted, relevance: Doubles, given: Doubles | None) -> Doubles:
+def _weighed(
+    wanted: Wanted, names: Sequence[str], relevance: Doubles, given: Doubles | None
+) -> Doubles:
     """The factors of axes by what attributes are worth: for one line of attributes, or many."""
     factors = np.ones(relevance.shape) if given is None else np.broadcast_to(given, relevance.shape)
     if isinstance(wanted.attribute_weights, str):
         most = relevance.max(axis=-1, keepdims=True, initial=0.0)
-        factors = np.divide(relevance, most, out=np.ones(relevance.shape), where=most > 0)
+        shares = np.divide(relevance, most, out=np.ones(relevance.shape), where=most > 0)
+        # Shorter than rounding reaches: equal distances stay equal in any order of the rows.
+        factors = np.round(shares, 12)
     if wanted.drop_least > 0:
-        factors = factors * kept_attributes(relevance, wanted.drop_least)
+        factors = factors * kept_attributes(relevance, wanted.drop_least, names)
     return factors
 
 
@@ -149,7 +154,8 @@ def left_out_spaces(
     if not isinstance(given, str) and given is not None:
         factors = np.asarray(stretches(wanted.who, given, attributes))
     if isinstance(given, str) or drops:
-        factors = _weighed(wanted, informative_without(table, weight), factors)
+        names = [column.name for column in attributes]
+        factors = _weighed(wanted, names, informative_without(table, weight), factors)
     return LeftOut(table, wanted.metric, powers, wanted.scale, wanted.missing, weight, factors)
 
 
