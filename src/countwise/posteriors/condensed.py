@@ -40,7 +40,7 @@ class CondensedNeighbors(Keeper, Classifier):
     cell is far even from itself, so such a row may be no nearer to itself than to others). It
     depends on the order of the rows; with ``orders`` above 1 several are tried, the smallest set is
     kept, and ``sizes_`` tells how much the order mattered. ``method="fast"`` is Angiulli's rule
-    (2005), which does not depend on the order and often keeps fewer.
+    (2005), which asks the order among equally near rows alone and often keeps fewer.
 
     Parameters
     ----------
