@@ -78,19 +78,23 @@ class Parameter:
         return f"{self.meaning} ({self.constraint.words})"
 
 
-def number(at_least: float | None = None, above: float | None = None) -> Constraint:
-    """A finite number, perhaps bounded from below."""
+def number(
+    at_least: float | None = None, above: float | None = None, at_most: float = math.inf
+) -> Constraint:
+    """A finite number, perhaps bounded."""
     words = "a number"
     if at_least is not None:
         words += f" of at least {at_least:g}"
     if above is not None:
         words += f" above {above:g}"
+    if at_most < math.inf:
+        words += f" and at most {at_most:g}"
 
     def admits(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
         real = float(value)
-        if not math.isfinite(real):
+        if not math.isfinite(real) or real > at_most:
             return False
         return (at_least is None or real >= at_least) and (above is None or real > above)
 

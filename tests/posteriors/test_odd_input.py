@@ -94,3 +94,244 @@ def test_a_class_that_is_none_is_refused(cloud):
 def test_a_grid_takes_whole_k_only(k):
     with pytest.raises(CountwiseError, match="k must be whole numbers"):
         cw.neighbor_grid("sample:iris", k=k)
+
+
+KEEPERS = (cw.Neighbors, cw.CondensedNeighbors, cw.NeighborsRegressor, cw.LocalRegression)
+REGRESSORS = (cw.NeighborsRegressor, cw.LocalRegression)
+
+
+def taught(model, X, y):
+    """What this model is to learn of these rows: classes, or numbers."""
+    return X[:, 0] if model in REGRESSORS else np.where(y, "p", "q")
+
+
+def twins(X):
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=["a", "a"])
+
+
+@pytest.mark.parametrize("model", KEEPERS)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: (X, None), "y to be passed"),
+        (lambda X, y: (X, y[:5]), "one value a row, but 60 rows and 5 values"),
+        (lambda X, y: (X, []), "60 rows and 0 values"),
+        (lambda X, y: (X, 3.0), "1d array"),
+        (lambda X, y: (X, np.stack([y, y], axis=1)), "1d array"),
+        (lambda X, y: (X, np.where(np.arange(60) > 3, np.nan, 1.0)), "contains NaN. Leave out"),
+        (lambda X, y: (twins(X), y), "column names must differ, but 'a'"),
+        (lambda X, y: (X[:, 0], y), "Expected 2D array, got 1D array instead. Reshape"),
+        (lambda X, y: (np.zeros((60, 2, 2)), y), "dim 3"),
+        (lambda X, y: (X[:0], y[:0]), "0 sample"),
+        (lambda X, y: (X[:, :0], y), "0 feature"),
+        (lambda X, y: (np.where(X > 1, np.inf, X), y), "infinity"),
+        (lambda X, y: (X + 1j, y), "Complex data not supported.$"),
+        (lambda X, y: (None, y), "Expected 2D array"),
+        (lambda X, y: (X * 1e200, y), r"up to 1e\+140"),
+        (lambda X, y: ({"a": [1.0, 2.0], "b": [1.0]}, y[:2]), "equally long"),
+    ],
+)
+def test_rows_and_answers_that_teach_nothing(cloud, model, change, words):
+    X, y = cloud
+    with pytest.raises(TableError, match=words):
+        model().fit(*change(X, taught(model, X, y)))
+
+
+@pytest.mark.parametrize("model", KEEPERS)
+def test_rows_to_answer_for_that_do_not_fit(cloud, model):
+    import pandas as pd
+
+    X, y = cloud
+    fitted = model().fit(pd.DataFrame(X, columns=["a", "b"]), taught(model, X, y))
+    for rows, words in (
+        (twins(X), "column names must differ"),
+        ({"a": [1.0]}, "'b' is needed"),
+        (pd.DataFrame({"a": [np.inf], "b": [0.0]}), "finite numbers"),
+        (pd.DataFrame({"b": [0.0], "a": [0.0]}), "feature names"),
+        (None, "Expected 2D array"),
+    ):
+        with pytest.raises(TableError, match=words):
+            fitted.predict(rows)
+
+
+@pytest.mark.parametrize("model", KEEPERS)
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"p": 0.5}, "p must be a number of at least 1 and at most 32"),
+        ({"p": np.inf}, "p must be"),
+        ({"p": 1e6}, "p must be"),
+        ({"metric": "cosine"}, "metric must be one of"),
+        ({"attribute_weights": {"x9": 1.0}}, "'x9', which is no attribute"),
+        ({"attribute_weights": {"x1": "much"}}, "must be numbers by the names"),
+        ({"attribute_weights": [1e300, 1.0]}, "between 1e-06 and 1e"),
+        ({"attribute_weights": [1.0, 0.0, 2.0]}, "2 factors"),
+        ({"nominal": ["zz"]}, "'zz' that is not there"),
+    ],
+)
+def test_parameters_that_mean_nothing(cloud, model, parameters, words):
+    X, y = cloud
+    with pytest.raises(CountwiseError, match=words):
+        model(**parameters).fit(X, taught(model, X, y))
+
+
+@pytest.mark.parametrize("model", [cw.Neighbors, cw.NeighborsRegressor, cw.LocalRegression])
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.zeros(60), "must not all be zero"),
+        (-np.ones(60), "not negative"),
+        (np.full(60, np.nan), "finite"),
+        (np.ones((60, 2)), "one number for each"),
+        (["a"] * 60, "must be numbers"),
+        ([1.0, 2.0], "one number for each of the 60 rows"),
+        (np.full(60, 1e300), "between 1e-250"),
+    ],
+)
+def test_weights_that_weigh_nothing(cloud, model, weight, words):
+    X, y = cloud
+    with pytest.raises(ParameterError, match=words):
+        model().fit(X, taught(model, X, y), sample_weight=weight)
+
+
+@pytest.mark.parametrize("model", REGRESSORS)
+def test_the_largest_numbers_are_predicted(cloud, model):
+    X, _ = cloud
+    most = np.finfo(float).max
+    np.testing.assert_array_equal(model(k=3).fit(X, np.full(60, most)).predict(X), most)
+    huge = np.where(X[:, 0] > 0, 1.7e308, -1.7e308)
+    said = model(k=3).fit(X, huge).predict(X)
+    small = model(k=3).fit(X, huge / 2.0**900).predict(X)
+    assert np.isfinite(said).all()
+    np.testing.assert_allclose(said / 2.0**900, small, rtol=1e-12, atol=1e-12)
+    heavy = model(k=3).fit(X, X[:, 0] * 1e300, sample_weight=np.full(60, 1e14)).predict(X)
+    assert np.isfinite(heavy).all()
+
+
+@pytest.mark.parametrize("model", REGRESSORS)
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (["a"] * 60, "must be numbers, one a row"),
+        (np.full(60, "2020-01-01", dtype="datetime64[D]"), "plain numbers"),
+        (np.full(60, 1j), "Complex"),
+        (np.full(60, np.inf), "infinity"),
+        ("c", "'c' that is not there"),
+    ],
+)
+def test_numbers_that_cannot_be_predicted(cloud, model, target, words):
+    import pandas as pd
+
+    X, _ = cloud
+    with pytest.raises(TableError, match=words):
+        model().fit(pd.DataFrame(X, columns=["a", "b"]), target)
+
+
+@pytest.mark.parametrize("model", [cw.Neighbors, cw.NeighborsRegressor])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        lambda far: "x",
+        lambda far: None,
+        lambda far: 1.0,
+        lambda far: -far,
+        lambda far: far * np.nan,
+    ],
+)
+def test_own_weights_that_are_none(cloud, model, weights):
+    X, y = cloud
+    with pytest.raises(ParameterError, match="one finite weight"):
+        model(weights=weights).fit(X, taught(model, X, y)).predict(X + 0.01)
+
+
+@pytest.mark.parametrize("k", [0, 1.5, "x", None])
+def test_so_many_neighbors_cannot_be_asked_for(cloud, k):
+    X, y = cloud
+    model = cw.CondensedNeighbors().fit(X, y)
+    with pytest.raises(ParameterError, match="k must be a whole number"):
+        model.neighbors(X, k=k)
+
+
+@pytest.mark.parametrize("model", KEEPERS)
+def test_more_neighbors_than_rows_levels_or_cells(cloud, model):
+    X, y = cloud
+    several = {} if model is cw.CondensedNeighbors else {"k": 10**30}
+    assert model(**several).fit(X, taught(model, X, y)).predict(X[:3]).shape == (3,)
+    assert model().fit(X[:1], taught(model, X, y)[:1]).predict(X[:3]).shape == (3,)
+    blank = {"a": [None] * 4, "b": [np.nan] * 4}
+    own = [1.0, 2.0, 1.0, 2.0] if model in REGRESSORS else [*"abab"]
+    assert model().fit(blank, own).predict(blank).shape == (4,)
+    many = {"w": [f"l{at}" for at in range(10_000)]}
+    with pytest.warns(cw.errors.UnseenLevelWarning):
+        said = model().fit(many, np.arange(10_000) % 2).predict({"w": ["l3", "new"]})
+    assert said.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"sample_weight": np.zeros(60)}, "must not all be zero"),
+        ({"folds": 1}, "folds must be"),
+        ({"folds": 99}, "or folds='leave-one-out'"),
+        ({"folds": "leave-one-outt"}, "folds must be"),
+        ({"repeats": 0}, "repeats must be"),
+        ({"holdout": 2}, "holdout must be"),
+        ({"p": [0.5]}, "p must be numbers from 1 to 32"),
+        ({"p": []}, "p must be numbers"),
+        ({"metric": "minkovski"}, "Did you mean 'minkowski'"),
+        ({"weights": "far"}, "weights must be"),
+    ],
+)
+def test_a_grid_names_itself(cloud, asked, words):
+    X, y = cloud
+    with pytest.raises(ParameterError, match=f"^neighbor_grid: .*{words}"):
+        cw.neighbor_grid({"a": X[:, 0], "class": y}, target="class", k=[1], **asked)
+
+
+@pytest.mark.parametrize(
+    "model", [None, "neighbors", cw.Neighbors, cw.NeighborsRegressor(), cw.Quantizer()]
+)
+def test_regions_are_those_of_a_classifier(model):
+    with pytest.raises(ParameterError, match="regions: the model must be a classifier"):
+        cw.regions(model, "sample:iris")
+
+
+def test_what_a_quantizer_cannot_cut(cloud, tmp_path):
+    import pandas as pd
+
+    X, y = cloud
+    made = cw.Quantizer(budget=4, random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    for rows, words in (
+        (pd.DataFrame({"a": [1.0]}), "Feature names seen at fit time, yet now missing"),
+        ({"a": [1.0]}, "must come as a data frame"),
+        (pd.DataFrame({"a": [np.inf], "b": [0.0]}), "column 'a' contains infinity"),
+        (pd.DataFrame({"a": ["x"], "b": [0.0]}), "'a' must be numeric as it was in fit"),
+        (twins(X), "column names must differ"),
+    ):
+        with pytest.raises(TableError, match=words):
+            made.transform(rows)
+    with pytest.raises(CountwiseError, match="cut_points_ are plain numbers"):
+        cw.save(made, tmp_path / "q.cw")
+
+
+def test_a_reducer_takes_rows_in_every_shape(cloud):
+    import polars as pl
+
+    X, y = cloud
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    table = cw.read(frame, target=y)
+    named = {"a": X[:, 0], "b": X[:, 1]}
+    kept = cw.CondensedNeighbors().fit(frame, y).kept_
+    for rows in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas(), X.tolist()):
+        reduced, labels = cw.CondensedNeighbors().fit_resample(rows, y)
+        assert len(reduced) == len(kept)
+        np.testing.assert_array_equal(labels, y[kept])
+    np.testing.assert_array_equal(
+        cw.CondensedNeighbors().fit_resample(named, y)[0]["b"], X[kept, 1]
+    )
+    reduced, labels = cw.CondensedNeighbors().fit_resample(table)
+    assert len(reduced) == len(labels) == len(kept)
+    with pytest.raises(TableError, match="one label a row"):
+        cw.CondensedNeighbors().fit_resample(frame, "a")

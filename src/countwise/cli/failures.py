@@ -37,6 +37,7 @@ _WORDS = (
     (re.compile(r"\bread\(\.\.\., target='column'\)"), "--target"),
     (re.compile(r"\btarget='column'"), "--target"),
     (re.compile(r"\bleave_one_out=True\b"), "--leave-one-out"),
+    (re.compile(r"\bfolds='leave-one-out'"), "--folds leave-one-out"),
     (re.compile(r"\bwhen_missing='(\w+)'"), r"--when-missing \1"),
     (re.compile(r"(?<![\w-])(target|drop|missing|separator|nominal|numeric|schema)="), r"--\1"),
     (re.compile(r"(?<![\w-])(holdout|repeats|folds)="), r"--\1"),

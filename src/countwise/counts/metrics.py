@@ -39,6 +39,8 @@ Doubles = NDArray[np.float64]
 
 #: Columns whose numbers are no farther apart do not vary.
 _NARROWEST = 1e-300
+#: No axis is stretched, or shrunk, by more than this.
+_STRETCHED = 1e6
 #: How far apart rows are; see `learn_space`.
 METRICS = (
     "euclidean",
@@ -310,7 +312,13 @@ def stretches(
                     f"{who}: attribute_weights names {name!r}, which is no attribute."
                     f"{did_you_mean(name, names)} The attributes are {listing(names)}."
                 )
-        factors = np.array([float(given.get(name, 1.0)) for name in names])
+        try:
+            factors = np.array([float(given.get(name, 1.0)) for name in names])
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"{who}: attribute_weights must be numbers by the names of attributes, but "
+                f"{dict(given)!r} came."
+            ) from None
     else:
         factors = np.asarray(given, dtype=np.float64)
     if factors.shape != (len(names),):
@@ -322,6 +330,11 @@ def stretches(
         raise ParameterError(
             f"{who}: attribute_weights must be finite, not negative and not all zero, but "
             f"{factors.tolist()} came."
+        )
+    if factors.max() > _STRETCHED or factors[factors > 0].min() < 1 / _STRETCHED:
+        raise ParameterError(
+            f"{who}: attribute_weights must be 0 or between {1 / _STRETCHED:g} and "
+            f"{_STRETCHED:g}, but {factors.tolist()} came. Multiply them all by one number."
         )
     return factors
 

@@ -90,7 +90,12 @@ def generator(who: str, seed: Any) -> np.random.Generator:
 
 
 def folds_of(
-    table: Table, folds: Any, repeats: Any, stratified: bool, rng: np.random.Generator
+    table: Table,
+    folds: Any,
+    repeats: Any,
+    stratified: bool,
+    rng: np.random.Generator,
+    who: str = "evaluate",
 ) -> Split:
     """Deal the rows into folds, as evenly as can be, and each class evenly among them.
 
@@ -105,12 +110,13 @@ def folds_of(
     ('2-fold cross-validation, stratified', [7, 7])
     """
     rows = len(table)
-    _whole("folds", folds, 2)
-    _whole("repeats", repeats, 1)
+    _whole(who, "folds", folds, 2)
+    _whole(who, "repeats", repeats, 1)
     if folds > rows:
+        alone = "leave_one_out=True" if who == "evaluate" else "folds='leave-one-out'"
         raise ParameterError(
-            f"evaluate: there must be at least as many rows as folds, but {folds} folds were asked "
-            f"of {rows} rows. Use fewer folds, or leave_one_out=True."
+            f"{who}: there must be at least as many rows as folds, but {folds} folds were asked "
+            f"of {rows} rows. Use fewer folds, or {alone}."
         )
     pattern = (np.arange(rows) % folds).astype(_type(folds))
     deals = tuple(Deal(deal(pattern, table, stratified, rng), int(folds)) for _ in range(repeats))
@@ -120,7 +126,12 @@ def folds_of(
 
 
 def holdouts_of(
-    table: Table, holdout: Any, repeats: Any, stratified: bool, rng: np.random.Generator
+    table: Table,
+    holdout: Any,
+    repeats: Any,
+    stratified: bool,
+    rng: np.random.Generator,
+    who: str = "evaluate",
 ) -> Split:
     """Set a share of the rows aside for testing, several times anew.
 
@@ -132,8 +143,8 @@ def holdouts_of(
     ('hold-out 70:30, stratified, 10 repeats', [4, 10])
     """
     rows = len(table)
-    tested = tested_rows("evaluate", holdout, rows)
-    _whole("repeats", repeats, 1)
+    tested = tested_rows(who, holdout, rows)
+    _whole(who, "repeats", repeats, 1)
     deals = []
     for _ in range(repeats):
         pattern = np.ones(rows, dtype=np.uint8)
@@ -254,10 +265,10 @@ def usable(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
     return table, notes
 
 
-def _whole(name: str, value: Any, least: int) -> None:
+def _whole(who: str, name: str, value: Any, least: int) -> None:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
         raise ParameterError(
-            f"evaluate: {name} must be a whole number of at least {least}, but {value!r} came."
+            f"{who}: {name} must be a whole number of at least {least}, but {value!r} came."
         )
 
 

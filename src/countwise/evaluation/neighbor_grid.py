@@ -21,10 +21,10 @@ from countwise.counts.engines.memory import threads
 from countwise.counts.metrics import POWERS
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
-from countwise.params import check, number, whole
+from countwise.params import check, whole
 from countwise.posteriors.leave_one_out import found_without
 from countwise.posteriors.nearest import BLOCK, found_rows
-from countwise.posteriors.neighbors import METRIC_PARAMETERS, Neighbors, voters
+from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors, voters
 from countwise.posteriors.search import Search
 from countwise.posteriors.spaces import Wanted, spaces_of_powers
 from countwise.posteriors.votes import Electorate, Found, verdicts
@@ -131,8 +131,9 @@ class NeighborGrid:
     def describe(self) -> str:
         """Say in two sentences what is best."""
         own = self.best
+        p = "maximum" if math.isinf(own["p"]) else f"{own['p']:g}"
         return (
-            f"{self.data or 'The table'}: best k = {own['k']} and p = {own['p']:g}, accuracy "
+            f"{self.data or 'The table'}: best k = {own['k']} and p = {p}, accuracy "
             f"{own['accuracy']:.4f} ({self.metric}, {self.protocol})."
         )
 
@@ -199,6 +200,8 @@ def neighbor_grid(
     wanted = Wanted(who, metric, 2.0, scale, missing, attribute_weights, float(drop_least))
     given = weights_of(sample_weight, len(table), who)
     if given is not None:
+        if not np.any(given > 0):
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
         table, given = table.take(given > 0), given[given > 0]
     split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))
     electorate = voters(table, given, np.arange(len(table.classes)))
@@ -217,12 +220,15 @@ def neighbor_grid(
 def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int], list[float]]:
     ks = list(k) if isinstance(k, Iterable) else [k]
     ps = list(p) if isinstance(p, Iterable) else [p]
-    count, real = whole(at_least=1), number(at_least=1)
-    sound = all(map(count.admits, ks)) and all(own == math.inf or real.admits(own) for own in ps)
-    if not ks or not ps or not sound:
+    if not ks or not all(map(whole(at_least=1).admits, ks)):
         raise ParameterError(
-            f"{who}: k must be whole numbers and p numbers, at least one of each and at least 1, "
-            f"but k = {listing(ks, 5)} and p = {listing(ps, 5)} came. Give k=range(1, 21)."
+            f"{who}: k must be whole numbers of at least 1, one or more of them, but "
+            f"{listing(ks, 5) or 'none'} came. Give k=range(1, 21)."
+        )
+    if not ps or not all(own == math.inf or POWER.admits(own) for own in ps):
+        raise ParameterError(
+            f"{who}: p must be numbers from 1 to 32, or infinite for the maximum, one or more of "
+            f"them, but {listing(ps, 5) or 'none'} came. Give p=range(1, 10)."
         )
     return sorted({int(own) for own in ks}), sorted({float(own) for own in ps})
 
@@ -263,9 +269,9 @@ class _Split:
             self.rows = np.arange(len(table))
             return
         if holdout is not None:
-            split = holdouts_of(table, holdout, repeats, stratified, rng)
+            split = holdouts_of(table, holdout, repeats, stratified, rng, "neighbor_grid")
         else:
-            split = folds_of(table, folds, repeats, stratified, rng)
+            split = folds_of(table, folds, repeats, stratified, rng, "neighbor_grid")
         self.words = split.words
         for deal in split.deals:
             for part in range(deal.parts):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,21 +16,36 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
     check_array,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
 from countwise.counts.count import weights_of
-from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning, listing
+from countwise.errors import (
+    CountwiseError,
+    ParameterError,
+    SchemaError,
+    TableError,
+    UnseenLevelWarning,
+    listing,
+)
 from countwise.params import Parameter, check
+from countwise.tables.frames import refuse_twins
 from countwise.tables.notes import Note
 from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
-__all__ = ["Classifier", "TableReader", "class_labels"]
+__all__ = [
+    "Classifier",
+    "TableReader",
+    "check_frame",
+    "check_lengths",
+    "class_labels",
+    "in_our_family",
+    "sized",
+]
 
 Doubles = NDArray[np.float64]
 
@@ -103,8 +120,7 @@ class TableReader(BaseEstimator):
                 self._go_by_name()
             return X
         if hasattr(X, "columns") or hasattr(X, "column_names"):
-            if reset or hasattr(self, "n_features_in_"):
-                validate_data(self, X, reset=reset, skip_check_array=True)
+            check_frame(self, X, reset)
             if len(X) == 0:
                 raise TableError(
                     f"{type(self).__name__}: Found array with 0 sample(s); at least one is needed."
@@ -114,11 +130,12 @@ class TableReader(BaseEstimator):
             if X and isinstance(X[0], Mapping):
                 return X
             X = _array_of(X)
-        X = check_array(
-            X, dtype=None, ensure_all_finite="allow-nan", estimator=self, input_name="X"
-        )
-        if reset or hasattr(self, "n_features_in_"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        with in_our_family(type(self).__name__):
+            X = check_array(
+                X, dtype=None, ensure_all_finite="allow-nan", estimator=self, input_name="X"
+            )
+            if reset or hasattr(self, "n_features_in_"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     def _go_by_name(self) -> None:
@@ -239,8 +256,9 @@ class Classifier(ClassifierMixin, TableReader):
                 "Table read with target='column'."
             )
         X = self._shaped(X, reset=known is None)
-        labels = class_labels(y)
-        check_consistent_length(_sized(X), labels)
+        with in_our_family(who):
+            labels = class_labels(y)
+        check_lengths(who, len(sized(X)), len(labels))
         if known is None:
             return read(X, target=labels, **wishes)
         return extend(X, known, target=labels)
@@ -271,6 +289,39 @@ def _same_columns(have: Schema, want: Schema) -> bool:
     return mine == theirs and all(a.same_levels(b) for a, b in zip(mine, theirs, strict=True))
 
 
+@contextmanager
+def in_our_family(who: str) -> Iterator[None]:
+    """Let what scikit-learn's checks refuse be a `TableError`, without arrays printed in it."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except CountwiseError:
+        raise
+    except ValueError as why:
+        words = re.sub(r":?\n(array=.*\.\n(?=Reshape)|\[.*)", ". ", str(why), flags=re.DOTALL)
+        if "contains NaN" in words or "contains infinity" in words:
+            words += " Leave out such rows."
+        raise TableError(f"{who}: {words.strip()}") from None
+
+
+def check_lengths(who: str, rows: int, given: int) -> None:
+    """Refuse labels or numbers to predict that are not one a row."""
+    if rows != given:
+        raise TableError(
+            f"{who}: y must hold one value a row, but {rows} rows and {given} values came. Check "
+            "that both are of the same table."
+        )
+
+
+def check_frame(model: Any, X: Any, reset: bool) -> None:
+    """Check number and names of the columns of a frame as scikit-learn does."""
+    names = X.column_names if hasattr(X, "column_names") else X.columns
+    refuse_twins([str(name) for name in names])
+    if reset or hasattr(model, "n_features_in_"):
+        with in_our_family(type(model).__name__):
+            validate_data(model, X, reset=reset, skip_check_array=True)
+
+
 def class_labels(y: ArrayLike) -> NDArray[Any]:
     """Labels as scikit-learn wants them: one a row, finite, and not a number that is measured."""
     labels = column_or_1d(y, warn=True)
@@ -284,7 +335,8 @@ def class_labels(y: ArrayLike) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def _sized(X: Any) -> Any:
+def sized(X: Any) -> Any:
+    """Something as long as the rows: the rows themselves, or the first of named columns."""
     return next(iter(X.values()), []) if isinstance(X, Mapping) else X
 
 

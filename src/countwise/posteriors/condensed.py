@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.embedding import Space
+from countwise.errors import TableError
 from countwise.params import Parameter, names, nothing, one_of
 from countwise.params import whole as whole_number
 from countwise.posteriors.base import Classifier
@@ -212,8 +213,10 @@ class CondensedNeighbors(Keeper, Classifier):
         check_is_fitted(self, "rows_")
         return neighborhood(self._kept, self._rows(X), k)
 
-    def fit_resample(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
+    def fit_resample(self, X: Any, y: ArrayLike | None = None) -> tuple[Any, NDArray[Any]]:
         """Return the kept rows of X and y: the reducer that samplers of pipelines call.
+
+        Rows come back as they were given; a `Table` brings its labels along.
 
         Examples
         --------
@@ -224,13 +227,29 @@ class CondensedNeighbors(Keeper, Classifier):
         (array([[ 0.],
                [10.]]), array(['a', 'b'], dtype='<U1'))
         """
+        if isinstance(y, str):
+            raise TableError(
+                f"CondensedNeighbors: fit_resample needs one label a row, but {y!r} came. Pass "
+                "the column itself, and the rows without it."
+            )
+        if type(X).__name__ == "LazyFrame":
+            X = X.collect()
         self.fit(X, y)
-        labels = np.asarray(y)[self.kept_]
+        kept = self.kept_
+        if isinstance(X, Table):
+            return X.take(kept), np.asarray(X.labels)[kept]
+        labels = np.asarray(y)[kept]
         if hasattr(X, "iloc"):
-            return X.iloc[self.kept_], labels
-        if hasattr(X, "columns") or hasattr(X, "column_names"):
-            return X[self.kept_.tolist()] if hasattr(X, "filter") else X.take(self.kept_), labels
-        return np.asarray(X)[self.kept_], labels
+            return X.iloc[kept], labels
+        if isinstance(X, Mapping):
+            return {name: np.asarray(cells)[kept] for name, cells in X.items()}, labels
+        if hasattr(X, "column_names"):
+            return X.take(kept), labels
+        if hasattr(X, "columns"):
+            return X[kept.tolist()], labels
+        if isinstance(X, list):
+            return [X[at] for at in kept], labels
+        return np.asarray(X)[kept], labels
 
     def describe(self) -> str:
         """Say in a few sentences how far the rows could be reduced.

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_consistent_length,
     check_is_fitted,
     validate_data,
 )
@@ -22,7 +21,7 @@ from countwise.counts.cuts import METHODS, cut_points, cut_table, interval_codes
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, SchemaError, TableError
 from countwise.params import Parameter, check, one_of, whole
-from countwise.posteriors.base import class_labels
+from countwise.posteriors.base import check_frame, check_lengths, class_labels, in_our_family
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
@@ -141,7 +140,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 self.feature_names_in_ = np.asarray(names, dtype=object)
             return {column.name: X.values(column.name) for column in X.schema.numeric}
         if _is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            check_frame(self, X, reset)
             frame = nw.from_native(X, eager_only=True)
             if not len(frame):
                 raise TableError(
@@ -149,14 +148,34 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 )
             wanted = None if reset else self.cut_points_
             return {
-                str(name): _doubles(frame, name)
+                str(name): self._doubles(frame, name)
                 for name, kind in frame.schema.items()
                 if (kind.is_numeric() if wanted is None else str(name) in wanted)
             }
-        values = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        who = type(self).__name__
+        if isinstance(X, Mapping) and not hasattr(X, "shape"):
+            raise TableError(
+                f"{who}: rows must come as a data frame, an array of numbers or a Table, but a "
+                f"{type(X).__name__} came. Make it a Table with read."
+            )
+        with in_our_family(who):
+            values = validate_data(
+                self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
         return {f"x{place}": np.array(values[:, place]) for place in range(values.shape[1])}
+
+    def _doubles(self, frame: Any, name: Any) -> Doubles:
+        who = type(self).__name__
+        if not frame.schema[name].is_numeric():
+            raise SchemaError(
+                f"{who}: column {str(name)!r} must be numeric as it was in fit, but it holds "
+                f"{frame.schema[name]}. Convert it."
+            )
+        cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
+        values = np.array(cells, dtype=np.float64)
+        with in_our_family(who):
+            assert_all_finite(values, allow_nan=True, input_name=f"column {str(name)!r}")
+        return values
 
     def _classes(self, X: Any, y: ArrayLike | None, rows: int) -> tuple[NDArray[Any], int]:
         """Class codes of the rows and how many classes there are; one class if none are needed."""
@@ -169,8 +188,9 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
                 "None. Pass the labels, or use Cuts with method='width' or 'frequency'."
             )
-        labels = class_labels(y)
-        check_consistent_length(np.empty(rows), labels)
+        with in_our_family(type(self).__name__):
+            labels = class_labels(y)
+        check_lengths(type(self).__name__, rows, len(labels))
         levels, codes = np.unique(labels, return_inverse=True)
         return codes.astype(code_type(len(levels))), len(levels)
 
@@ -207,13 +227,6 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") or hasattr(X, "column_names")
-
-
-def _doubles(frame: Any, name: Any) -> Doubles:
-    cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
-    values = np.array(cells, dtype=np.float64)
-    assert_all_finite(values, allow_nan=True, input_name=str(name))
-    return values
 
 
 def _other_than(names: Sequence[str] | Mapping[str, Any]) -> str:

@@ -97,7 +97,7 @@ class LocalRegression(KeptRegressor):
     def _settle(self) -> None:
         rows = self.rows_
         self.schema_ = rows.schema
-        self._y = np.zeros(len(rows)) if self.target_ is None else self.target_
+        self._y = self._small_targets()
         self._own = np.ones(len(rows)) if self.sample_weight_ is None else self.sample_weight_
         places = np.maximum(self._own, 1.0)
         self._kept = Kept(self.space_, rows, Electorate(self._own[:, None], places))

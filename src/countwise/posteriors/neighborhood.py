@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ParameterError
+from countwise.params import whole
 from countwise.posteriors.nearest import Kept
 from countwise.tables.table import Table
 
@@ -74,7 +75,7 @@ class Neighborhood:
 def neighborhood(kept: Kept, rows: Table, k: int) -> Neighborhood:
     """Find the k nearest kept rows of each query."""
     there = kept.search.rows
-    if k < 1:
+    if not whole(at_least=1).admits(k):
         raise ParameterError(f"neighbors: k must be a whole number of at least 1, but {k!r} came.")
     who, powers = kept.search.nearest(rows, min(int(k), there))
     return Neighborhood(

@@ -22,14 +22,16 @@ from countwise.posteriors.votes import SCHEMES, Electorate, shares_of_votes
 from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
-__all__ = ["METRIC_PARAMETERS", "Neighbors", "voters"]
+__all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
 Doubles = NDArray[np.float64]
 
+#: Beyond this the powers of near rows vanish; ``maximum`` is the metric that is meant.
+POWER = number(at_least=1, at_most=32)
 #: What decides how far rows are apart, in every model of neighbours.
 METRIC_PARAMETERS: Mapping[str, Parameter] = {
     "metric": Parameter(one_of(*METRICS), "how far apart rows are"),
-    "p": Parameter(number(at_least=1), "exponent of minkowski and vdm"),
+    "p": Parameter(POWER, "exponent of minkowski and vdm"),
     "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
     "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
     "attribute_weights": Parameter(
@@ -62,7 +64,7 @@ class Neighbors(Keeper, Classifier):
         alone); by ``rank`` k, k - 1, …, 1; by a Gaussian ``kernel`` as wide as the k-th neighbour
         is far; or a function of the array of distances.
     p
-        The exponent of ``minkowski`` and ``vdm``.
+        The exponent of ``minkowski`` and ``vdm``, up to 32; ``maximum`` is the end of them.
     scale
         Numbers are divided by their ``range`` or by their standard deviation (``z``), or left.
     missing

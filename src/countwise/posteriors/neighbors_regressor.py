@@ -78,7 +78,7 @@ class NeighborsRegressor(KeptRegressor):
         self.nominal = nominal
 
     def _settle(self) -> None:
-        target = np.zeros(len(self.rows_)) if self.target_ is None else self.target_
+        target = self._small_targets()
         own = np.ones(len(target)) if self.sample_weight_ is None else self.sample_weight_
         self.schema_ = self.rows_.schema
         # Means of what lies about nought lose no digits to a large common part.

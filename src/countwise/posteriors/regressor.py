@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from countwise.counts.metrics import METRICS, SCALES
 from countwise.errors import TableError
 from countwise.params import Parameter, array, mapping, nothing, number, one_of
-from countwise.posteriors.base import TableReader
+from countwise.posteriors.base import TableReader, check_lengths, in_our_family, sized
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.tables.read import read
@@ -23,12 +24,14 @@ __all__ = ["DISTANCE_PARAMETERS", "KeptRegressor"]
 
 Doubles = NDArray[np.float64]
 
+#: Targets beyond this are divided by a power of two, which loses nothing.
+_LARGE = 1e100
 #: Distances that need no classes.
 DISTANCE_PARAMETERS: Mapping[str, Parameter] = {
     "metric": Parameter(
         one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))), "how far apart rows are"
     ),
-    "p": Parameter(number(at_least=1), "exponent of minkowski"),
+    "p": Parameter(number(at_least=1, at_most=32), "exponent of minkowski"),
     "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
     "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
     "attribute_weights": Parameter(
@@ -47,6 +50,7 @@ class KeptRegressor(Keeper, RegressorMixin, TableReader):
     attribute_weights: Any
     nominal: Any
     drop_least = 0.0
+    _unit: float
 
     def fit(
         self, X: Any, y: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None
@@ -88,33 +92,49 @@ class KeptRegressor(Keeper, RegressorMixin, TableReader):
             table, target = _without(X, None), y
         else:
             X = self._shaped(X, reset=True)
-            target = column_or_1d(y, warn=True)
-            first = next(iter(X.values()), []) if isinstance(X, Mapping) else X
-            check_consistent_length(first, target)
+            with in_our_family(who):
+                target = column_or_1d(y, warn=True)
+            check_lengths(who, len(sized(X)), len(target))
             table = read(X, nominal=self.nominal, identifiers="keep")
         return table, self._finite(target, len(table))
 
     def _finite(self, y: Any, rows: int) -> Doubles:
         who = type(self).__name__
+        given = np.asarray(y)
+        if given.dtype.kind in "Mmc":
+            raise TableError(
+                f"{who}: the numbers to predict must be plain numbers, but {given.dtype} came. "
+                "Convert them, to days or to a size for instance."
+            )
         try:
             target = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        except ValueError as why:
+        except (TypeError, ValueError) as why:
             raise TableError(
-                f"{who}: the numbers to predict must be numbers, one a row, but {why}"
+                f"{who}: the numbers to predict must be numbers, one a row, but {why}. Convert "
+                "them, or leave out the rows that have none."
             ) from None
-        assert_all_finite(target, input_name="y")
-        if len(target) != rows:
-            raise TableError(
-                f"{who}: there must be one number a row, but {rows} rows and {len(target)} came."
-            )
+        with in_our_family(who):
+            assert_all_finite(target, input_name="y")
+        check_lengths(who, rows, len(target))
         return target
 
     def predict(self, X: Any) -> Doubles:
         """Return the number expected for each row."""
-        return self._answers(self._rows(X))
+        with np.errstate(over="ignore"):
+            answers = self._answers(self._rows(X)) * self._unit
+        # A plane may rise beyond what a double holds.
+        return np.nan_to_num(answers, copy=False)
 
     def _answers(self, table: Table) -> Doubles:
+        """The answers in units of the targets that `_small_targets` gave."""
         raise NotImplementedError
+
+    def _small_targets(self) -> Doubles:
+        """The targets in a unit in which no sum of them overflows; usual ones as they are."""
+        given = np.zeros(len(self.rows_)) if self.target_ is None else self.target_
+        largest = float(np.abs(given).max(initial=0.0))
+        self._unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > _LARGE else 1.0
+        return given if self._unit == 1.0 else given / self._unit
 
     def _done_with_unseen(self, policy: str) -> str:
         return "compared as unlike any other"

@@ -262,11 +262,12 @@ def _own(
 ) -> tuple[Doubles, Doubles]:
     """A user's weights, of all distances at once, as scikit-learn asks them."""
     asked = np.concatenate([far, reach[:, None]], axis=1)
-    both = np.asarray(scheme(asked), dtype=np.float64)
+    made = np.asarray(scheme(asked))
+    both = made.astype(np.float64) if made.dtype.kind in "biuf" else np.empty(0)
     if both.shape != asked.shape or not np.all(np.isfinite(both)) or np.any(both < 0):
         raise ParameterError(
             "Neighbors: a function as weights must return one finite weight, not negative, for "
-            f"each distance, but an array with shape {both.shape} came for distances with shape "
-            f"{asked.shape}, or some weights are not finite or below 0."
+            f"each distance, but an array of {made.dtype} with shape {made.shape} came for "
+            f"distances with shape {asked.shape}, or some weights are not finite or below 0."
         )
     return np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from countwise.errors import ParameterError
 from countwise.posteriors.base import Classifier
@@ -49,6 +49,7 @@ def regions(
     >>> regions(cw.Neighbors(k=1), "sample:iris", "petal_length", "petal_width").title
     'Neighbors(k=1): class by petal_length and petal_width'
     """
+    _check_model(model)
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
     names = _columns(table, x, y)
     rows = np.stack([table.values(name) for name in names], axis=1)
@@ -77,6 +78,15 @@ def regions(
         "edges": _edges(fitted, rows, low, high),
     }
     return Picture(region_figure(facts), title)
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, type) or not hasattr(model, "get_params") or not is_classifier(model):
+        came = f"the class {model.__name__}" if isinstance(model, type) else f"{model!r}"
+        raise ParameterError(
+            f"regions: the model must be a classifier, fitted or not, but {came} came. Give "
+            "Neighbors(k=1), for instance."
+        )
 
 
 def _columns(table: Table, x: str | None, y: str | None) -> tuple[str, str]:

@@ -114,6 +114,8 @@ def _refusal(thing: Any, model: Any) -> StoreError:
         cure = "Save its counts_, and give them to fit_counts after loading."
     elif hasattr(model, "predict"):
         cure = "For models of other libraries use their own ways, such as skops or joblib."
+    elif hasattr(thing, "cut_points_"):
+        cure = "Its cut_points_ are plain numbers by column: keep them as JSON, or save a model."
     elif hasattr(thing, "schema") and hasattr(thing, "notes"):
         cure = "Save its schema or its counts; rows belong in a CSV or Parquet file."
     return StoreError(

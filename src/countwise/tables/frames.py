@@ -86,15 +86,20 @@ def frame_columns(
         ) from None
     except nw.exceptions.DuplicateError:
         names = [str(name) for name in source.columns]
+    refuse_twins(names)
+    return {
+        name: _series(name, frame.get_column(own)) if wanted(name) else _blank(len(frame))
+        for name, own in zip(names, frame.columns, strict=True)
+    }
+
+
+def refuse_twins(names: Sequence[str]) -> None:
+    """Refuse a frame in which two columns have one name."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(
             f"Table: column names must differ, but {twice!r} stands there twice. Rename one."
         )
-    return {
-        name: _series(name, frame.get_column(own)) if wanted(name) else _blank(len(frame))
-        for name, own in zip(names, frame.columns, strict=True)
-    }
 
 
 def _blank(rows: int) -> Raw:
