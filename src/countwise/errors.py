@@ -42,6 +42,9 @@ __all__ = [
 class CountwiseError(Exception):
     """The parent of every error raised here on purpose; the command line prints it and exits 2."""
 
+    #: The options of the command that met it, on the command line.
+    options: frozenset[str] | None = None
+
 
 class ParameterError(CountwiseError, ValueError):
     """A parameter is not what it must be."""

@@ -7,6 +7,7 @@ import pytest
 from .conftest import HEADER, refused, rows_of, write_csv
 
 READERS = {
+    "neighbors": ["neighbors", "{file}", "-k", "1,2", "-p", "2", "-o", "out.csv"],
     "inspect": ["inspect", "{file}"],
     "compare": ["compare", "{file}", "-m", "naive-bayes", "-o", "out.csv", "--report", "out.html"],
     "curve": ["curve", "{file}", "-m", "naive-bayes", "-o", "out.csv"],
@@ -14,7 +15,7 @@ READERS = {
     "predict": ["predict", "m.cw", "{file}", "-o", "out.csv"],
     "explain": ["explain", "m.cw", "{file}", "-o", "out.csv", "--row", "31"],
 }
-LEARNERS = ("compare", "curve", "fit")
+LEARNERS = ("neighbors", "compare", "curve", "fit")
 
 
 def told(command, file):
@@ -137,6 +138,8 @@ def test_a_saved_thing_that_is_no_model(run, folder, command):
         ["inspect", "good.csv", "--write-schema", "{out}.json"],
         ["inspect", "good.csv", "-o", "{out}.json"],
         ["explain", "m.cw", "good.csv", "-o", "{out}.csv"],
+        ["neighbors", "good.csv", "-k", "1", "-p", "2", "-o", "{out}.csv"],
+        ["neighbors", "good.csv", "-k", "1", "-p", "2", "--picture", "{out}.html"],
         ["samples", "-o", "{out}.csv"],
         ["models", "-o", "{out}.csv"],
     ],
@@ -247,6 +250,25 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["samples", "irsi"], "Did you mean 'iris'?"),
         (["models", "tre"], "Did you mean 'tree'?"),
         (["inspect", "sample:irsi"], "Did you mean 'iris'?"),
+        (["neighbors", "good.csv", "-p", "0.5"], "-p must be numbers from 1 to 32"),
+        (["neighbors", "good.csv", "-p", "50"], "-p must be numbers from 1 to 32"),
+        (["neighbors", "good.csv", "-p", "most"], "1.5 or maximum"),
+        (["neighbors", "good.csv", "-p", "3-1"], "-p must be numbers as"),
+        (["neighbors", "good.csv", "-k", "0"], "-k must be numbers from 1"),
+        (["neighbors", "good.csv", "-k", "1.5"], "-k must be numbers as"),
+        (["neighbors", "good.csv", "-k", ""], "-k must be numbers as"),
+        (["neighbors", "good.csv", "-k", "99999"], "1 to 10,000"),
+        (["neighbors", "good.csv", "--metric", "euclidean", "-p", "3"], "always has the exponent"),
+        (["neighbors", "good.csv", "--metric", "maximum", "-p", "3"], "the largest gap"),
+        (["neighbors", "good.csv", "--metric", "gowr"], "Did you mean 'gower'?"),
+        (["neighbors", "good.csv", "--weights", "uniforn"], "Did you mean 'uniform'?"),
+        (["neighbors", "good.csv", "--scale", "None"], "Did you mean 'none'?"),
+        (["neighbors", "good.csv", "--folds", "1"], "at least 2"),
+        (["neighbors", "good.csv", "--folds", "99"], "fewer folds, or --leave-one-out"),
+        (["neighbors", "good.csv", "--picture", "out.png"], ".svg or .html"),
+        (["neighbors", "good.csv", "-o", "a.svg", "--picture", "b.svg"], "name one"),
+        (["neighbors", "sample:iris", "good.csv", "-o", "good.csv"], "another file"),
+        (["neighbors", "sample:iris", "absent.csv", "-o", "a.svg"], "no file 'absent.csv'"),
     ],
     ids=lambda own: " ".join(own) if isinstance(own, list) else "",
 )
@@ -259,6 +281,21 @@ def test_a_byte_order_mark_is_read_over(run, folder):
     for command in READERS:
         done = run(*told(command, "bom.csv"))
         assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_a_cure_is_an_option_that_the_command_has(run, folder, command):
+    write_csv("text.csv", [("a", "oops", "yes")])
+    line = refused(run(*[part.replace("31", "1") for part in told(command, "text.csv")]))
+    assert "--drop" not in line
+    assert "Add it to --missing, or mend it." in line
+
+
+def test_what_a_model_remarks_is_said(run, folder):
+    settings = ("--param", "metric=euclidean", "--param", "p=3")
+    done = run("fit", "good.csv", "--model", "neighbors", *settings, "-o", "n.cw")
+    assert done.exit_code == 0
+    assert "p = 3 does nothing with the euclidean metric" in done.stderr
 
 
 def test_ten_thousand_levels(run, folder):

@@ -31,3 +31,18 @@ def test_several_files_and_their_mean(tmp_path):
 def test_bad_numbers_and_folds():
     assert CliRunner().invoke(app, ["neighbors", "sample:iris", "-k", "x"]).exit_code == 2
     assert CliRunner().invoke(app, ["neighbors", "sample:iris", "--folds", "x"]).exit_code == 2
+
+
+def test_exponents_as_people_write_them(tmp_path):
+    done = run("sample:iris", "-k", "1", "-p", "1.5,2,maximum", "--json")
+    assert json.loads(done.stdout)["grids"][0]["p"] == [1.5, 2.0, "maximum"]
+    done = run("sample:iris", "-k", "1", "-p", "inf", "-o", str(tmp_path / "grid.csv"))
+    assert "p = maximum" in done.output
+    assert ",maximum," in (tmp_path / "grid.csv").read_text()
+
+
+def test_leave_one_out_is_said_either_way():
+    ways = (["--leave-one-out"], ["--folds", "leave-one-out"])
+    said = [run("sample:iris", "-k", "1", "-p", "2", *way).output for way in ways]
+    assert said[0] == said[1]
+    assert "leave-one-out over 150 rows" in said[0]

@@ -12,7 +12,7 @@ import click
 
 from countwise import __version__
 from countwise.cli.failures import ReaderLeftError, StoppedError, guarded
-from countwise.errors import did_you_mean
+from countwise.errors import CountwiseError, did_you_mean
 
 __all__ = ["COMMANDS", "Command", "app", "main"]
 
@@ -62,6 +62,14 @@ class Command(click.Command):
         except click.UsageError as why:
             if why.ctx is None:
                 why.ctx = click.Context(self, parent=parent, info_name=info_name)
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error knows which options there are to mend it by."""
+        try:
+            return super().invoke(ctx)
+        except CountwiseError as why:
+            why.options = frozenset(word for own in self.params for word in own.opts)
             raise
 
 

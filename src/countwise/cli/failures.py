@@ -37,7 +37,8 @@ _WORDS = (
     (re.compile(r"\bread\(\.\.\., target='column'\)"), "--target"),
     (re.compile(r"\btarget='column'"), "--target"),
     (re.compile(r"\bleave_one_out=True\b"), "--leave-one-out"),
-    (re.compile(r"\bfolds='leave-one-out'"), "--folds leave-one-out"),
+    (re.compile(r"\bfolds='leave-one-out'"), "--leave-one-out"),
+    (re.compile(r"^neighbor_grid: "), "neighbors: "),
     (re.compile(r"\bwhen_missing='(\w+)'"), r"--when-missing \1"),
     (re.compile(r"(?<![\w-])(target|drop|missing|separator|nominal|numeric|schema)="), r"--\1"),
     (re.compile(r"(?<![\w-])(holdout|repeats|folds)="), r"--\1"),
@@ -45,6 +46,13 @@ _WORDS = (
     (re.compile(r"\btable\.schema\.write\(path\)"), "countwise inspect --write-schema"),
     (re.compile(r"^(?:Table|read|evaluate|learning_curve|load|save|describe|peek): "), ""),
     (re.compile(r"^(target|nominal|numeric|drop|missing|separator)(?= names| must)"), r"--\1"),
+)
+#: Cures that take an option which only commands that read columns anew have.
+_FIXED = (
+    (re.compile(r", declare the column nominal, or leave it out with --drop"), ", or mend it"),
+    (re.compile(r"\bDrop it with --drop, or turn it"), "Turn it"),
+    (re.compile(r", or (?:drop the column|leave it out) with --drop"), ""),
+    (re.compile(r"Check --target, --drop and the notes"), "Check the notes"),
 )
 
 
@@ -73,7 +81,7 @@ def guarded() -> Iterator[None]:
         except click.ClickException as why:
             _stop(_usage(why), BAD_INPUT)
         except CountwiseError as why:
-            _stop(worded(str(why)), BAD_INPUT)
+            _stop(worded(str(why), why.options), BAD_INPUT)
         except OSError as why:
             _system(why)
         except MemoryError:
@@ -87,8 +95,11 @@ def guarded() -> Iterator[None]:
             )
 
 
-def worded(message: str) -> str:
+def worded(message: str, options: frozenset[str] | None = None) -> str:
     """Put a message of the library in the words of the command line, on one line.
+
+    A command that goes by a saved schema has no options to read columns otherwise; with its
+    `options` no others are named.
 
     Examples
     --------
@@ -99,6 +110,9 @@ def worded(message: str) -> str:
     """
     for pattern, words in _WORDS:
         message = pattern.sub(words, message)
+    if options is not None and "--drop" not in options:
+        for pattern, words in _FIXED:
+            message = pattern.sub(words, message)
     return " ".join(message.split())
 
 

@@ -97,10 +97,16 @@ def command(
     if as_json:
         print_json(facts)
         return
-    notes = [note.text for note in found.table.notes]
     if not quiet:
         _show(facts)
+    notes = [note.text for note in _notes(found.table, model)]
     remark([*found.remarks, *notes], quiet)
+
+
+def _notes(table: Any, model: Any) -> list[Any]:
+    """What is to be said about the rows, then what the model has to say, each once."""
+    own = getattr(getattr(model, "model_", model), "notes_", ())
+    return list(dict.fromkeys((*table.notes, *own)))
 
 
 def _beside(file: str) -> str:
@@ -163,7 +169,7 @@ def _facts(
         "parameters": {key: repr(own) for key, own in inner.get_params(deep=False).items()},
         **({} if earned is None else {"levels": inner.levels_, "gain": earned}),
         "seconds": took,
-        "notes": [note.to_dict() for note in table.notes],
+        "notes": [note.to_dict() for note in _notes(table, model)],
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from typing import Any
 
@@ -10,6 +12,7 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.asked import Asked
 from countwise.cli.options import output_options, reading_options, seed_option
+from countwise.errors import did_you_mean
 
 __all__ = ["command"]
 
@@ -25,11 +28,30 @@ __all__ = ["command"]
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--neighbors", "-k", "k", default="1-20", show_default=True, help="Which k: 1-20.")
-@click.option("--power", "-p", "p", default="1-9", show_default=True, help="Which p: 1-9 or 1,2.")
-@click.option("--metric", default="vdm", show_default=True, help="minkowski, vdm or another.")
-@click.option("--weights", default="uniform", show_default=True, help="uniform, distance, …")
-@click.option("--scale", default="range", show_default=True, help="range, z or none.")
+@click.option(
+    "--power", "-p", "p", help="Which p of vdm and minkowski: 1,1.5,maximum.  [default: 1-9]"
+)
+@click.option(
+    "--metric",
+    default="vdm",
+    show_default=True,
+    help="vdm or minkowski, which have a p, or euclidean, manhattan, maximum, mahalanobis, "
+    "overlap, hvdm, heom, gower.",
+)
+@click.option(
+    "--weights",
+    default="uniform",
+    show_default=True,
+    help="How much a neighbour's vote weighs: uniform, distance, squared, rank, kernel.",
+)
+@click.option(
+    "--scale",
+    default="range",
+    show_default=True,
+    help="What numbers are divided by: range, z or none.",
+)
 @click.option("--folds", default="10", show_default=True, help="How many, or leave-one-out.")
+@click.option("--leave-one-out", is_flag=True, help="Test every row by all others.")
 @reading_options
 @seed_option
 @click.option("--picture", metavar="SVG", help="Write the map as .svg or .html.")
@@ -37,11 +59,12 @@ __all__ = ["command"]
 def command(
     files: tuple[str, ...],
     k: str,
-    p: str,
+    p: str | None,
     metric: str,
     weights: str,
     scale: str,
     folds: str,
+    leave_one_out: bool,
     asked: Asked,
     seed: int,
     picture: str | None,
@@ -49,15 +72,35 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Measure neighbours of FILE at every k and p; of several files, also the mean."""
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.evaluation.neighbor_grid import NeighborGrid
+    """Measure neighbours of FILE at every k and p; of several files, also the mean.
 
-    check_writable(output, "-o", (".csv", ".json", ".svg", ".html"), files[0])
-    check_writable(picture, "--picture", (".svg", ".html"))
+    Every row is tested by a model that has not seen it, and every k is read off one list of
+    neighbours. Several files share all options: name --target where they call the class the same.
+    """
+    from countwise.cli.output import check_writable, print_json, remark, write_records
+    from countwise.counts.metrics import SCALES
+    from countwise.evaluation.neighbor_grid import NeighborGrid
+    from countwise.posteriors.votes import SCHEMES
+
+    check_writable(output, "-o", (".csv", ".json", ".svg", ".html"), *files)
+    check_writable(picture, "--picture", (".svg", ".html"), *files)
     if output is not None and output.lower().endswith((".svg", ".html")):
+        if picture is not None:
+            raise click.UsageError("-o and --picture both name a picture; name one")
         output, picture = None, output
-    grids, remarks = _grids(files, k, p, metric, weights, scale, folds, asked, seed)
+    _check_word("--weights", weights, SCHEMES)
+    _check_word("--scale", scale, (*SCALES, "none"))
+    grids, remarks = _grids(
+        files,
+        asked,
+        k=[int(own) for own in numbers_of("-k", k)],
+        p=_powers(p, metric),
+        metric=metric,
+        weights=weights,
+        scale=None if scale == "none" else scale,
+        folds=_folds(folds, leave_one_out),
+        random_state=seed,
+    )
     shown = grids[0] if len(grids) == 1 else NeighborGrid.mean(grids)
     every = grids if len(grids) == 1 else [*grids, shown]
     whole: dict[str, Any] = {"command": "neighbors", "grids": [own.to_dict() for own in grids]}
@@ -79,64 +122,95 @@ def command(
     remark([*remarks, *written], quiet)
 
 
-def _grids(
-    files: tuple[str, ...],
-    k: str,
-    p: str,
-    metric: str,
-    weights: str,
-    scale: str,
-    folds: str,
-    asked: Asked,
-    seed: int,
-) -> tuple[list[Any], list[str]]:
+def _grids(files: tuple[str, ...], asked: Asked, **wishes: Any) -> tuple[list[Any], list[str]]:
     from dataclasses import replace
 
     from countwise.evaluation.neighbor_grid import neighbor_grid
 
-    if folds != "leave-one-out" and not folds.isdigit():
-        raise click.UsageError(f"--folds must be a number or leave-one-out, but {folds!r} came")
     grids: list[Any] = []
     remarks: list[str] = []
     for file in files:
         found = asked.read(file, "neighbors")
         remarks += found.remarks
-        grid = neighbor_grid(
-            found.table,
-            numbers_of("-k", k),
-            numbers_of("-p", p),
-            metric=metric,
-            weights=weights,
-            scale=None if scale == "none" else scale,
-            folds=folds if folds == "leave-one-out" else int(folds),
-            random_state=seed,
-        )
-        grids.append(replace(grid, data=file))
+        grids.append(replace(neighbor_grid(found.table, **wishes), data=file))
     return grids, remarks
 
 
-#: No k or p beyond this is worth asking for.
-MOST = 10_000
+def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise click.UsageError(
+            f"{option} must be one of {', '.join(known)}, but {word!r} came."
+            f"{did_you_mean(word, known)}"
+        )
 
 
-def numbers_of(option: str, text: str) -> list[int]:
-    """Read ``1-20`` or ``1,3,5``.
+def _folds(folds: str, leave_one_out: bool) -> int | str:
+    if leave_one_out or folds == "leave-one-out":
+        return "leave-one-out"
+    if not folds.isdigit() or int(folds) < 2:
+        raise click.UsageError(
+            f"--folds must be a number of at least 2 or leave-one-out, but {folds!r} came"
+        )
+    return int(folds)
+
+
+def _powers(text: str | None, metric: str) -> list[float]:
+    """The exponents that were asked for; a metric with one of its own takes no other."""
+    from countwise.counts.metrics import POWERS
+
+    if text is not None and metric in POWERS:
+        own = POWERS[metric]
+        told = "the largest gap" if math.isinf(own) else f"the exponent {own:g}"
+        raise click.UsageError(
+            f"-p is for the metrics minkowski and vdm, but {metric} always has {told}; leave -p "
+            "out, or choose --metric minkowski"
+        )
+    return numbers_of("-p", text or "1-9")
+
+
+#: No k beyond this is worth asking for; of p the powers vanish earlier.
+MOST = {"-k": 10_000, "-p": 32}
+ENDLESS = ("maximum", "max", "inf", "infinity")
+
+
+def numbers_of(option: str, text: str) -> list[float]:
+    """Read ``1-20`` or ``1,3,5``; of p also ``1.5`` and ``maximum``.
 
     Examples
     --------
     >>> numbers_of("-k", "1-3,7")
-    [1, 2, 3, 7]
+    [1.0, 2.0, 3.0, 7.0]
+    >>> numbers_of("-p", "1.5,maximum")
+    [1.5, inf]
     """
-    found: list[int] = []
-    for part in text.split(","):
-        first, between, last = part.strip().partition("-")
-        ends = (first, last if between else first)
-        if not all(own.strip().isdigit() for own in ends) or int(ends[0]) > int(ends[1]):
-            raise click.UsageError(f"{option} must be numbers as 1-20 or 1,3,5, but {text!r} came")
-        if int(ends[1]) > MOST:
-            raise click.UsageError(f"{option} may be {MOST:,} at most, but {text!r} came")
-        found += range(int(ends[0]), int(ends[1]) + 1)
+    also = ", 1.5 or maximum" if option == "-p" else ""
+    wrong = click.UsageError(f"{option} must be numbers as 1-20 or 1,3,5{also}, but {text!r} came")
+    found: list[float] = []
+    for part in (own.strip() for own in text.split(",")):
+        first, between, last = (own.strip() for own in part.partition("-"))
+        if option == "-p" and part.lower() in ENDLESS:
+            found.append(math.inf)
+        elif option == "-p" and re.fullmatch(r"\d+\.\d+", part):
+            found.append(float(part))
+        elif first.isdigit() and (last.isdigit() if between else True):
+            ends = int(first), int(last or first)
+            if ends[0] > ends[1]:
+                raise wrong
+            _check_range(option, text, *ends)
+            found += map(float, range(ends[0], ends[1] + 1))
+        else:
+            raise wrong
+    for own in found:
+        if own != math.inf:
+            _check_range(option, text, own, own)
     return found
+
+
+def _check_range(option: str, text: str, low: float, high: float) -> None:
+    if low < 1 or high > MOST[option]:
+        raise click.UsageError(
+            f"{option} must be numbers from 1 to {MOST[option]:,}, but {text!r} came"
+        )
 
 
 def _records(grids: list[Any]) -> list[dict[str, Any]]:
@@ -144,7 +218,7 @@ def _records(grids: list[Any]) -> list[dict[str, Any]]:
         {
             "data": grid.data,
             "k": k,
-            "p": p,
+            "p": p if math.isfinite(p) else "maximum",
             "accuracy": float(grid.accuracy[at, by]),
             "spread": float(grid.spread[at, by]),
             "expected_accuracy": float(grid.expected_accuracy[at, by]),

@@ -73,12 +73,12 @@ def remark(lines: Iterable[object], quiet: bool) -> None:
 
 
 def check_writable(
-    path: str | None, option: str, extensions: Sequence[str] = (), source: str | None = None
+    path: str | None, option: str, extensions: Sequence[str] = (), *sources: str
 ) -> None:
     """Refuse a path that cannot be written, or is what is read, before any work is done."""
     if path is None:
         return
-    if source is not None and _same_file(path, source):
+    if any(_same_file(path, source) for source in sources):
         raise ParameterError(
             f"{option} must be another file than the one that is read, but both are {path!r}. "
             "Name another."

@@ -114,18 +114,20 @@ class NeighborGrid:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the grid as plain data."""
+        powers = [own if math.isfinite(own) else "maximum" for own in self.p]
+        best = self.best
         return {
             "data": self.data,
             "metric": self.metric,
             "protocol": self.protocol,
             "k": list(self.k),
-            "p": [own if math.isfinite(own) else "maximum" for own in self.p],
+            "p": powers,
             "accuracy": self.accuracy.tolist(),
             "expected_accuracy": self.expected_accuracy.tolist(),
             "spread": self.spread.tolist(),
             "parts": self.parts.tolist(),
             "sizes": self.sizes.tolist(),
-            "best": self.best,
+            "best": best | {"p": powers[self.p.index(best["p"])]},
         }
 
     def describe(self) -> str:

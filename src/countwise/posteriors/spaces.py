@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.embedding import Space
 from countwise.counts.left_out import LeftOut
-from countwise.counts.metrics import learn_spaces, stretches
+from countwise.counts.metrics import POWERS, learn_spaces, stretches
 from countwise.errors import ParameterError
 from countwise.posteriors.relevance import (
     informative,
@@ -25,6 +25,9 @@ from countwise.tables.table import Table
 __all__ = ["Wanted", "learned_factors", "learned_space", "left_out_spaces", "spaces_of_powers"]
 
 Doubles = NDArray[np.float64]
+
+#: The exponent nobody asked for.
+USUAL_POWER = 2.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,18 @@ def learned_space(
     """
     relevance, factors, notes = learned_factors(wanted, table, weight)
     space = _spaces(wanted, table, weight, factors, (wanted.p,))[0]
-    return space, relevance, (*space.notes, *notes)
+    return space, relevance, (*space.notes, *notes, *_unasked_power(wanted))
+
+
+def _unasked_power(wanted: Wanted) -> tuple[Note, ...]:
+    """Say so where an exponent was given that the metric does not ask for."""
+    if wanted.metric not in POWERS or wanted.p in (USUAL_POWER, POWERS[wanted.metric]):
+        return ()
+    words = (
+        f"p = {wanted.p:g} does nothing with the {wanted.metric} metric, which has an exponent of "
+        "its own; minkowski and vdm take one."
+    )
+    return (Note("N04", None, words),)
 
 
 def spaces_of_powers(

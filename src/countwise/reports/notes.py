@@ -120,6 +120,11 @@ NOTES: dict[str, Meaning] = {
         "Rows that agree in every column that is compared but not in their class set a limit to "
         "what any rule about these columns can get right.",
     ),
+    "N04": Meaning(
+        "An exponent nobody asks for",
+        "info",
+        "Only minkowski and vdm have an exponent to choose; every other metric is defined by one.",
+    ),
     "F01": Meaning(
         "Separator assumed",
         "info",
