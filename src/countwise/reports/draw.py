@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -127,7 +128,8 @@ def _grid(grid: NeighborGrid, what: Any) -> Picture:
             "spread": wheel,
         },
     ]
-    title = f"Accuracy of {name} by k, p = {grid.best['p']:g}"
+    power = "maximum" if math.isinf(grid.best["p"]) else f"{grid.best['p']:g}"
+    title = f"Accuracy of {name} by k, p = {power}"
     return Picture(by_k_figure(grid.k, lines, title), title)
 
 

@@ -43,6 +43,7 @@ def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:
                 f"q{_shade(own, low, high)}",
                 (f"{own:.3f}" + (" ★" if (at, by) == best else ""),),
                 f"k = {k}, p = {_power(p)}: {own:.4f}, spread {spread:.4f}",
+                "★" if (at, by) == best else "",
             )
             for by, (p, own, spread) in enumerate(
                 zip(grid["p"], row, grid["spread"][at], strict=True)
@@ -58,8 +59,10 @@ def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:
     )
     name = grid["data"] or "neighbours"
     title = f"Accuracy of {name} by k and p"
-    described = f"From {low:.3f} to {high:.3f}; best k = {grid['best']['k']}."
-    return matrix(sides, cells, title, described, width)
+    k, p = grid["best"]["k"], _power(_plain(grid["best"]["p"]))
+    described = f"From {low:.3f} to {high:.3f}; best k = {k}, p = {p}."
+    below = f"Accuracy from {low:.3f} to {high:.3f}; ★ best: k = {k}, p = {p}"
+    return matrix(sides, cells, title, described, width, below)
 
 
 def _plain(p: Any) -> Any:
@@ -126,6 +129,8 @@ def by_k_figure(
             label(x, top + _PLOT + 17, f"{mark:g}", size=11, anchor="middle", classes="soft")
         )
     parts.append(label(left, top + _PLOT + 36, "k, neighbours", size=11, classes="soft"))
+    told = "accuracy, ± one standard deviation over the test parts"
+    parts.append(label(width - 8, top + _PLOT + 36, told, size=11, anchor="end", classes="soft"))
     parts += _bands(ks, lines, across, up)
     described = "; ".join(f"{own['name']}: up to {max(own['values']):.3f}" for own in lines)
     return drawing(width, top + _PLOT + 44, title, described, *parts)

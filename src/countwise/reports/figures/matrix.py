@@ -19,11 +19,15 @@ _SMALLEST = 12.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: the class of its colour, its figures, a line each, and words for a pointer."""
+    """One cell: the class of its colour, its figures, a line each, and words for a pointer.
+
+    Where the figures have no room, `short` stands for them.
+    """
 
     colour: str
     lines: tuple[str, ...]
     words: str
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,16 @@ class Sides:
 
 
 def matrix(
-    sides: Sides, cells: Sequence[Sequence[Cell]], title: str, description: str, width: float
+    sides: Sides,
+    cells: Sequence[Sequence[Cell]],
+    title: str,
+    description: str,
+    width: float,
+    below: str = "",
 ) -> str:
     """Draw a grid of cells no wider than `width` unless the cells would become too small to see.
+
+    A line `below` may say how to read it.
 
     Examples
     --------
@@ -95,7 +106,12 @@ def matrix(
             if dense and cell.colour == "nought":
                 continue
             parts.append(_cell(cell, left + step * place, y, step, tall))
-    return drawing(whole, top + tall * len(sides.rows) + 6, title, description, *parts)
+    bottom = top + tall * len(sides.rows) + 6
+    if below:
+        whole = max(whole, left + width_of(below, 11) + 6)
+        parts.append(label(left, bottom + 10, below, size=11, classes="soft"))
+        bottom += 18
+    return drawing(whole, bottom, title, description, *parts)
 
 
 def _cell(cell: Cell, x: float, y: float, width: float, height: float) -> str:
@@ -108,7 +124,9 @@ def _cell(cell: Cell, x: float, y: float, width: float, height: float) -> str:
         if width_of(line, size) <= width - 4 and height_of(size) <= height
     ]
     if not shown or shown[0][0] != cell.lines[0]:
-        return box
+        if not cell.short:
+            return box
+        shown = [(cell.short, 11.0)]
     ink = "low" if dark_ink(cell.colour) else "high"
     total = sum(height_of(size) for _, size in shown)
     base, texts = y + (height - gap - total) / 2, []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.legend import legend
 from countwise.reports.figures.lettering import width_of
+from countwise.reports.figures.marks import mark, mark_legend
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.scales import Scale, tick_words, ticks
-from countwise.reports.figures.svg import circle, drawing, element, group, label, line, number, rect
+from countwise.reports.figures.svg import drawing, element, group, label, line, number, rect
 
 __all__ = ["region_figure"]
 
@@ -32,10 +32,10 @@ def region_figure(facts: Mapping[str, Any], width: float = 560) -> str:
     >>> axis = {"name": "x", "low": 0.0, "high": 1.0}
     >>> facts = {"title": "T", "classes": ["a", "b"], "x": axis, "y": axis,
     ...          "areas": [[0, 1], [0, 0]], "points": [(0.5, 0.5, 0)], "edges": []}
-    >>> region_figure(facts).count("<circle")
-    1
+    >>> region_figure(facts).count("<circle")  # the point, and that of the legend
+    2
     """
-    names, high = legend(facts["classes"], width)
+    names, high = mark_legend(facts["classes"], width)
     top = high + 8
     marks = ticks(facts["y"]["low"], facts["y"]["high"], 6)
     words = tick_words(marks)
@@ -50,15 +50,15 @@ def region_figure(facts: Mapping[str, Any], width: float = 560) -> str:
         )
         parts.append(element("path", d=steps, class_="axis", fill="none", stroke_opacity=0.4))
     parts += [
-        circle(across(x), up(y), 3, f"c{own % HUES}", f"{facts['classes'][own]}: {x:g}, {y:g}")
+        mark(across(x), up(y), own, f"{facts['classes'][own]}: {x:g}, {y:g}")
         for x, y, own in facts["points"]
     ]
-    for mark, written in zip(marks, words, strict=True):
-        parts.append(label(left - 5, up(mark) + 4, written, size=11, anchor="end", classes="soft"))
+    for at, written in zip(marks, words, strict=True):
+        parts.append(label(left - 5, up(at) + 4, written, size=11, anchor="end", classes="soft"))
     below = ticks(facts["x"]["low"], facts["x"]["high"], 8)
-    for mark, written in zip(below, tick_words(below), strict=True):
+    for at, written in zip(below, tick_words(below), strict=True):
         parts.append(
-            label(across(mark), top + _HIGH + 15, written, size=11, anchor="middle", classes="soft")
+            label(across(at), top + _HIGH + 15, written, size=11, anchor="middle", classes="soft")
         )
     parts.append(line(left, top + _HIGH, width - 8, top + _HIGH, "axis"))
     parts.append(line(left, top, left, top + _HIGH, "axis"))
