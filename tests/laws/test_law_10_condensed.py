@@ -73,3 +73,11 @@ def test_a_reducer_returns_what_it_was_given():
         assert type(rows) is type(made)
         assert len(rows) == 2
         assert labels.tolist() == ["a", "b"]
+
+
+def test_rows_without_a_class_teach_nothing_and_keep_their_numbers():
+    rows = {"x": [0.0, 5.0, 1.0, 10.0, 11.0], "class": ["a", None, "a", "b", "b"]}
+    table = cw.read(rows, target="class", keep_rows=True)
+    model = cw.CondensedNeighbors().fit(table)
+    assert model.kept_.tolist() == [0, 3]
+    assert cw.Neighbors(k=1).fit(table).n_rows_ == 4

@@ -15,7 +15,7 @@ def test_a_map_has_a_cell_for_every_k_and_p():
     )
     svg = str(cw.draw(grid))
     assert svg.count("<rect") == 15
-    assert svg.count("★") == 1
+    assert svg.count("★") == 2  # in the cell, and below where it is said which one it is
     assert ">max<" in svg
     by_k = str(cw.draw(grid, "k"))
     assert by_k.count("<circle") == 10
@@ -29,9 +29,17 @@ def test_a_map_has_a_cell_for_every_k_and_p():
 def test_regions_of_any_classifier(model):
     picture = cw.regions(model, "sample:iris", "petal_length", "petal_width")
     svg = str(picture)
-    assert svg.count("<circle") == 150
+    assert svg.count("<title>Iris-") == 150
+    assert svg.count("<circle") == 50 + 1  # the first class, and its point in the legend
     assert "petal_width" in svg
-    assert ("<path" in svg.split("</style>")[1]) == isinstance(model, cw.Neighbors)
+    assert ('class="axis" fill="none"' in svg) == isinstance(model, cw.Neighbors)
+
+
+def test_a_large_map_still_marks_the_best():
+    grid = cw.neighbor_grid("sample:iris", k=range(1, 4), p=range(1, 17))
+    svg = str(cw.draw(grid))
+    assert svg.count("★") == 2
+    assert f"best: k = {grid.best['k']}, p = {grid.best['p']:g}" in svg
 
 
 def test_edges_lie_halfway_between_neighbours():

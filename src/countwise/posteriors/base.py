@@ -45,6 +45,7 @@ __all__ = [
     "class_labels",
     "in_our_family",
     "sized",
+    "weighty",
 ]
 
 Doubles = NDArray[np.float64]
@@ -60,6 +61,22 @@ class Training(NamedTuple):
     weight: Doubles | None
     kept: NDArray[np.intp] | None  # None: all of them
     total: int
+
+
+def weighty(
+    who: str, table: Table, sample_weight: ArrayLike | None, known: NDArray[np.bool_] | None = None
+) -> Training:
+    """Keep the rows that weigh something, of those that are known to teach anything."""
+    weight = weights_of(sample_weight, len(table), who)
+    keep = np.ones(len(table), dtype=bool) if known is None else known
+    if weight is not None:
+        keep = keep & (weight > 0)
+    if not keep.any():
+        raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+    if keep.all():
+        return Training(table, weight, None, len(table))
+    kept = np.flatnonzero(keep)
+    return Training(table.take(kept), None if weight is None else weight[kept], kept, len(table))
 
 
 class TableReader(BaseEstimator):
@@ -210,19 +227,8 @@ class Classifier(ClassifierMixin, TableReader):
         self._check_parameters()
         who = type(self).__name__
         table = self._labelled(X, y, nominal=getattr(self, "nominal", ()), identifiers="keep")
-        weight = weights_of(sample_weight, len(table), who)
-        keep = table.target < table.target_column.width
-        if weight is not None:
-            keep &= weight > 0
-        if not keep.any():
-            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
         self.schema_, self.notes_ = table.schema, table.notes
-        kept = None if keep.all() else np.flatnonzero(keep)
-        if kept is None:
-            return Training(table, weight, kept, len(table))
-        return Training(
-            table.take(kept), None if weight is None else weight[kept], kept, len(table)
-        )
+        return weighty(who, table, sample_weight, table.target < table.target_column.width)
 
     def _take_classes(self, rows: Table) -> NDArray[np.intp]:
         """Know the classes that occur in these rows; return their codes."""

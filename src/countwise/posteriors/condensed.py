@@ -13,17 +13,13 @@ from countwise.counts.embedding import Space
 from countwise.errors import TableError
 from countwise.params import Parameter, names, nothing, one_of
 from countwise.params import whole as whole_number
-from countwise.posteriors.base import Classifier
-from countwise.posteriors.keeper import Keeper
-from countwise.posteriors.nearest import Kept
-from countwise.posteriors.neighbor_evidence import NeighborExplanation, explained
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
-from countwise.posteriors.neighbors import METRIC_PARAMETERS, shares_of, voters
+from countwise.posteriors.neighbors import METRIC_PARAMETERS
+from countwise.posteriors.row_voter import RowVoter
 from countwise.posteriors.search import Search
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SAME
 from countwise.tables.notes import Note
-from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
 __all__ = ["CondensedNeighbors"]
@@ -32,7 +28,7 @@ Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
-class CondensedNeighbors(Keeper, Classifier):
+class CondensedNeighbors(RowVoter):
     """Keep the rows that get every training row right by their nearest, and classify by them.
 
     Hart's rule (1968) goes through the rows and keeps each one that the rows kept so far get wrong,
@@ -115,14 +111,14 @@ class CondensedNeighbors(Keeper, Classifier):
             One label a row (not with a `Table`). Weights are not asked for: Hart's rule goes by
             the order of the rows, which no weight says anything about.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
+        table, _, known, _ = self._training(X, y, None)
         space, relevance, notes = learned_space(Wanted.of(self), table, None)
         chosen, self.passes_, self.sizes_, clash = self._chosen(space, table)
-        self.kept_ = np.sort(chosen)
+        chosen = np.sort(chosen)
+        self.kept_ = chosen if known is None else known[chosen].astype(np.int64)
         self.reduction_ = 1.0 - len(chosen) / len(table)
-        self.notes_ = (*table.notes, *notes)
-        self.keep(table.take(self.kept_), None, space, relevance)
+        self.notes_ = (*self.notes_, *notes)
+        self.keep(table.take(chosen), None, space, relevance)
         # All others are right by construction; kept ones are unless they clash with each other.
         self.conflicts_ = self._wrong(self.rows_) if clash or _holes(table) else 0
         if self.conflicts_:
@@ -155,13 +151,6 @@ class CondensedNeighbors(Keeper, Classifier):
         )
         return int(np.count_nonzero(self._shares(rows).argmax(axis=1) != places))
 
-    def _settle(self) -> None:
-        table = self.rows_
-        self.schema_ = table.schema
-        present = np.unique(table.target).astype(np.intp)
-        self.classes_ = labels_array([table.classes[code] for code in present])
-        self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
-
     def extras(self) -> dict[str, Any]:
         """What is known about the choice, for the store."""
         return {
@@ -180,33 +169,10 @@ class CondensedNeighbors(Keeper, Classifier):
         self.sizes_ = tuple(int(size) for size in extras["sizes"])
         self.conflicts_ = int(extras["conflicts"])
 
-    def _done_with_unseen(self, policy: str) -> str:
-        return "compared as unlike any other"
-
-    def _shares(self, table: Table) -> Doubles:
-        return shares_of(self._kept, table, 1, "uniform")
-
-    def _scores(self, table: Table) -> Doubles:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._shares(table)))
-
-    def predict_proba(self, X: Any) -> Doubles:
-        """Return 1 for the class of the nearest kept row; equally near ones share it."""
-        return self._shares(self._rows(X))
-
-    def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self._shares(table).argmax(axis=1))
-
     @property
     def votes_by(self) -> tuple[int, Any]:
         """How many neighbours vote, and by which weights."""
         return 1, "uniform"
-
-    def explain(self, X: Any) -> NeighborExplanation:
-        """Say who voted, and how the votes move as the columns are looked at in turn."""
-        table = self._rows(X)
-        near = neighborhood(self._kept, table, 1)
-        return explained(self, table, self._kept, near)
 
     def neighbors(self, X: Any, k: int = 1) -> Neighborhood:
         """Say which kept rows are nearest; their numbers count within ``rows_``."""

@@ -7,9 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.count import weights_of
 from countwise.counts.embedding import Space
-from countwise.errors import ParameterError
 from countwise.posteriors.nearest import Kept
 from countwise.tables.table import Table
 
@@ -74,16 +72,3 @@ class Keeper:
 
     def restore_extras(self, extras: dict[str, Any]) -> None:
         """Take back what `extras` gave."""
-
-    def _weighty(
-        self, table: Table, sample_weight: Any
-    ) -> tuple[Table, Doubles | None, NDArray[np.intp] | None]:
-        """The rows that weigh something, their weights, and which they are if not all."""
-        who = type(self).__name__
-        weight = weights_of(sample_weight, len(table), who)
-        if weight is None or np.all(weight > 0):
-            return table, weight, None
-        if not np.any(weight > 0):
-            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
-        heavy = np.flatnonzero(weight > 0)
-        return table.take(heavy), weight[heavy], heavy

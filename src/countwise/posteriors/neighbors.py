@@ -12,15 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from countwise.counts.metrics import METRICS, SCALES
 from countwise.params import Parameter, array, function, mapping, names, nothing, number, one_of
 from countwise.params import whole as whole_number
-from countwise.posteriors.base import Classifier
-from countwise.posteriors.keeper import Keeper
-from countwise.posteriors.nearest import Kept
-from countwise.posteriors.neighbor_evidence import NeighborExplanation, explained
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
+from countwise.posteriors.row_voter import RowVoter, voters
 from countwise.posteriors.spaces import Wanted, learned_space
-from countwise.posteriors.votes import SCHEMES, Electorate, shares_of_votes
-from countwise.tables.schema import labels_array
-from countwise.tables.table import Table
+from countwise.posteriors.votes import SCHEMES
 
 __all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
@@ -42,7 +37,7 @@ METRIC_PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-class Neighbors(Keeper, Classifier):
+class Neighbors(RowVoter):
     """Classify a row by the votes of the k most similar training rows, numbers and words together.
 
     The scales, class shares, covariance and attribute weights of a metric are learned in `fit`.
@@ -134,48 +129,15 @@ class Neighbors(Keeper, Classifier):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        self._check_parameters()
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
-        rows, weight, _ = self._weighty(table, sample_weight)
+        rows, weight, _, _ = self._training(X, y, sample_weight)
         space, relevance, notes = learned_space(Wanted.of(self), rows, weight)
-        self.notes_ = (*table.notes, *notes)
+        self.notes_ = (*self.notes_, *notes)
         return self.keep(rows, weight, space, relevance)
-
-    def _settle(self) -> None:
-        table = self.rows_
-        self.schema_ = table.schema
-        present = np.unique(table.target).astype(np.intp)
-        self.classes_ = labels_array([table.classes[code] for code in present])
-        self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
-
-    def _done_with_unseen(self, policy: str) -> str:
-        return "compared as unlike any other"
-
-    def _shares(self, table: Table) -> Doubles:
-        """Vote shares; where no vote weighs anything all neighbours have the same say."""
-        return shares_of(self._kept, table, self.k, self.weights)
-
-    def _scores(self, table: Table) -> Doubles:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._shares(table)))
-
-    def predict_proba(self, X: Any) -> Doubles:
-        """Return each class' share of the votes (columns, in the order of ``classes_``)."""
-        return self._shares(self._rows(X))
-
-    def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self._shares(table).argmax(axis=1))
 
     @property
     def votes_by(self) -> tuple[int, Any]:
         """How many neighbours vote, and by which weights."""
         return self.k, self.weights
-
-    def explain(self, X: Any) -> NeighborExplanation:
-        """Say who voted, and how the votes move as the columns are looked at in turn."""
-        table = self._rows(X)
-        near = neighborhood(self._kept, table, self.k)
-        return explained(self, table, self._kept, near)
 
     def neighbors(self, X: Any, k: int | None = None) -> Neighborhood:
         """Say who the nearest rows are, how far, and what each attribute adds to that.
@@ -194,25 +156,3 @@ class Neighbors(Keeper, Classifier):
         """
         check_is_fitted(self, "rows_")
         return neighborhood(self._kept, self._rows(X), self.k if k is None else k)
-
-
-def voters(table: Table, weight: Doubles | None, present: NDArray[np.intp]) -> Electorate:
-    """Rows as voters for the classes that are present.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> voters(cw.read("sample:weather"), None, np.array([0, 1])).total().tolist()
-    [5.0, 9.0]
-    """
-    place = np.searchsorted(present, table.target).astype(np.int64, copy=False)
-    return Electorate.of_classes(place, len(present), weight)
-
-
-def shares_of(kept: Kept, table: Table, k: int, weights: Any) -> Doubles:
-    """Votes divided by their sum."""
-    votes = kept.votes(table, k, weights)
-    silent = np.flatnonzero(~(votes.sum(axis=1) > 0))
-    if len(silent):
-        votes[silent] = kept.votes(table.take(silent), k)
-    return shares_of_votes(votes)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from countwise.counts.metrics import METRICS, SCALES
 from countwise.errors import TableError
 from countwise.params import Parameter, array, mapping, nothing, number, one_of
-from countwise.posteriors.base import TableReader, check_lengths, in_our_family, sized
+from countwise.posteriors.base import TableReader, check_lengths, in_our_family, sized, weighty
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.tables.read import read
@@ -68,7 +68,7 @@ class KeptRegressor(Keeper, RegressorMixin, TableReader):
         """
         self._check_parameters()
         table, target = self._measured(X, y)
-        rows, weight, heavy = self._weighty(table, sample_weight)
+        rows, weight, heavy, _ = weighty(type(self).__name__, table, sample_weight)
         own = target if heavy is None else target[heavy]
         space, _, notes = learned_space(Wanted.of(self), rows, weight)
         self.notes_ = (*table.notes, *notes)
