@@ -27,7 +27,7 @@ __all__ = ["command"]
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--neighbors", "-k", "k", default="1-20", show_default=True, help="Which k: 1-20.")
+@click.option("--neighbors", "-k", "k", default="1-20", show_default=True, help="Which k: 1-20 or 1,3,5.")
 @click.option(
     "--power", "-p", "p", help="Which p of vdm and minkowski: 1,1.5,maximum.  [default: 1-9]"
 )
@@ -54,7 +54,7 @@ __all__ = ["command"]
 @click.option("--leave-one-out", is_flag=True, help="Test every row by all others.")
 @reading_options
 @seed_option
-@click.option("--picture", metavar="SVG", help="Write the map as .svg or .html.")
+@click.option("--picture", metavar="PATH", help="Write the map as .svg or .html.")
 @output_options("Write the grid as .csv or everything as .json; .svg or .html for the map.")
 def command(
     files: tuple[str, ...],
