@@ -179,13 +179,36 @@ def test_distances_equal_the_double_loop(metric, missing, data):
     )
     wish = {
         "metric": metric,
-        "p": data.draw(st.sampled_from([1.0, 1.5, 2.0, 3.0, 2.7, 9.0])),
+        "p": data.draw(st.sampled_from([1.0, 1.5, 2.0, 3.0, 2.7, 9.0, 17.0, 40.5])),
         "scale": data.draw(st.sampled_from(["range", "z", None])),
         "missing": missing,
     }
     made = every_distance(train, table, weights=np.array(factors), **wish)
     told = looped(train, table, factors, **wish)
     np.testing.assert_allclose(made, told, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("missing", ["far", "ignore"])
+@pytest.mark.parametrize("p", [50.0, 1000.0])
+def test_near_rows_keep_their_distance_however_steep_the_exponent(p, missing):
+    """Powers that no double holds: the same gaps a million times as large tell what is right."""
+    rng = np.random.default_rng(9)
+    small = rng.normal(size=(30, 4)) * 1e-6
+    small[rng.random(small.shape) < 0.1] = np.nan
+    wish = {"metric": "minkowski", "p": p, "scale": None, "missing": missing}
+    near, wide = (cw.read(X, target=[*"ab"] * 15) for X in (small, small * 1e6))
+    made, told = (every_distance(rows, rows, **wish) for rows in (near, wide))
+    np.testing.assert_allclose(made * 1e6, told, rtol=1e-9)
+    exact = [[np.abs(a - b) for b in small * 1e6] for a in small * 1e6]
+    if missing == "ignore":
+        with np.errstate(over="ignore", under="ignore"):
+            for one, line in enumerate(exact):
+                for two, gaps in enumerate(line):
+                    known = gaps[~np.isnan(gaps)]
+                    top = known.max(initial=0.0)
+                    share = float(((known / top) ** p).sum()) if top > 0 else 0.0
+                    more = len(gaps) / len(known) if len(known) else math.inf
+                    assert told[one, two] == pytest.approx(top * (share * more) ** (1 / p))
 
 
 @pytest.mark.parametrize("missing", ["far", "ignore"])

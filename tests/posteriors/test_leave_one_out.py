@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
+from countwise.counts.embedding import STEEP
 from countwise.counts.metrics import METRICS
 from countwise.posteriors import leave_one_out, search
 from countwise.posteriors.leave_one_out import found_without, relearned_without
@@ -16,7 +17,7 @@ from countwise.posteriors.relevance import informative, informative_without
 from countwise.posteriors.spaces import Wanted, left_out_spaces
 from countwise.testing.strategies import tables
 
-P = (1.0, 2.5, math.inf)
+P = (1.0, 2.5, 24.0, math.inf)
 
 
 def wish(metric, scale="range", missing=None, weights=None, drop=0):
@@ -33,7 +34,7 @@ def same_as_relearned(wanted, table, weight=None, some=None):
     for row in rows:
         true = relearned_without(wanted, table, weight, every, len(table), powers, row)
         short = relearned_without(wanted, table, weight, every, 2, powers, row)
-        for mine, own, listed, end in zip(whole, true, few, short, strict=True):
+        for p, mine, own, listed, end in zip(powers, whole, true, few, short, strict=True):
             largest = own.far[np.isfinite(own.far)].max(initial=0.0)
             near = {"rtol": 1e-9, "atol": 1e-12 * largest, "equal_nan": False}
             np.testing.assert_allclose(mine.far[row], own.far[0], **near)
@@ -42,7 +43,9 @@ def same_as_relearned(wanted, table, weight=None, some=None):
             told = [by_row[who] for who in mine.who[row]]
             np.testing.assert_allclose(mine.far[row], told, **near)
             np.testing.assert_allclose(listed.far[row], end.far[0], **near)
-            np.testing.assert_allclose(listed.edge[row], end.edge[0], rtol=1e-9, equal_nan=True)
+            # Of a steep p small gaps are lost beside the largest: who is tied is for rounding to say.
+            if not STEEP < p < math.inf:
+                np.testing.assert_allclose(listed.edge[row], end.edge[0], rtol=1e-9, equal_nan=True)
 
 
 weight_of_attributes = st.sampled_from(

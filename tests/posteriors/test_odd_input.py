@@ -160,9 +160,8 @@ def test_rows_to_answer_for_that_do_not_fit(cloud, model):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"p": 0.5}, "p must be a number of at least 1 and at most 32"),
+        ({"p": 0.5}, "p must be a number of at least 1"),
         ({"p": np.inf}, "p must be"),
-        ({"p": 1e6}, "p must be"),
         ({"metric": "cosine"}, "metric must be one of"),
         ({"attribute_weights": {"x9": 1.0}}, "'x9', which is no attribute"),
         ({"attribute_weights": {"x1": "much"}}, "must be numbers by the names"),
@@ -278,7 +277,7 @@ def test_more_neighbors_than_rows_levels_or_cells(cloud, model):
         ({"folds": "leave-one-outt"}, "folds must be"),
         ({"repeats": 0}, "repeats must be"),
         ({"holdout": 2}, "holdout must be"),
-        ({"p": [0.5]}, "p must be numbers from 1 to 32"),
+        ({"p": [0.5]}, "p must be numbers of at least 1"),
         ({"p": []}, "p must be numbers"),
         ({"metric": "minkovski"}, "Did you mean 'minkowski'"),
         ({"weights": "far"}, "weights must be"),

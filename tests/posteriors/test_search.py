@@ -39,6 +39,7 @@ def every(search: Search, kept: Table, asked: Table) -> np.ndarray:
 @pytest.mark.parametrize(
     ("metric", "p"),
     [("vdm", 2), ("vdm", 1), ("vdm", 3), ("vdm", 5), ("vdm", 2.5), ("vdm", 1.3), ("vdm", np.inf),
+     ("vdm", 20), ("minkowski", 300),
      ("heom", 2), ("gower", 1), ("minkowski", 4)],
 )  # fmt: skip
 def test_equals_all_distances_at_once(

@@ -27,7 +27,9 @@ __all__ = ["command"]
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--neighbors", "-k", "k", default="1-20", show_default=True, help="Which k: 1-20 or 1,3,5.")
+@click.option(
+    "--neighbors", "-k", "k", default="1-20", show_default=True, help="Which k: 1-20 or 1,3,5."
+)
 @click.option(
     "--power", "-p", "p", help="Which p of vdm and minkowski: 1,1.5,maximum.  [default: 1-9]"
 )
@@ -168,8 +170,8 @@ def _powers(text: str | None, metric: str) -> list[float]:
     return numbers_of("-p", text or "1-9")
 
 
-#: No k beyond this is worth asking for; of p the powers vanish earlier.
-MOST = {"-k": 10_000, "-p": 32}
+#: None beyond this is worth asking for; a larger p is the maximum, but for rounding.
+MOST = {"-k": 10_000, "-p": 10_000}
 ENDLESS = ("maximum", "max", "inf", "infinity")
 
 

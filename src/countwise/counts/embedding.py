@@ -23,9 +23,13 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-__all__ = ["Axis", "Space", "axis_gap"]
+__all__ = ["STEEP", "Axis", "Space", "axis_gap", "from_sums", "with_gap"]
 
 Doubles = NDArray[np.float64]
+
+#: Powers of gaps to more than this leave the range of doubles too soon: distances are then kept
+#: as they are, and powers taken of shares of the largest gap.
+STEEP = 16.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,11 @@ class Space:
     notes: tuple[Note, ...] = ()
 
     @property
+    def steep(self) -> bool:
+        """Whether distances are kept as they are instead of their powers."""
+        return self.p > STEEP
+
+    @property
     def total(self) -> float:
         """The mass of all axes."""
         return float(sum(axis.mass for axis in self.axes))
@@ -152,10 +161,7 @@ class Space:
 
     def rooted(self, powers: Doubles) -> Doubles:
         """Turn sums of p-th powers into distances."""
-        if math.isinf(self.p) or self.p == 1:
-            rooted = powers
-        else:
-            rooted = np.sqrt(powers) if self.p == 2 else powers ** (1.0 / self.p)
+        rooted = from_sums(powers, self.p)
         return np.asarray(rooted / self.divisor if self.divisor != 1.0 else rooted)
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,31 +206,68 @@ class Space:
             raise ValueError("the figures of the space do not fit each other")
         return made
 
-    def parts(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> Doubles:
-        """Return what each attribute adds to the p-th power of the distance of pairs of rows.
-
-        `kept` and `asked` are cells on each axis, pair by pair, in arrays of one shape. Where
-        missing cells are left out, the rest is rescaled; the parts sum to the power of the
-        distance times the divisor.
-        """
+    def _powers(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> Doubles:
+        """What each attribute adds, as it is kept: a p-th power, or the gap where p is steep."""
         shape = kept[0].shape if kept else ()
         parts = np.zeros((*shape, len(self.attributes)))
         present = np.zeros(shape)
         for axis, one, two in zip(self.axes, kept, asked, strict=True):
             gap, known = axis_gap(axis, one, two)
-            term = gap if math.isinf(self.p) else gap**self.p
             if self.ignore:
-                term = np.where(known, term, 0.0)
                 present += np.where(known, axis.mass, 0.0)
             own = parts[..., axis.attribute]
-            if math.isinf(self.p):
-                np.maximum(own, term, out=own)
-            else:
-                own += term
+            own[...] = with_gap(own, np.where(known, gap, 0.0) if self.ignore else gap, self.p)
         if self.ignore and not math.isinf(self.p):
             with np.errstate(divide="ignore", invalid="ignore"):
-                parts *= np.where(present > 0, self.total / present, 0.0)[..., None]
+                more = np.where(present > 0, self.total / present, 0.0)[..., None]
+            parts *= more ** (1.0 / self.p) if self.steep else more
         return parts
+
+    def parts(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> Doubles:
+        """Return what each attribute adds to the p-th power of the distance of pairs of rows.
+
+        `kept` and `asked` are cells on each axis, pair by pair, in arrays of one shape. Where
+        missing cells are left out, the rest is rescaled; the parts sum to the power of the
+        distance times the divisor. Of the maximum the largest part is the distance; of another
+        steep exponent the parts sum to the distance itself.
+        """
+        parts = self._powers(kept, asked)
+        if not self.steep or math.isinf(self.p):
+            return parts
+        top = parts.max(axis=-1, keepdims=True, initial=0.0)
+        share = np.divide(parts, top, out=np.zeros_like(parts), where=top > 0) ** self.p
+        total = share.sum(axis=-1, keepdims=True)
+        return np.asarray(share / np.where(total > 0, total, 1.0) * top * total ** (1.0 / self.p))
+
+    def gaps(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> Doubles:
+        """Return how far apart pairs of rows are in each attribute alone."""
+        return from_sums(self._powers(kept, asked), self.p)
+
+
+def with_gap(sums: Doubles, gap: Doubles, p: float) -> Doubles:
+    """Add a gap to sums of p-th powers; to the distances themselves where p is steep.
+
+    Examples
+    --------
+    >>> with_gap(np.array([9.0]), np.array([4.0]), 2.0).tolist()
+    [25.0]
+    >>> with_gap(np.array([1e-9]), np.array([1e-9]), 64).tolist() == [1e-9 * 2 ** (1 / 64)]
+    True
+    """
+    if p <= STEEP:
+        return np.asarray(sums + gap**p)
+    top = np.maximum(sums, gap)
+    if math.isinf(p):
+        return np.asarray(top)
+    share = np.divide(np.minimum(sums, gap), top, out=np.zeros_like(top), where=top > 0)
+    return np.asarray(top * (1.0 + share**p) ** (1.0 / p))
+
+
+def from_sums(sums: Doubles, p: float) -> Doubles:
+    """Turn what `with_gap` added up into distances."""
+    if p > STEEP or p == 1:
+        return sums
+    return np.sqrt(sums) if p == 2 else np.asarray(sums ** (1.0 / p))
 
 
 def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[Doubles, NDArray[Any]]:

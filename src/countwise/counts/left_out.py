@@ -9,7 +9,6 @@ in the shared space.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,7 +23,7 @@ from countwise.counts.left_out_numbers import (
     variance_without,
 )
 from countwise.counts.left_out_words import Words
-from countwise.counts.metrics import farthest, learn_spaces, number_figures
+from countwise.counts.metrics import farthest, learn_spaces, masses, number_figures
 from countwise.tables.table import Table
 
 __all__ = ["Figures", "LeftOut"]
@@ -122,9 +121,9 @@ class LeftOut:
     def _stretched(self, space: Space) -> Space:
         """The space with attribute weights; all words that class shares tell apart have lines."""
         axes: list[Axis] = []
+        weighty = masses(self._shared, space.p)
         for axis in space.axes:
-            factor = float(self._shared[axis.attribute])
-            mass = factor if math.isinf(space.p) else factor**space.p
+            factor, mass = float(self._shared[axis.attribute]), float(weighty[axis.attribute])
             if axis.attribute not in self._words:
                 axes.append(
                     replace(
@@ -156,16 +155,16 @@ class LeftOut:
         stretch, far, mass, grow = np.zeros(size), np.zeros(size), np.zeros(size), np.ones(size)
         line = np.zeros(size, dtype=np.int32)
         lines: list[Doubles | None] = []
+        weighty = masses(self.factors[rows], p)
         for place, axis in enumerate(space.axes):
             factor = self.factors[rows, axis.attribute]
-            raised = factor if math.isinf(p) else factor**p
             stretch[:, place] = far[:, place] = factor
-            mass[:, place] = raised
+            mass[:, place] = weighty[:, axis.attribute]
             own: Doubles | None = None
             if axis.attribute in self._words:
                 unit = 1.0 if self.metric == "hvdm" else None
                 own, line[:, place] = self._words[axis.attribute].lines(rows, p, unit)
-                grow[:, place] = raised
+                grow[:, place] = factor if space.steep else factor**p
             elif axis.attribute in self._scales:
                 scale, away = self._scales[axis.attribute]
                 stretch[:, place] = scale[rows] * factor
@@ -211,8 +210,7 @@ class LeftOut:
                 least = np.where(own > 0, mass / own, np.inf).min(axis=1)
                 most = np.where(mass > 0, mass / own, 0.0).max(axis=1)
                 spread = np.nan_to_num(least / most, nan=0.0, posinf=0.0)
-            largest = math.isinf(space.p)
-            ratio *= (spread > 0) if largest else spread ** (1.0 / space.p)
+            ratio *= (spread > 0) if space.steep else spread ** (1.0 / space.p)
         return ratio
 
 

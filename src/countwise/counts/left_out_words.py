@@ -7,11 +7,10 @@ word, have the same class and weigh the same need the same one.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.embedding import from_sums, with_gap
 from countwise.counts.metrics import farthest
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
@@ -73,10 +72,10 @@ class Words:
         sums = np.zeros((len(rows), self.width + 2))
         for slot in range(self.classes):
             gap = np.abs(own[:, slot, None] - self._shares[:, slot])
-            sums = np.maximum(sums, gap) if math.isinf(p) else sums + gap**p
+            sums = with_gap(sums, gap, p)
         # The same word is without the row as well.
         sums[np.arange(len(rows)), self._word[rows]] = 0.0
-        return np.asarray(sums if math.isinf(p) else sums ** (1.0 / p))
+        return from_sums(sums, p)
 
     def _without(self, rows: Rows) -> Doubles:
         """The class shares of the words of these rows, each without its row."""

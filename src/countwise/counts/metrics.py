@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.count import count
-from countwise.counts.embedding import Axis, Space
+from countwise.counts.embedding import STEEP, Axis, Space, from_sums, with_gap
 from countwise.counts.engines import _numbers
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, did_you_mean, listing
@@ -30,6 +30,7 @@ __all__ = [
     "farthest",
     "learn_space",
     "learn_spaces",
+    "masses",
     "number_figures",
     "spread_of",
     "stretches",
@@ -157,7 +158,7 @@ class _Learner:
             table, sample_weight = table.take(kept), sample_weight[kept]
         self.table, self.metric, self.scale = table, metric, scale
         self.sample_weight = sample_weight
-        self.p = 2.0
+        self.p, self.mass = 2.0, np.zeros(0)
         self.notes: list[Note] = []
         self.ends = {c.name: ends(table.values(c.name)) for c in table.schema.numeric}
         self.spreads: dict[str, tuple[float, float]] = {}
@@ -171,7 +172,7 @@ class _Learner:
 
     def space(self, p: float, stretch: Doubles, ignore: bool) -> Space:
         """The space of one exponent."""
-        self.p = p
+        self.p, self.mass = p, masses(stretch, p)
         attributes = self.table.schema.attributes
         axes: list[Axis] = []
         for place, column in enumerate(attributes):
@@ -196,15 +197,12 @@ class _Learner:
             return self._equal_numbers(place, column, stretch)
         return self._numbers(place, column, stretch)
 
-    def _mass(self, stretch: float) -> float:
-        return stretch if math.isinf(self.p) else stretch**self.p
-
     def _numbers(self, place: int, column: Column, stretch: float) -> list[Axis]:
         low, high = self.ends[column.name]
         spread = high - low
         deviation = math.sqrt(self.spreads.get(column.name, (0.0, 0.0))[1])
         centre = low + spread / 2
-        mass = self._mass(stretch)
+        mass = float(self.mass[place])
         if self.metric == "mahalanobis":
             number = [c.name for c in self.table.schema.numeric].index(column.name)
             far = spread / deviation if deviation > 0 else 0.0
@@ -219,11 +217,11 @@ class _Learner:
         """Numbers as words: equal or not, however large the gap."""
         values = self.table.values(column.name)
         known = np.unique(values[~np.isnan(values)])
-        mass = self._mass(stretch)
+        mass = float(self.mass[place])
         return [Axis(place, "differs", stretch, stretch, mass, 0.0, len(known), known)]
 
     def _words(self, place: int, column: Column, stretch: float) -> list[Axis]:
-        mass, width = self._mass(stretch), column.width
+        mass, width = float(self.mass[place]), column.width
         if column.name not in self.shares:
             return [Axis(place, "differs", stretch, stretch, mass, 0.0, width)]
         classes = self.shares[column.name].shape[1]
@@ -296,6 +294,24 @@ def class_shares(table: Table, sample_weight: Doubles | None = None) -> dict[str
         weight = cells.sum(axis=1, keepdims=True)
         made[column.name] = np.divide(cells, weight, out=np.zeros_like(cells), where=weight > 0)
     return made
+
+
+def masses(stretch: Doubles, p: float) -> Doubles:
+    """What attributes (the last axis) weigh against each other where some are left out.
+
+    Examples
+    --------
+    >>> masses(np.array([1.0, 0.5]), 2.0).tolist()
+    [1.0, 0.25]
+    """
+    if math.isinf(p):
+        return stretch
+    if p <= STEEP:
+        return np.asarray(stretch**p)
+    # Only their ratios matter; what no double can hold beside the largest still is not nothing.
+    top = stretch.max(axis=-1, keepdims=True, initial=0.0)
+    share = np.divide(stretch, top, out=np.zeros_like(stretch), where=top > 0) ** p
+    return np.where(stretch > 0, np.maximum(share, 1e-300), 0.0)
 
 
 def stretches(
@@ -372,8 +388,8 @@ def _between(shares: Doubles, p: float) -> Doubles:
     sums = np.zeros((len(shares), len(shares)))
     for own in shares.T:
         gap = np.abs(own[:, None] - own)
-        sums = np.maximum(sums, gap) if math.isinf(p) else sums + gap**p
-    return sums if math.isinf(p) else np.asarray(sums ** (1.0 / p))
+        sums = with_gap(sums, gap, p)
+    return from_sums(sums, p)
 
 
 def farthest(classes: int, p: float) -> float:

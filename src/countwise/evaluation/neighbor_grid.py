@@ -229,7 +229,7 @@ def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int],
         )
     if not ps or not all(own == math.inf or POWER.admits(own) for own in ps):
         raise ParameterError(
-            f"{who}: p must be numbers from 1 to 32, or infinite for the maximum, one or more of "
+            f"{who}: p must be numbers of at least 1, or infinite for the maximum, one or more of "
             f"them, but {listing(ps, 5) or 'none'} came. Give p=range(1, 10)."
         )
     return sorted({int(own) for own in ks}), sorted({float(own) for own in ps})

@@ -34,7 +34,7 @@
 typedef struct {
     int axes;
     int power;             /* p as a whole number, twice p negated where that is whole, 0, MAXIMUM */
-    double p;
+    double p;              /* with MAXIMUM: 0, or a p so steep that the largest gap is the sieve */
     int ignore;            /* missing cells are left out and the rest rescaled */
     double total;          /* mass of all axes */
     const signed char *kind;
@@ -67,11 +67,13 @@ static inline double raised(double t, int power, double p) {
     return made;
 }
 
-/* The distance of a pair, raised to p and not rooted: axes in order, in double throughout. */
+/* The distance of a pair, raised to p and not rooted: axes in order, in double throughout. Of a
+   steep p the powers would leave the range of doubles, so they are taken of shares of the largest
+   gap, and the distance is told as it is. */
 static double exact_pair(const Space *s, const double *const *columns, const float *tiles,
                          int64_t row, const double *const *asked, const int32_t *codes,
                          int64_t query) {
-    double sum = 0.0, present = 0.0, tilt = 0.0, term;
+    double sum = 0.0, present = 0.0, tilt = 0.0, top = 0.0, term;
     const float *lane = tiles + (row / LANES) * (int64_t)s->axes * LANES + row % LANES;
     const int32_t *own = codes + query * s->axes;
     int axis;
@@ -99,12 +101,22 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
             if (!known) continue;
             present += s->exact_mass[axis];
         }
-        if (s->power == MAXIMUM) sum = term > sum ? term : sum;
-        else sum += term;
+        if (s->power != MAXIMUM) {
+            sum += term;
+        } else if (term > top) {
+            if (s->p > 0.0) sum = 1.0 + sum * pow(top / term, s->p);
+            top = term;
+        } else if (s->p > 0.0 && term > 0.0) {
+            sum += pow(term / top, s->p);
+        }
+    }
+    if (s->power == MAXIMUM) {
+        if (s->ignore && present <= 0.0) return INFINITY;
+        if (s->p <= 0.0 || top <= 0.0) return top;
+        return top * pow(s->ignore ? sum * (s->total / present) : sum, 1.0 / s->p);
     }
     if (s->bend) sum += s->more * tilt * tilt;
-    if (s->ignore && s->power != MAXIMUM) return present > 0.0 ? sum * (s->total / present) : INFINITY;
-    if (s->ignore && present <= 0.0) return INFINITY;
+    if (s->ignore) return present > 0.0 ? sum * (s->total / present) : INFINITY;
     return sum;
 }
 

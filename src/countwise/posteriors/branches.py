@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from countwise.counts.embedding import Space
+from countwise.counts.embedding import STEEP, Space
 from countwise.counts.engines.memory import threads
 
 __all__ = ["Branches", "worth_it"]
@@ -50,6 +50,8 @@ def worth_it(space: Space, holes: bool, rows: int, queries: int, k: int) -> bool
     axes = len(space.axes)
     few = axes <= (MOST_AXES if rows < _MANY_ROWS else MOST_AXES_OF_MANY) and k <= 64
     if rows < _LEAST_ROWS or not few or holes or space.ignore or rows * axes > _MOST_CELLS:
+        return False
+    if STEEP < space.p < math.inf:  # the tree would take powers that no double holds
         return False
     if queries < _QUERIES * math.log2(rows) * threads():
         return False

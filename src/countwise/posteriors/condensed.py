@@ -128,7 +128,7 @@ class CondensedNeighbors(RowVoter):
     def _chosen(self, space: Space, table: Table) -> tuple[Rows, int, tuple[int, ...], int]:
         search = Search(space, table)
         label = table.target.astype(np.int64)
-        same = SAME * (1.0 if np.isinf(space.p) else space.p)
+        same = SAME * (1.0 if space.steep else space.p)
         if self.method == "fast":
             seeds = _middles(search, table)
             chosen, rounds, clash = search.condense_fast(table, seeds, label, same)

@@ -22,7 +22,7 @@ __all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 Doubles = NDArray[np.float64]
 
 #: Beyond this the powers of near rows vanish; ``maximum`` is the metric that is meant.
-POWER = number(at_least=1, at_most=32)
+POWER = number(at_least=1)
 #: What decides how far rows are apart, in every model of neighbours.
 METRIC_PARAMETERS: Mapping[str, Parameter] = {
     "metric": Parameter(one_of(*METRICS), "how far apart rows are"),

@@ -75,7 +75,7 @@ def informative_without(table: Table, sample_weight: Doubles | None = None) -> D
 
 def _told(gains: Doubles) -> Doubles:
     """Gains that rounding alone made are none: an attribute that tells nothing weighs nothing."""
-    return np.round(np.where(gains > _NOTHING, gains, 0.0), 12)
+    return np.asarray(np.round(np.where(gains > _NOTHING, gains, 0.0), 12))
 
 
 def relief(
@@ -133,8 +133,7 @@ def _gaps(
         for part in (left[at : at + step] for at in range(0, len(left), step)):
             who, powers = search.nearest(rows.take(part), size)
             say, cut = _says(powers, weight[who], who == itself[part, None], space.p)
-            parts = search.parts(rows.take(part), who)
-            gaps = parts if np.isinf(space.p) else parts ** (1.0 / space.p)
+            gaps = search.gaps(rows.take(part), who)
             total = say.sum(axis=1, keepdims=True)
             mean = np.einsum("qk,qka->qa", say, gaps)
             made[part] = np.divide(mean, total, out=np.zeros_like(mean), where=total > 0)

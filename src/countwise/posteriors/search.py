@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.embedding import Axis, Space
+from countwise.counts.embedding import STEEP, Axis, Space, from_sums
 from countwise.counts.engines import _numbers
 from countwise.counts.engines.memory import threads
 from countwise.counts.left_out import Figures
@@ -158,7 +158,7 @@ class Search:
             None if own is None else np.ascontiguousarray(_raised(own * size, p), dtype=np.float32)
             for own, size in zip(self._lines(), self._sizes(), strict=True)
         ]
-        steps = len(axes) + (2 * min(p, 64) if p < math.inf else 2) + 8
+        steps = len(axes) + (2 if space.steep else 2 * p) + 8
         return Kernel(
             power=self._power,
             p=p if p < math.inf else 0.0,
@@ -228,7 +228,7 @@ class Search:
         ratio = own.ratio[at]
         # A ratio of nought, or nearly, rules nobody out.
         plain |= ratio < _LEAST_RATIO
-        power = 1.0 if math.isinf(self.space.p) else self.space.p
+        power = 1.0 if self.space.steep else self.space.p
         loose = np.maximum(ratio, _LEAST_RATIO) ** -power
         figures = (own.stretch[at], own.far[at], own.mass[at], own.grow[at], own.total[at])
         bent = None
@@ -239,16 +239,16 @@ class Search:
     def _bounds(self, size: Doubles) -> tuple[Doubles, NDArray[np.uint8]]:
         """By how much single figures can be off, and which queries they cannot serve at all."""
         p, axes = self.space.p, max(len(self.space.axes), 1)
-        power = 1.0 if math.isinf(p) else p
+        power = 1.0 if self.space.steep else p
         cap = min((1e36 / axes) ** (1.0 / power) - 1.0, 1e6)
         plain = ~(size <= cap).all(axis=1) | bool(np.any(self._reach > cap))
         moved = 1.01 * _UNIT * (np.minimum(size, cap) + np.minimum(self._reach, cap))
-        if math.isinf(p):
+        if self.space.steep:
             error = moved.max(axis=1, initial=0.0)
         else:
             error = (moved**p).sum(axis=1) ** (1.0 / p)
         error = error + (axes * 2.0**-126) ** (1.0 / power)
-        if self.space.ignore:
+        if self.space.ignore and not self.space.steep:
             masses = [axis.mass for axis in self.space.axes if axis.mass > 0]
             error = error * (self.space.total / min(masses, default=1.0)) ** (1.0 / power)
         return np.ascontiguousarray(error), plain.astype(np.uint8)
@@ -303,8 +303,7 @@ class Search:
         return np.concatenate(left)
 
     def _root(self, powers: Doubles) -> Doubles:
-        p = self.space.p
-        return powers if math.isinf(p) or p == 1 else np.asarray(powers ** (1.0 / p))
+        return from_sums(powers, self.space.p)
 
     def _by_scan(self, rows: Table, k: int, given: Rows) -> tuple[Rows, Doubles]:
         who = np.empty((len(rows), k), dtype=np.int64)
@@ -426,11 +425,16 @@ class Search:
         list(pool.map(told, _blocks(len(rows), -(-len(rows) // (2 * threads())))))
 
     def parts(self, rows: Table, who: Rows) -> Doubles:
-        """Return what each attribute adds to the p-th power of these distances."""
-        asked = self.space.cells(rows)
-        kept = [cells[who] for cells in self._cells]
-        spread = [np.broadcast_to(own[:, None], who.shape) for own in asked]
-        return self.space.parts(kept, spread)
+        """Return what each attribute adds to these distances (see `Space.parts`)."""
+        return self.space.parts(*self._paired(rows, who))
+
+    def gaps(self, rows: Table, who: Rows) -> Doubles:
+        """Return how far these rows are in each attribute alone."""
+        return self.space.gaps(*self._paired(rows, who))
+
+    def _paired(self, rows: Table, who: Rows) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+        spread = [np.broadcast_to(own[:, None], who.shape) for own in self.space.cells(rows)]
+        return [cells[who] for cells in self._cells], spread
 
     def _each_block(self, queries: int, work: Callable[[slice], None], size: int = BLOCK) -> None:
         parts = list(_blocks(queries, size))
@@ -454,18 +458,18 @@ def _none(queries: int) -> Rows:
 
 def _power(p: float) -> int:
     """The code of an exponent: whole ones and halves are multiplied out, others raised."""
-    if math.isinf(p):
+    if p > STEEP:
         return _MAXIMUM
-    if p == int(p) and p <= 64:
+    if p == int(p):
         return int(p)
-    if 2 * p == int(2 * p) and p <= 64:
+    if 2 * p == int(2 * p):
         return -int(2 * p)
     return 0
 
 
 def _raised(figures: Doubles | None, p: float) -> Doubles:
     own = np.zeros((0, 0)) if figures is None else figures
-    return np.ascontiguousarray(own if math.isinf(p) or p == 1 else own**p)
+    return np.ascontiguousarray(own if p > STEEP or p == 1 else own**p)
 
 
 def _columns(axes: tuple[Axis, ...], cells: list[NDArray[Any]]) -> list[Doubles | None]:

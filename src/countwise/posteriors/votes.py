@@ -8,7 +8,6 @@ part of its vote, so that neither the order of the rows nor a random draw decide
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.embedding import STEEP
 from countwise.counts.engines.memory import threads
 from countwise.errors import ParameterError
 from countwise.posteriors._votes import Poll, reaches, shares
@@ -117,7 +117,7 @@ def beyond(far: Doubles, p: float) -> tuple[Doubles, Doubles]:
     >>> bool(low[0] < 4.0 < high[0])
     True
     """
-    slack = SAME * (1.0 if math.isinf(p) else p)
+    slack = SAME * (1.0 if p > STEEP else p)
     return far * (1.0 - slack), far * (1.0 + slack)
 
 
