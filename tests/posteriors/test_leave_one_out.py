@@ -43,7 +43,7 @@ def same_as_relearned(wanted, table, weight=None, some=None):
             told = [by_row[who] for who in mine.who[row]]
             np.testing.assert_allclose(mine.far[row], told, **near)
             np.testing.assert_allclose(listed.far[row], end.far[0], **near)
-            # Of a steep p small gaps are lost beside the largest: who is tied is for rounding to say.
+            # A steep p loses small gaps beside the largest: rounding says who is tied.
             if not STEEP < p < math.inf:
                 np.testing.assert_allclose(listed.edge[row], end.edge[0], rtol=1e-9, equal_nan=True)
 
