@@ -46,7 +46,7 @@ class NeighborGrid:
 
     ``parts`` (test parts × k × p) holds accuracies by the largest vote, ``expected`` those of a
     roulette wheel over the votes (Liu, Gegov & Cocea), which are exact means; ``sizes`` the weights
-    of the test parts.
+    of the test parts, and ``over`` says what these are.
 
     Examples
     --------
@@ -64,6 +64,7 @@ class NeighborGrid:
     protocol: str
     metric: str
     data: str = ""
+    over: str = "test parts"
 
     @property
     def accuracy(self) -> Doubles:
@@ -110,6 +111,7 @@ class NeighborGrid:
             first.protocol,
             first.metric,
             f"mean of {len(grids)} data sets",
+            "data sets",
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _grid(grid: NeighborGrid, what: Any) -> Picture:
     ]
     power = "maximum" if math.isinf(grid.best["p"]) else f"{grid.best['p']:g}"
     title = f"Accuracy of {name} by k, p = {power}"
-    return Picture(by_k_figure(grid.k, lines, title), title)
+    return Picture(by_k_figure(grid.k, lines, title, grid.over), title)
 
 
 def _attribute_tree(model: TAN | KDB) -> Picture:

@@ -81,7 +81,11 @@ def _shade(figure: float, low: float, high: float) -> int:
 
 
 def by_k_figure(
-    ks: Sequence[int], lines: Sequence[Mapping[str, Any]], title: str, width: float = 640
+    ks: Sequence[int],
+    lines: Sequence[Mapping[str, Any]],
+    title: str,
+    over: str = "test parts",
+    width: float = 640,
 ) -> str:
     """Draw accuracy against the number of neighbours, a band of one standard deviation each.
 
@@ -93,6 +97,8 @@ def by_k_figure(
         ``{"name", "values", "spread"}`` each.
     title
         What is shown.
+    over
+        What the spread is over.
     width
         In pixels.
 
@@ -129,7 +135,7 @@ def by_k_figure(
             label(x, top + _PLOT + 17, f"{mark:g}", size=11, anchor="middle", classes="soft")
         )
     parts.append(label(left, top + _PLOT + 36, "k, neighbours", size=11, classes="soft"))
-    told = "accuracy, ± one standard deviation over the test parts"
+    told = f"accuracy, ± one standard deviation over the {over}"
     parts.append(label(width - 8, top + _PLOT + 36, told, size=11, anchor="end", classes="soft"))
     parts += _bands(ks, lines, across, up)
     described = "; ".join(f"{own['name']}: up to {max(own['values']):.3f}" for own in lines)
