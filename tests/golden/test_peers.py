@@ -91,3 +91,25 @@ def test_gaussian_nb_on_real_rows(name):
     X, y = X[full][:, varying], table.labels[full]
     ours = cw.NaiveBayes(variance="population").fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.fit(X, y).predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PEERS["ibk"])
+def test_weka_ibk(name):
+    """Weka lets all vote who are as far as the last, ours share its place: ties may differ."""
+    sample, k = name.split(", k ")
+    table = cw.read(f"sample:{sample}")
+    third = np.arange(len(table)) % 3 == 0
+    inside = third.copy()
+    for column in table.schema.numeric:
+        values, others = table.values(column.name), table.values(column.name)[~third]
+        inside &= ~((values < np.nanmin(others)) | (values > np.nanmax(others)))
+    asked = table.take(inside)
+    model = cw.Neighbors(k=int(k)).fit(table.take(~inside))
+    labels = [str(label) for label in table.classes]
+    ours = np.array([labels.index(str(label)) for label in model.predict(asked)])
+    theirs = np.array([int(digit) for digit in PEERS["ibk"][name]])
+    far = model.neighbors(asked, int(k) + 1).distances
+    clear = far[:, -1] > far[:, -2] * (1 + 1e-9)
+    assert clear.sum() >= 13
+    np.testing.assert_array_equal(ours[clear], theirs[clear])
+    assert np.mean(ours == theirs) > 0.97
