@@ -39,7 +39,7 @@ typedef struct {
     double total;          /* mass of all axes */
     const signed char *kind;
     const float *far;      /* to the power p, in units of the tiles */
-    const float *mass;
+    const float *mass;     /* shares of the total, see `_portions` in search.py */
     const double *stretch;
     const double *exact_far;  /* not raised */
     const double *exact_mass;
@@ -238,7 +238,7 @@ static int tile_sums(const Space *s, const float *tile, const float *q, const in
                 const float width = (float)blank;
                 if (s->ignore) {
                     EACH present[b] += x[b] != width ? mass : 0.0f;
-                    EACH gap[b] = (x[b] != own) & (x[b] != width) ? far : 0.0f;
+                    EACH gap[b] = ((x[b] != own) & (x[b] != width)) ? far : 0.0f;
                 } else if (code == blank) {
                     EACH gap[b] = far;
                 } else {
@@ -265,9 +265,8 @@ static int tile_sums(const Space *s, const float *tile, const float *q, const in
         }
     }
     if (s->ignore) {
-        const float total = (float)s->total;
         if (s->power == MAXIMUM) EACH sum[b] = present[b] > 0.0f ? sum[b] : INFINITY;
-        else EACH sum[b] = present[b] > 0.0f ? sum[b] * (total / present[b]) : INFINITY;
+        else EACH sum[b] = present[b] > 0.0f ? sum[b] / present[b] : INFINITY;
     }
     return least(sum) <= limit;
 }

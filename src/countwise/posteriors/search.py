@@ -46,6 +46,8 @@ LEAST_PAIRS = 1 << 17
 _UNIT = 2.0**-24
 #: Queries whose distances may be less than this part of the shared ones are not sieved.
 _LEAST_RATIO = 1e-3
+#: Of the mass of all axes, what the sieve takes the lightest one for at least.
+_LEAST_SHARE = 1e-30
 _NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
 
 
@@ -166,7 +168,7 @@ class Search:
             total=space.total,
             kind=np.array(kind, dtype=np.int8),
             far=_raised(far / self._unit, p).astype(np.float32),
-            mass=mass.astype(np.float32),
+            mass=_portions(mass),
             stretch=np.array([axis.stretch for axis in axes]),
             exact_far=far,
             exact_mass=mass,
@@ -487,3 +489,14 @@ def _reach(axis: Axis, away: float) -> float:
     if axis.kind == "table":
         return axis.far if axis.figures is None else float(axis.figures.max(initial=0.0))
     return max(axis.far, away * axis.stretch)
+def _portions(mass: Doubles) -> NDArray[np.float32]:
+    """Masses as shares of all of them, for the sieve.
+
+    Shares too small for a single figure are told larger than they are: rows are then rescaled too
+    little, and none is ruled out for that.
+    """
+    total = float(mass.sum())
+    share = mass / total if total > 0 else mass
+    return np.where(mass > 0, np.maximum(share, _LEAST_SHARE), 0.0).astype(np.float32)
+
+
