@@ -326,7 +326,7 @@ cdef class Kernel:
               const int64_t[::1] label, const double[::1] weight, const int64_t[::1] skip,
               double[:, ::1] sums):
         """Add up the weight of each label among the rows whose distance lies within two bounds."""
-        cdef int64_t query, grouped = 0, at = 0
+        cdef int64_t query, row, grouped = 0, at = 0
         cdef int64_t[::1] many = np.empty(asked.queries, dtype=np.int64)
         cdef Tally wanted
         cdef Packed *group
@@ -336,6 +336,9 @@ cdef class Kernel:
             raise ValueError("there must be one label and one weight a row")
         if sums.shape[0] != asked.queries or skip.shape[0] != asked.queries:
             raise ValueError("there must be one line a query")
+        for row in range(self.rows):
+            if not 0 <= label[row] < sums.shape[1]:
+                raise ValueError("there must be a sum for each label")
         group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
         if group == NULL:
             raise MemoryError()

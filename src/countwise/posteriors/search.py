@@ -292,7 +292,8 @@ class Search:
                 continue
             cells = self.space.cells(rows.take(part))
             names, beyond = self._tree.proposed(cells, k + 2)
-            powers = np.empty(names.shape)
+            # A tree names nobody where its distances are infinite.
+            powers = np.full(names.shape, np.inf)
             self._kernel(False).pairs(asked, names, powers)
             powers[names == skip[part, None]] = np.inf
             order = np.lexsort((names, powers), axis=1)[:, :k]
