@@ -156,8 +156,13 @@ class Space:
         rows = np.stack([table.values(name) for name in names])
         gap = rows - self.middle[:, None]
         gap[np.isnan(gap)] = 0.0
-        # Row by row the same sums, whatever the number of rows: BLAS would not promise that.
-        return np.stack([(line[:, None] * gap).sum(axis=0) for line in self.whitening])
+        # Column by column, so that a row has the same sums alone and among others: neither BLAS nor
+        # a sum over an axis promises that.
+        made = np.zeros_like(gap)
+        for line, own in zip(self.whitening, made, strict=True):
+            for factor, column in zip(line, gap, strict=True):
+                own += factor * column
+        return made
 
     def rooted(self, powers: Doubles) -> Doubles:
         """Turn sums of p-th powers into distances."""
