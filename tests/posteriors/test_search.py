@@ -62,6 +62,71 @@ def test_equals_all_distances_at_once(
     np.testing.assert_array_equal(sums, np.stack([within @ (label == c) for c in (0, 1)], axis=1))
 
 
+@pytest.mark.parametrize(
+    ("p", "weights"),
+    [(16, [1, 1e-3, 1]), (16, [1e6, 1, 1]), (40, [1, 1e-3, 1e-2]), (16, [1e-6] * 3)],
+)
+def test_attributes_of_little_weight_still_find_rows_that_miss_the_others(
+    p: float, weights: list[float]
+) -> None:
+    """What is left over may weigh less, to the p, than a single figure can tell."""
+    stream = np.random.default_rng(0)
+    X = stream.normal(size=(200, 3))
+    X[stream.random(X.shape) < 0.3] = np.nan
+    table = cw.read(X, target=stream.choice(["n", "y"], 200))
+    space = learn_space(table, "minkowski", p, "range", "ignore", np.array(weights, dtype=float))
+    search = Search(space, table)
+    who, powers = search.nearest(table, 5)
+    far = space.rooted(powers)
+    cells = np.stack(space.cells(table), axis=1)
+    gaps = np.abs(cells[:, None] - cells) * [axis.stretch for axis in space.axes]
+    mass = np.array([axis.mass for axis in space.axes])
+    present = (~np.isnan(gaps) * mass).sum(axis=2)
+    gaps = np.nan_to_num(gaps)
+    top = gaps.max(axis=2, keepdims=True)
+    shares = np.divide(gaps, top, out=np.zeros_like(gaps), where=top > 0) ** p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        full = top[..., 0] * (shares.sum(axis=2) * mass.sum() / present) ** (1 / p)
+    full[present == 0] = np.inf
+    np.testing.assert_allclose(far, np.sort(full, axis=1)[:, :5], rtol=1e-12)
+    np.testing.assert_allclose(far, np.take_along_axis(full, who, axis=1), rtol=1e-12)
+
+
+def test_a_tree_that_names_nobody_leaves_queries_to_the_scan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Far enough out every power is infinite: all rows are equally far, the first come first."""
+    X = np.random.default_rng(5).normal(size=(10_000, 2))
+    table = cw.read(X, target=["n", "y"] * 5_000)
+    search = Search(learn_space(table, "minkowski", 16.0, None), table)
+    monkeypatch.setattr("countwise.posteriors.branches._QUERIES", 0)
+    unlabelled = table.schema.without_target()
+    asked = cw.read(np.full((8, 2), 1e30), schema=unlabelled, keep_rows=True)
+    for _ in range(3):  # what memory held before must not show
+        np.full((8, 6), 1e-9)
+        who, far = search.nearest(asked, 4)
+        assert who.tolist() == [[0, 1, 2, 3]] * 8
+        assert np.isinf(far).all()
+
+
+def test_labels_without_a_sum_are_refused() -> None:
+    iris = cw.read("sample:iris")
+    search = Search(learn_space(iris), iris)
+    bounds = np.zeros(1), np.ones(1)
+    label = iris.target.astype(np.int64)
+    with pytest.raises(ValueError, match="each label"):
+        search.tally(iris.take([0]), *bounds, label, np.ones(150), 2)
+
+
+def test_a_row_stands_where_it_stands_alone_and_among_others() -> None:
+    """Sums over many columns may not depend on how many rows are whitened together."""
+    table = cw.read(np.random.default_rng(6).normal(size=(60, 12)), target=["n", "y"] * 30)
+    space = learn_space(table, "mahalanobis")
+    among = np.stack(space.cells(table))
+    alone = [np.stack(space.cells(table.take([row])))[:, 0] for row in range(60)]
+    np.testing.assert_array_equal(among.T, alone)
+
+
 def hart(powers: np.ndarray, label: np.ndarray) -> tuple[list[int], int]:
     """Hart's rule row by row, from all distances."""
     members: list[int] = []
