@@ -19,6 +19,7 @@ from countwise.tables.table import Table
         ("heart-c", {"metric": "vdm", "weights": "distance", "scale": "z", "missing": "ignore"}),
         ("hepatitis", {"metric": "minkowski", "attribute_weights": "information", "drop_least": 3}),
         ("contact-lenses", {"metric": "vdm", "weights": "rank"}),
+        ("heart-c", {"metric": "minkowski", "attribute_weights": "relief"}),
     ],
 )
 def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
@@ -38,6 +39,34 @@ def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
                 assert grid.parts[fold, at, by] == pytest.approx(right, abs=1e-12)
                 hoped = full[np.arange(len(test)), test.target].mean()
                 assert grid.expected[fold, at, by] == pytest.approx(hoped, abs=1e-9)
+
+
+@pytest.mark.parametrize("folds", [4, "leave-one-out"])
+def test_rows_without_a_class_are_left_out(folds):
+    rng = np.random.default_rng(2)
+    cells = {name: np.round(rng.normal(size=40)) for name in "ab"}
+    labels = [None if row in (3, 7, 20) else "ny"[row % 2] for row in range(40)]
+    table = cw.read({**cells, "class": labels}, target="class", keep_rows=True)
+    assert len(table) == 40
+    wish = {"k": (1, 3), "p": (1, 2), "folds": folds}
+    grid = cw.neighbor_grid(table, **wish)
+    known = cw.neighbor_grid(table.take(table.target < 2), **wish)
+    np.testing.assert_array_equal(grid.parts, known.parts)
+    assert grid.sizes.sum() == 37
+
+
+@pytest.mark.parametrize("folds", [4, "leave-one-out"])
+def test_weights_of_attributes_may_be_an_array_a_list_or_by_name(folds):
+    wish = {"k": (1, 3), "p": (2,), "metric": "minkowski", "folds": folds, "drop_least": 1}
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    given = [1.0, 2.0, 0.5, 1.0]
+    by_name = dict(zip(names, given, strict=True))
+    one, two, three = (
+        cw.neighbor_grid("sample:iris", attribute_weights=own, **wish)
+        for own in (np.array(given), given, by_name)
+    )
+    np.testing.assert_array_equal(one.parts, two.parts)
+    np.testing.assert_array_equal(one.parts, three.parts)
 
 
 def _bare(table):

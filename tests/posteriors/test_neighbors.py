@@ -282,3 +282,14 @@ def test_a_dropped_column_takes_no_part_in_the_covariance():
     plain = cw.Neighbors(metric="mahalanobis").fit(np.delete(X, worst, axis=1), y)
     one, two = dropped.neighbors(X[:20]), plain.neighbors(np.delete(X[:20], worst, axis=1))
     np.testing.assert_allclose(one.distances, two.distances, rtol=1e-9, atol=1e-12)
+
+
+def test_what_weighs_nothing_is_dropped_before_anything_else():
+    """Weights of 0 and dropping may not leave a space without an axis."""
+    rng = np.random.default_rng(1)
+    y = np.arange(40) % 2
+    X = np.stack([y + rng.normal(size=40) * 0.1, rng.normal(size=40)], axis=1)
+    model = cw.Neighbors(k=3, attribute_weights=np.array([0, 1]), drop_least=1).fit(X, y)
+    assert [axis.attribute for axis in model.space_.axes] == [1]
+    alone = cw.Neighbors(k=3).fit(X[:, 1:], y)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X[:, 1:]))

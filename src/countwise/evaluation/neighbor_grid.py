@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.counts.count import weights_of
 from countwise.counts.engines.memory import threads
 from countwise.counts.metrics import POWERS
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
 from countwise.params import check, whole
+from countwise.posteriors.base import weighty
 from countwise.posteriors.leave_one_out import found_without
 from countwise.posteriors.nearest import BLOCK, found_rows
 from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors, voters
-from countwise.posteriors.search import Search
+from countwise.posteriors.search import searches
 from countwise.posteriors.spaces import Wanted, spaces_of_powers
 from countwise.posteriors.votes import Electorate, Found, verdicts
 from countwise.tables.read import read
@@ -202,11 +202,8 @@ def neighbor_grid(
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
     wanted = Wanted(who, metric, 2.0, scale, missing, attribute_weights, float(drop_least))
-    given = weights_of(sample_weight, len(table), who)
-    if given is not None:
-        if not np.any(given > 0):
-            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
-        table, given = table.take(given > 0), given[given > 0]
+    known = table.target < table.target_column.width
+    table, given, _, _ = weighty(who, table, sample_weight, known)
     split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))
     electorate = voters(table, given, np.arange(len(table.classes)))
     rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)
@@ -317,9 +314,8 @@ def _crossed(
         part = None if rows.weight is None else rows.weight[train]
         local = rows.electorate.take(train)
         truth, own = rows.truth(test), rows.own[test]
-        search: Search | None = None
-        for by, space in enumerate(spaces_of_powers(wanted, kept, part, powers)):
-            search = Search(space, kept) if search is None else search.with_power(space)
+        spaces = spaces_of_powers(wanted, kept, part, powers)
+        for by, search in enumerate(searches(spaces, kept)):
             for at in range(0, len(test), BLOCK):
                 block = slice(at, at + BLOCK)
                 found = found_rows(search, local, asked.take(block), ks[-1])

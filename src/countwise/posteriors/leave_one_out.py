@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.posteriors.nearest import found_rows
-from countwise.posteriors.search import Search
+from countwise.posteriors.search import searches
 from countwise.posteriors.spaces import Wanted, left_out_spaces, spaces_of_powers
 from countwise.posteriors.votes import Electorate, Found
 from countwise.tables.table import Table
@@ -51,11 +51,9 @@ def found_without(
     else:
         anew = np.flatnonzero(learned.unsure)
         chunks = learned.chunks()
-        first: Search | None = None
-        for place, space in enumerate(learned.spaces if chunks else ()):
-            first = Search(space, table) if first is None else first.with_power(space)
+        for place, shared in enumerate(searches(learned.spaces if chunks else (), table)):
             for rows in chunks:
-                search = first.leaving_out(learned.figures(space, rows))
+                search = shared.leaving_out(learned.figures(shared.space, rows))
                 made.fill(place, rows, found_rows(search, electorate, table.take(rows), k, rows))
     for row in anew:
         for place, own in enumerate(
@@ -79,11 +77,7 @@ def relearned_without(
     own = None if weight is None else weight[others]
     spaces = spaces_of_powers(wanted, table.take(others), own, powers)
     asked, skip = table.take([row]), np.array([row], dtype=np.int64)
-    made, first = [], None
-    for space in spaces:
-        first = Search(space, table) if first is None else first.with_power(space)
-        made.append(found_rows(first, electorate, asked, k, skip))
-    return made
+    return [found_rows(search, electorate, asked, k, skip) for search in searches(spaces, table)]
 
 
 class _Lists:

@@ -12,7 +12,7 @@ a block of queries needs memory for its lists alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,7 +27,7 @@ from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
 from countwise.tables.table import Table
 
-__all__ = ["LANES", "Search"]
+__all__ = ["LANES", "Search", "searches"]
 
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -450,6 +450,27 @@ class Search:
             list(pool.map(work, parts))
 
 
+def searches(spaces: Sequence[Space], table: Table) -> Iterator[Search]:
+    """Lay out the rows in each space in turn; spaces that differ in p alone share the tiles.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.counts.metrics import learn_spaces
+    >>> iris = cw.read("sample:iris")
+    >>> spaces = learn_spaces(iris, "minkowski", (1, 2))
+    >>> [own.nearest(iris.take([0]), 2)[0].tolist() for own in searches(spaces, iris)]
+    [[[0, 17]], [[0, 27]]]
+    """
+    made: Search | None = None
+    for space in spaces:
+        if made is not None and np.array_equal(made.space.weights, space.weights):
+            made = made.with_power(space)
+        else:
+            made = Search(space, table)
+        yield made
+
+
 def _blocks(queries: int, size: int) -> Iterator[slice]:
     for start in range(0, queries, size):
         yield slice(start, min(start + size, queries))
@@ -475,6 +496,17 @@ def _raised(figures: Doubles | None, p: float) -> Doubles:
     return np.ascontiguousarray(own if p > STEEP or p == 1 else own**p)
 
 
+def _portions(mass: Doubles) -> NDArray[np.float32]:
+    """Masses as shares of all of them, for the sieve.
+
+    Shares too small for a single figure are told larger than they are: rows are then rescaled too
+    little, and none is ruled out for that.
+    """
+    total = float(mass.sum())
+    share = mass / total if total > 0 else mass
+    return np.where(mass > 0, np.maximum(share, _LEAST_SHARE), 0.0).astype(np.float32)
+
+
 def _columns(axes: tuple[Axis, ...], cells: list[NDArray[Any]]) -> list[Doubles | None]:
     """The cells of number axes; None for those of codes."""
     return [
@@ -490,14 +522,3 @@ def _reach(axis: Axis, away: float) -> float:
     if axis.kind == "table":
         return axis.far if axis.figures is None else float(axis.figures.max(initial=0.0))
     return max(axis.far, away * axis.stretch)
-def _portions(mass: Doubles) -> NDArray[np.float32]:
-    """Masses as shares of all of them, for the sieve.
-
-    Shares too small for a single figure are told larger than they are: rows are then rescaled too
-    little, and none is ruled out for that.
-    """
-    total = float(mass.sum())
-    share = mass / total if total > 0 else mass
-    return np.where(mass > 0, np.maximum(share, _LEAST_SHARE), 0.0).astype(np.float32)
-
-

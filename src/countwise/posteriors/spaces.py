@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def _unasked_power(wanted: Wanted) -> tuple[Note, ...]:
 def spaces_of_powers(
     wanted: Wanted, table: Table, weight: Doubles | None, powers: Sequence[float]
 ) -> list[Space]:
-    """Learn one space for each exponent; attribute weights are learned once for all of them.
+    """Learn one space for each exponent; what does not depend on exponents is learned once.
 
     Examples
     --------
@@ -100,8 +100,16 @@ def spaces_of_powers(
     >>> [own.p for own in spaces_of_powers(wanted, cw.read("sample:weather"), None, (1, 3))]
     [1.0, 3.0]
     """
+    if _by_hits(wanted):  # who is near, and so what attributes are worth, depends on the exponent
+        return [learned_space(replace(wanted, p=float(p)), table, weight)[0] for p in powers]
     _, factors, _ = learned_factors(wanted, table, weight)
     return _spaces(wanted, table, weight, factors, powers)
+
+
+def _by_hits(wanted: Wanted) -> bool:
+    """Whether attributes are weighed by hits and misses; given weights may be an array."""
+    given = wanted.attribute_weights
+    return isinstance(given, str) and given == "relief"
 
 
 def learned_factors(
@@ -118,7 +126,7 @@ def learned_factors(
     notes: tuple[Note, ...] = ()
     relevance = None
     if learned or wanted.drop_least > 0:
-        if given == "relief":
+        if _by_hits(wanted):
             plain = _spaces(wanted, table, weight, None, (wanted.p,))[0]
             relevance, notes = relief(plain, table, weight)
         else:
@@ -141,7 +149,9 @@ def _weighed(
         # Shorter than rounding reaches: equal distances stay equal in any order of the rows.
         factors = np.round(shares, 12)
     if wanted.drop_least > 0:
-        factors = factors * kept_attributes(relevance, wanted.drop_least, names)
+        # What is given no weight is left out already, so it is the first to be dropped.
+        worth = np.where(factors > 0, relevance, -1.0)
+        factors = factors * kept_attributes(worth, wanted.drop_least, names)
     return factors
 
 
@@ -162,7 +172,7 @@ def left_out_spaces(
     """
     given, attributes = wanted.attribute_weights, table.schema.attributes
     drops = wanted.drop_least > 0
-    if given == "relief" or (wanted.metric == "mahalanobis" and (drops or given is not None)):
+    if _by_hits(wanted) or (wanted.metric == "mahalanobis" and (drops or given is not None)):
         return None
     factors = np.ones(len(attributes))
     if not isinstance(given, str) and given is not None:
