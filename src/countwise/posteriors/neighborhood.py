@@ -24,7 +24,8 @@ class Neighborhood:
 
     ``rows`` are their numbers in the training table (from 0), ``distances`` how far they are, and
     ``parts`` (queries × neighbours × attributes) what each attribute adds: the parts sum to the
-    p-th power of the distance (for the maximum metric the largest part is the distance).
+    p-th power of the distance times the space's divisor, which is 1 but for ``gower``; where p is
+    above 16 to the distance itself (for the maximum metric the largest part is the distance).
 
     Examples
     --------

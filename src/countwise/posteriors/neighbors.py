@@ -21,7 +21,7 @@ __all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
 Doubles = NDArray[np.float64]
 
-#: Beyond this the powers of near rows vanish; ``maximum`` is the metric that is meant.
+#: What is below is no metric; there is no upper end.
 POWER = number(at_least=1)
 #: What decides how far rows are apart, in every model of neighbours.
 METRIC_PARAMETERS: Mapping[str, Parameter] = {
@@ -59,7 +59,7 @@ class Neighbors(RowVoter):
         alone); by ``rank`` k, k - 1, …, 1; by a Gaussian ``kernel`` as wide as the k-th neighbour
         is far; or a function of the array of distances.
     p
-        The exponent of ``minkowski`` and ``vdm``, up to 32; ``maximum`` is the end of them.
+        The exponent of ``minkowski`` and ``vdm``, at least 1; ``maximum`` is the end of them.
     scale
         Numbers are divided by their ``range`` or by their standard deviation (``z``), or left.
     missing
