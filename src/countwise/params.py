@@ -29,6 +29,7 @@ __all__ = [
     "boolean",
     "check",
     "function",
+    "infinity",
     "instance",
     "mapping",
     "names",
@@ -100,6 +101,16 @@ def number(
 
     low = at_least if at_least is not None else above if above is not None else 0.0
     return Constraint(words, admits, good=(low + 1.0,), bad=(float("nan"), [], low - 1.0))
+
+
+def infinity() -> Constraint:
+    """The number beyond all others, where going to the end means something."""
+    return Constraint(
+        "infinity",
+        lambda value: isinstance(value, numbers.Real) and float(value) == math.inf,
+        good=(math.inf,),
+        bad=(-math.inf,),
+    )
 
 
 def whole(at_least: int) -> Constraint:

@@ -65,12 +65,13 @@ def test_usual_choices_are_in_the_catalogue():
 
 
 def test_parameters_are_read_and_checked():
-    assert parsed_parameters(["a=1", "b=true", "c=None", "d=x=y", "e=[1, 2]"]) == {
+    assert parsed_parameters(["a=1", "b=true", "c=None", "d=x=y", "e=[1, 2]", "f=inf"]) == {
         "a": 1,
         "b": True,
         "c": None,
         "d": "x=y",
         "e": [1, 2],
+        "f": float("inf"),
     }
     assert made(listed("forest"), 0, {"n_estimators": 7}).n_estimators == 7
     with pytest.raises(ParameterError, match="Did you mean 'max_depth'"):

@@ -293,3 +293,23 @@ def test_what_weighs_nothing_is_dropped_before_anything_else():
     assert [axis.attribute for axis in model.space_.axes] == [1]
     alone = cw.Neighbors(k=3).fit(X[:, 1:], y)
     np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X[:, 1:]))
+
+
+@pytest.mark.parametrize("metric", ["minkowski", "vdm"])
+def test_an_infinite_exponent_is_fitted_as_the_grid_measured_it(metric, tmp_path):
+    table = cw.read("sample:credit-a")
+    part = np.arange(len(table)) % 2 == 0
+    model = cw.Neighbors(3, metric, p=np.inf).fit(table.take(part))
+    steep = cw.Neighbors(3, metric, p=1e6).fit(table.take(part))
+    asked = table.take(~part)
+    far = model.neighbors(asked, 9).distances
+    np.testing.assert_allclose(far, steep.neighbors(asked, 9).distances, rtol=1e-4)
+    if metric == "minkowski":
+        maximum = cw.Neighbors(3, "maximum").fit(table.take(part))
+        np.testing.assert_array_equal(maximum.predict_proba(asked), model.predict_proba(asked))
+    cw.save(model, tmp_path / "model.cw")
+    again = cw.load(tmp_path / "model.cw")
+    assert again.p == np.inf
+    np.testing.assert_array_equal(again.predict_proba(asked), model.predict_proba(asked))
+    with pytest.raises(ParameterError, match="at least 1, or infinity, but -inf came"):
+        cw.Neighbors(metric=metric, p=-np.inf).fit(table)

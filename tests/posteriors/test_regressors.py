@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 
 import countwise as cw
@@ -95,3 +96,15 @@ def test_bad_targets_are_refused_in_words():
         cw.NeighborsRegressor().fit({"y": [1.0, 2.0]}, "y")
     with pytest.raises(ParameterError, match="metric must be"):
         cw.NeighborsRegressor(metric="vdm").fit(X, Y)
+
+
+@pytest.mark.parametrize("model", [cw.NeighborsRegressor(k=4), cw.LocalRegression(k=9)])
+def test_an_infinite_exponent_is_the_maximum(model):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    maximum = clone(model).set_params(metric="maximum").fit(X, y)
+    endless = clone(model).set_params(metric="minkowski", p=np.inf).fit(X, y)
+    steep = clone(model).set_params(metric="minkowski", p=1e5).fit(X, y)
+    asked = rng.normal(size=(40, 3))
+    np.testing.assert_array_equal(endless.predict(asked), maximum.predict(asked))
+    np.testing.assert_allclose(steep.predict(asked), maximum.predict(asked), atol=1e-2)

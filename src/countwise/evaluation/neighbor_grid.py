@@ -226,7 +226,7 @@ def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int],
             f"{who}: k must be whole numbers of at least 1, one or more of them, but "
             f"{listing(ks, 5) or 'none'} came. Give k=range(1, 21)."
         )
-    if not ps or not all(own == math.inf or POWER.admits(own) for own in ps):
+    if not ps or not all(map(POWER.admits, ps)):
         raise ParameterError(
             f"{who}: p must be numbers of at least 1, or infinite for the maximum, one or more of "
             f"them, but {listing(ps, 5) or 'none'} came. Give p=range(1, 10)."

@@ -7,6 +7,7 @@ are there to be compared with.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -353,7 +354,7 @@ def made(own: Listed, seed: int = 0, parameters: Mapping[str, Any] | None = None
 
 
 def parsed_parameters(pairs: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` pairs; a value is a number, a word, true, false, none, or JSON.
+    """Read ``name=value`` pairs; a value is a number, inf, a word, true, false, none, or JSON.
 
     Examples
     --------
@@ -375,7 +376,8 @@ def parsed_parameters(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None, "null": None}
+    words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
+    words |= {"inf": math.inf, "infinity": math.inf}
     if text.casefold() in words:
         return words[text.casefold()]
     try:

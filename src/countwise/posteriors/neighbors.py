@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.metrics import METRICS, SCALES
-from countwise.params import Parameter, array, function, mapping, names, nothing, number, one_of
+from countwise.params import (
+    Parameter,
+    array,
+    function,
+    infinity,
+    mapping,
+    names,
+    nothing,
+    number,
+    one_of,
+)
 from countwise.params import whole as whole_number
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
 from countwise.posteriors.row_voter import RowVoter, voters
@@ -21,8 +31,8 @@ __all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
 Doubles = NDArray[np.float64]
 
-#: What is below is no metric; there is no upper end.
-POWER = number(at_least=1)
+#: Any exponent of a distance; of an infinite one the largest gap alone is left.
+POWER = number(at_least=1) | infinity()
 #: What decides how far rows are apart, in every model of neighbours.
 METRIC_PARAMETERS: Mapping[str, Parameter] = {
     "metric": Parameter(one_of(*METRICS), "how far apart rows are"),
@@ -59,7 +69,8 @@ class Neighbors(RowVoter):
         alone); by ``rank`` k, k - 1, …, 1; by a Gaussian ``kernel`` as wide as the k-th neighbour
         is far; or a function of the array of distances.
     p
-        The exponent of ``minkowski`` and ``vdm``, at least 1; ``maximum`` is the end of them.
+        The exponent of ``minkowski`` and ``vdm``, at least 1; ``float("inf")`` takes the largest
+        gap alone.
     scale
         Numbers are divided by their ``range`` or by their standard deviation (``z``), or left.
     missing

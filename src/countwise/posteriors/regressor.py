@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from countwise.counts.metrics import METRICS, SCALES
 from countwise.errors import TableError
-from countwise.params import Parameter, array, mapping, nothing, number, one_of
+from countwise.params import Parameter, array, infinity, mapping, nothing, number, one_of
 from countwise.posteriors.base import TableReader, check_lengths, in_our_family, sized, weighty
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.spaces import Wanted, learned_space
@@ -31,7 +31,7 @@ DISTANCE_PARAMETERS: Mapping[str, Parameter] = {
     "metric": Parameter(
         one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))), "how far apart rows are"
     ),
-    "p": Parameter(number(at_least=1, at_most=32), "exponent of minkowski"),
+    "p": Parameter(number(at_least=1) | infinity(), "exponent of minkowski"),
     "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
     "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
     "attribute_weights": Parameter(
