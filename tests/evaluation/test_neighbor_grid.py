@@ -20,6 +20,7 @@ from countwise.tables.table import Table
         ("hepatitis", {"metric": "minkowski", "attribute_weights": "information", "drop_least": 3}),
         ("contact-lenses", {"metric": "vdm", "weights": "rank"}),
         ("heart-c", {"metric": "minkowski", "attribute_weights": "relief"}),
+        ("autos", {"metric": "vdm", "attribute_weights": "relief", "drop_least": 3}),
     ],
 )
 def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
@@ -108,6 +109,20 @@ def test_leave_one_out_equals_refitting_without_each_row(metric):
             model = cw.Neighbors(k, metric, p=2).fit(table.take(rest))
             right.append(model.score(table.take([row])))
         assert grid.accuracy[at, 0] == pytest.approx(np.mean(right))
+
+
+def test_leave_one_out_finds_hits_and_misses_by_each_exponent():
+    table = cw.read("sample:glass").take(np.arange(0, 214, 7))
+    wish = {"metric": "minkowski", "attribute_weights": "relief", "weights": "distance"}
+    grid = cw.neighbor_grid(table, k=(3,), p=(1, 4), folds="leave-one-out", **wish)
+    for by, p in enumerate(grid.p):
+        shares = []
+        for row in range(len(table)):
+            rest = np.delete(np.arange(len(table)), row)
+            model = cw.Neighbors(3, p=p, **wish).fit(table.take(rest))
+            own = model.predict_proba(table.take([row]))[0]
+            shares.append(dict(zip(model.classes_, own, strict=True)).get(table.labels[row], 0.0))
+        assert grid.expected_accuracy[0, by] == pytest.approx(np.mean(shares))
 
 
 def test_more_neighbours_than_training_rows():
