@@ -46,3 +46,16 @@ def test_leave_one_out_is_said_either_way():
     said = [run("sample:iris", "-k", "1", "-p", "2", *way).output for way in ways]
     assert said[0] == said[1]
     assert "leave-one-out over 150 rows" in said[0]
+
+
+def test_explain_names_the_rows_that_voted(tmp_path):
+    model = str(tmp_path / "m.cw")
+    fit = ["fit", "sample:weather", "--model", "neighbors", "--param", "k=3", "-o", model]
+    assert CliRunner().invoke(app, fit).exit_code == 0
+    done = CliRunner().invoke(app, ["explain", model, "sample:weather", "--row", "4"])
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["training", "row", "class", "distance", "differs", "most", "in"] in lines
+    assert ["4", "yes", "0"] in lines
+    assert ["8", "no", "1", "outlook"] in lines
+    few = CliRunner().invoke(app, ["explain", model, "sample:weather", "--most", "1"]).stdout
+    assert "and 2 further rows" in few

@@ -29,6 +29,8 @@ _ASCII = str.maketrans("–−…×█─●·├┤│◂▸∞" + STEPS[:-1], 
 _WORDS = ("model", "interval")
 #: Log-odds beyond this stand for what cannot be.
 _ENDLESS = 1e200
+#: Attributes that are named where rows differ.
+_MOST_GAPS = 4
 
 
 class _Ascii:
@@ -226,6 +228,20 @@ class Screen:
             table.add_row(*_cells(name, value, _odds(odds), bar))
         table.add_row(*_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
         self.show(table)
+        if near := why.get("neighbors"):
+            self._neighbors(near, most)
+
+    def _neighbors(self, near: Sequence[Mapping[str, Any]], most: int) -> None:
+        """Print who voted: the training rows that are nearest, and where they differ most."""
+        table = grid("training row", "class", "distance", "differs most in", right=(0, 2))
+        for own in near[:most]:
+            far = sorted(own["parts"].items(), key=lambda item: -item[1])[:_MOST_GAPS]
+            told = ", ".join(name for name, part in far if part > 0)
+            table.add_row(*_cells(own["row"], own["label"], f"{own['distance']:.3g}", told))
+        self.say()
+        self.show(table)
+        if len(near) > most:
+            self.say(f"and {len(near) - most} further rows")
 
 
 def _odds(figure: float) -> str:
