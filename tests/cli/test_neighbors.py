@@ -1,9 +1,12 @@
 """``countwise neighbors``: the grid as words, JSON, CSV and picture."""
 
 import json
+import math
+import shlex
 
 from click.testing import CliRunner
 
+import countwise as cw
 from countwise.cli.app import app
 
 
@@ -59,3 +62,32 @@ def test_explain_names_the_rows_that_voted(tmp_path):
     assert ["8", "no", "1", "outlook"] in lines
     few = CliRunner().invoke(app, ["explain", model, "sample:weather", "--most", "1"]).stdout
     assert "and 2 further rows" in few
+
+
+def test_what_was_done_to_the_columns_is_said(tmp_path):
+    file = tmp_path / "rows.csv"
+    lines = [f"{i % 7},2024-01-{1 + i % 28:02d},{'ab'[i % 2]}" for i in range(60)]
+    file.write_text("\n".join(["x,day,class", *lines]) + "\n")
+    done = run(str(file), "-k", "1", "-p", "2")
+    assert "note: Column 'day' holds dates" in done.stderr
+    both = run(str(file), "sample:iris", "-k", "1", "-p", "2", "-t", "class")
+    assert f"note: {file}: Column 'day' holds dates" in both.stderr
+
+
+def test_folds_and_leave_one_out_are_two_ways():
+    words = ["neighbors", "sample:iris", "--folds", "5", "--leave-one-out"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "leave --folds out" in done.stderr
+
+
+def test_what_is_best_can_be_trained_as_it_is_said(tmp_path):
+    wish = ["-k", "3", "-p", "maximum", "--weights", "rank", "--scale", "none", "-t", "class"]
+    said = run("sample:iris", *wish).stderr
+    words = shlex.split(said.partition("trained by: ")[2])
+    done = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "m.cw")])
+    assert done.exit_code == 0
+    model = cw.load(tmp_path / "m.cw")
+    assert (model.k, model.metric, model.p) == (3, "vdm", math.inf)
+    assert (model.weights, model.scale) == ("rank", None)
+    assert "trained by" not in run("sample:iris", "sample:glass", "-k", "1", "-p", "1").stderr

@@ -167,3 +167,28 @@ def test_bad_wishes():
         cw.neighbor_grid("sample:iris", metric="cosine")
     with pytest.raises(ParameterError, match="weights must be"):
         cw.neighbor_grid("sample:iris", weights="cosine")
+
+
+@pytest.mark.parametrize(
+    ("wish", "steps"),
+    [
+        ({"folds": 5}, 10),
+        ({"folds": "leave-one-out"}, 2),
+        ({"folds": "leave-one-out", "attribute_weights": "relief"}, 24),
+    ],
+)
+def test_every_step_is_told_once(wish, steps):
+    told = []
+    cw.neighbor_grid(
+        "sample:contact-lenses", k=(1,), p=(1, 2), progress=lambda *own: told.append(own), **wish
+    )
+    assert [done for done, _, _ in told] == list(range(1, steps + 1))
+    assert {total for _, total, _ in told} == {steps}
+
+
+def test_a_grid_says_in_short_what_it_is():
+    grid = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), folds=5)
+    assert repr(grid).startswith("<NeighborGrid: sample:iris: best k = 1 and p = 2, accuracy 0.9")
+    assert f" ± {grid.best['spread']:.4f} over test parts (vdm, " in repr(grid)
+    alone = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), folds="leave-one-out")
+    assert "±" not in alone.describe()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import sys
 from typing import Any
 
@@ -52,7 +53,7 @@ __all__ = ["command"]
     show_default=True,
     help="What numbers are divided by: range, z or none.",
 )
-@click.option("--folds", default="10", show_default=True, help="How many, or leave-one-out.")
+@click.option("--folds", help="How many, or leave-one-out.  [default: 10]")
 @click.option("--leave-one-out", is_flag=True, help="Test every row by all others.")
 @reading_options
 @seed_option
@@ -65,7 +66,7 @@ def command(
     metric: str,
     weights: str,
     scale: str,
-    folds: str,
+    folds: str | None,
     leave_one_out: bool,
     asked: Asked,
     seed: int,
@@ -95,6 +96,7 @@ def command(
     grids, remarks = _grids(
         files,
         asked,
+        quiet,
         k=[int(own) for own in numbers_of("-k", k)],
         p=_powers(p, metric),
         metric=metric,
@@ -121,21 +123,53 @@ def command(
         sys.stdout.write(own.describe() + "\n")
     sys.stdout.flush()
     written = [f"Written to {path}." for path in (output, picture) if path]
-    remark([*remarks, *written], quiet)
+    fitting = [_fitting(shown, asked, weights, scale)] if len(grids) == 1 else []
+    remark([*remarks, *written, *fitting], quiet)
 
 
-def _grids(files: tuple[str, ...], asked: Asked, **wishes: Any) -> tuple[list[Any], list[str]]:
+def _fitting(grid: Any, asked: Asked, weights: str, scale: str) -> str:
+    """What to type to train what was found best; what the models do by themselves is left out."""
+    best = grid.best
+    wishes = {"k": str(best["k"]), "metric": grid.metric}
+    if grid.metric in ("vdm", "minkowski"):
+        wishes["p"] = f"{best['p']:g}"
+    if weights != "uniform":
+        wishes["weights"] = weights
+    if scale != "range":
+        wishes["scale"] = scale
+    words = ["countwise", "fit", grid.data]
+    words += [] if asked.target is None else ["--target", asked.target]
+    words += ["--model", "neighbors"]
+    for name, value in wishes.items():
+        words += ["--param", f"{name}={value}"]
+    return f"The best of them is trained by: {shlex.join(words)}"
+
+
+def _grids(
+    files: tuple[str, ...], asked: Asked, quiet: bool, **wishes: Any
+) -> tuple[list[Any], list[str]]:
+    """The grid of each file, and what is to be remarked on, with the file where there are more."""
     from dataclasses import replace
 
+    from countwise.cli.progress import progress
     from countwise.evaluation.neighbor_grid import neighbor_grid
 
     grids: list[Any] = []
     remarks: list[str] = []
-    for file in files:
-        found = asked.read(file, "neighbors")
-        remarks += found.remarks
-        grids.append(replace(neighbor_grid(found.table, **wishes), data=file))
+    with progress(quiet) as tell:
+        for place, file in enumerate(files):
+            found = asked.read(file, "neighbors")
+            said = [note.text for note in found.table.notes]
+            head = f"{file}: " if len(files) > 1 else ""
+            remarks += [head + own for own in (*found.remarks, *said)]
+            step = None if tell is None else _stepping(tell, place, len(files), file)
+            grids.append(replace(neighbor_grid(found.table, progress=step, **wishes), data=file))
     return grids, remarks
+
+
+def _stepping(tell: Any, place: int, files: int, file: str) -> Any:
+    """Tell how far the grid of one file is as a part of all files."""
+    return lambda done, total, text: tell(place + done / total, files, f"{file}, {text}")
 
 
 def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
@@ -146,7 +180,10 @@ def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
         )
 
 
-def _folds(folds: str, leave_one_out: bool) -> int | str:
+def _folds(folds: str | None, leave_one_out: bool) -> int | str:
+    if leave_one_out and folds not in (None, "leave-one-out"):
+        raise click.UsageError("--leave-one-out tests every row once; leave --folds out")
+    folds = folds or "10"
     if leave_one_out or folds == "leave-one-out":
         return "leave-one-out"
     if not folds.isdigit() or int(folds) < 2:

@@ -22,7 +22,7 @@ from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
 from countwise.params import check, whole
 from countwise.posteriors.base import weighty
-from countwise.posteriors.leave_one_out import found_without
+from countwise.posteriors.leave_one_out import Progress, Steps, found_without
 from countwise.posteriors.nearest import BLOCK, found_rows
 from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors, voters
 from countwise.posteriors.search import searches
@@ -133,13 +133,17 @@ class NeighborGrid:
         }
 
     def describe(self) -> str:
-        """Say in two sentences what is best."""
+        """Say in a sentence what is best."""
         own = self.best
         p = "maximum" if math.isinf(own["p"]) else f"{own['p']:g}"
+        spread = f" ± {own['spread']:.4f} over {self.over}" if len(self.parts) > 1 else ""
         return (
             f"{self.data or 'The table'}: best k = {own['k']} and p = {p}, accuracy "
-            f"{own['accuracy']:.4f} ({self.metric}, {self.protocol})."
+            f"{own['accuracy']:.4f}{spread} ({self.metric}, {self.protocol})."
         )
+
+    def __repr__(self) -> str:
+        return f"<NeighborGrid: {self.describe().rstrip('.')}>"
 
 
 def neighbor_grid(
@@ -159,6 +163,7 @@ def neighbor_grid(
     stratified: bool = True,
     random_state: Seed = 0,
     sample_weight: ArrayLike | None = None,
+    progress: Progress | None = None,
     **read_options: Any,
 ) -> NeighborGrid:
     """Measure neighbours at every k and p by cross-validation, with one list of neighbours a p.
@@ -183,6 +188,8 @@ def neighbor_grid(
         As in `evaluate`.
     sample_weight
         One weight a row, for training and for scores.
+    progress
+        A function that is told ``(done, total, text)``, a step for each test part and p.
 
     Examples
     --------
@@ -208,10 +215,10 @@ def neighbor_grid(
     electorate = voters(table, given, np.arange(len(table.classes)))
     rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)
     if split.alone:
-        found = found_without(wanted, table, given, electorate, ks[-1], ps)
+        found = found_without(wanted, table, given, electorate, ks[-1], ps, progress)
         right, hoped, sizes = _scores(found, rows, split.rows, ks, weights)
     else:
-        right, hoped, sizes = _crossed(wanted, rows, split.pairs, ks, ps, weights)
+        right, hoped, sizes = _crossed(wanted, rows, split.pairs, ks, ps, weights, progress)
     parts, expected = right / sizes[:, None, None], hoped / sizes[:, None, None]
     powers = [POWERS.get(metric, own) for own in ps]
     name = str(data) if isinstance(data, str) else ""
@@ -300,6 +307,7 @@ def _crossed(
     ks: list[int],
     powers: list[float],
     scheme: Any,
+    progress: Progress | None,
 ) -> tuple[Doubles, Doubles, Doubles]:
     """As `_scores`, test part by test part, each among its own training rows and in their space.
 
@@ -307,6 +315,7 @@ def _crossed(
     """
     right = np.zeros((len(pairs), len(ks), len(powers)))
     hoped = np.zeros_like(right)
+    steps = Steps(progress, len(pairs) * len(powers))
 
     def judged(place: int) -> None:
         train, test = pairs[place]
@@ -322,6 +331,7 @@ def _crossed(
                 hits, shares = verdicts(found, local, ks, truth[block], own[block], scheme)
                 right[place, :, by] += hits
                 hoped[place, :, by] += shares
+            steps.tell(f"test part {place + 1}")
 
     _each(len(pairs), judged, max(len(test) for _, test in pairs), callable(scheme))
     return right, hoped, np.array([rows.own[test].sum() for _, test in pairs])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,33 @@ from countwise.posteriors.spaces import Wanted, left_out_spaces, spaces_of_power
 from countwise.posteriors.votes import Electorate, Found
 from countwise.tables.table import Table
 
-__all__ = ["found_without", "relearned_without"]
+__all__ = ["Progress", "Steps", "found_without", "relearned_without"]
 
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Progress = Callable[[int, int, str], None]
+
+
+class Steps:
+    """Counts steps that several threads take, and tells them one at a time.
+
+    Examples
+    --------
+    >>> steps = Steps(lambda done, total, text: print(f"{done} of {total}: {text}"), 2)
+    >>> steps.tell("test part 1")
+    1 of 2: test part 1
+    """
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+        self._lock = Lock()
+
+    def tell(self, text: str) -> None:
+        """One step more is done."""
+        if self._progress is not None:
+            with self._lock:
+                self._done += 1
+                self._progress(self._done, self._total, text)
 
 
 def found_without(
@@ -26,6 +50,7 @@ def found_without(
     electorate: Electorate,
     k: int,
     powers: Sequence[float],
+    progress: Progress | None = None,
 ) -> list[Found]:
     """Find, for each exponent, the neighbours of every row; about one search of all rows in all.
 
@@ -46,20 +71,21 @@ def found_without(
     """
     made = _Lists(len(table), min(k, len(table) - 1), electorate.width, len(powers))
     learned = left_out_spaces(wanted, table, weight, powers)
-    if learned is None:
-        anew = np.arange(len(table))
-    else:
-        anew = np.flatnonzero(learned.unsure)
-        chunks = learned.chunks()
+    anew = np.arange(len(table)) if learned is None else np.flatnonzero(learned.unsure)
+    chunks = [] if learned is None else learned.chunks()
+    steps = Steps(progress, len(anew) + len(chunks) * len(powers))
+    if learned is not None:
         for place, shared in enumerate(searches(learned.spaces if chunks else (), table)):
             for rows in chunks:
                 search = shared.leaving_out(learned.figures(shared.space, rows))
                 made.fill(place, rows, found_rows(search, electorate, table.take(rows), k, rows))
+                steps.tell(f"{len(rows)} rows")
     for row in anew:
         for place, own in enumerate(
             relearned_without(wanted, table, weight, electorate, k, powers, int(row))
         ):
             made.fill(place, np.array([row]), own)
+        steps.tell(f"row {row + 1}")
     return made.found
 
 
