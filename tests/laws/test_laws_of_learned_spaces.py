@@ -79,9 +79,7 @@ def mirrored(table):
 def distances(model, table):
     """Of every asked row to every kept row, in the order of the kept rows."""
     near = model.neighbors(table, k=model.n_rows_)
-    made = np.empty_like(near.distances)
-    np.put_along_axis(made, near.rows, near.distances, axis=1)
-    return made
+    return np.take_along_axis(near.distances, np.argsort(near.rows, axis=1), axis=1)
 
 
 def whitened(table, weight=None):

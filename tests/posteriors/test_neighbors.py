@@ -313,3 +313,24 @@ def test_an_infinite_exponent_is_fitted_as_the_grid_measured_it(metric, tmp_path
     np.testing.assert_array_equal(again.predict_proba(asked), model.predict_proba(asked))
     with pytest.raises(ParameterError, match="at least 1, or infinity, but -inf came"):
         cw.Neighbors(metric=metric, p=-np.inf).fit(table)
+
+
+def test_neighbours_go_by_the_numbers_they_came_with(tmp_path):
+    rows = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
+    weight = [0, 1, 0, 1, 1]
+    numbers = [0.5, 1.5, 2.5, 3.5, 4.5]
+    models = [
+        cw.Neighbors(2).fit(rows, list("aaabb"), sample_weight=weight),
+        cw.NeighborsRegressor(2).fit(rows, numbers, sample_weight=weight),
+        cw.CondensedNeighbors().fit(rows, list("aaabb")),
+    ]
+    for model, there in zip(models, ([4, 3], [4, 3], [3, 0]), strict=True):
+        near = model.neighbors(rows[4:], k=2)
+        assert near.rows.tolist() == [there]
+        cw.save(model, tmp_path / "model.cw")
+        assert cw.load(tmp_path / "model.cw").neighbors(rows[4:], k=2).rows.tolist() == [there]
+    assert models[1].neighbors(rows[4:]).describe().startswith("1. row 5, 4.5: distance 0\n")
+    assert models[2].explain(rows[4:]).describe().splitlines()[-1].startswith("1. row 4, b:")
+    assert repr(near) == "<Neighborhood: the 2 nearest rows of each of 1>"
+    with pytest.raises(ParameterError, match="query must be a number below 1"):
+        near.describe(1)

@@ -13,7 +13,7 @@ from countwise.counts.embedding import Space
 from countwise.errors import TableError
 from countwise.params import Parameter, names, nothing, one_of
 from countwise.params import whole as whole_number
-from countwise.posteriors.neighborhood import Neighborhood, neighborhood
+from countwise.posteriors.neighborhood import Neighborhood
 from countwise.posteriors.neighbors import METRIC_PARAMETERS
 from countwise.posteriors.row_voter import RowVoter
 from countwise.posteriors.search import Search
@@ -118,7 +118,7 @@ class CondensedNeighbors(RowVoter):
         self.kept_ = chosen if known is None else known[chosen].astype(np.int64)
         self.reduction_ = 1.0 - len(chosen) / len(table)
         self.notes_ = (*self.notes_, *notes)
-        self.keep(table.take(chosen), None, space, relevance)
+        self.keep(table.take(chosen), None, space, relevance, None, self.kept_)
         # All others are right by construction; kept ones are unless they clash with each other.
         self.conflicts_ = self._wrong(self.rows_) if clash or _holes(table) else 0
         if self.conflicts_:
@@ -163,7 +163,7 @@ class CondensedNeighbors(RowVoter):
 
     def restore_extras(self, extras: dict[str, Any]) -> None:
         """Take back what `extras` gave."""
-        self.kept_ = np.asarray(extras["kept"], dtype=np.int64)
+        self.kept_ = self.places_ = self._places(extras["kept"])
         self.reduction_ = float(extras["reduction"])
         self.passes_ = int(extras["passes"])
         self.sizes_ = tuple(int(size) for size in extras["sizes"])
@@ -175,9 +175,9 @@ class CondensedNeighbors(RowVoter):
         return 1, "uniform"
 
     def neighbors(self, X: Any, k: int = 1) -> Neighborhood:
-        """Say which kept rows are nearest; their numbers count within ``rows_``."""
+        """Say which kept rows are nearest; they go by the numbers they came with (``kept_``)."""
         check_is_fitted(self, "rows_")
-        return neighborhood(self._kept, self._rows(X), k)
+        return self.neighborhood(self._rows(X), k)
 
     def fit_resample(self, X: Any, y: ArrayLike | None = None) -> tuple[Any, NDArray[Any]]:
         """Return the kept rows of X and y: the reducer that samplers of pipelines call.

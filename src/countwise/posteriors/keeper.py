@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from countwise.counts.embedding import Space
 from countwise.posteriors.nearest import Kept
+from countwise.posteriors.neighborhood import Neighborhood, neighborhood
 from countwise.tables.table import Table
 
 __all__ = ["Keeper"]
 
 Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 
 class Keeper:
@@ -27,6 +29,7 @@ class Keeper:
     sample_weight_: Doubles | None
     target_: Doubles | None
     relevance_: Doubles | None
+    places_: Rows | None
     _kept: Kept
 
     @property
@@ -41,6 +44,7 @@ class Keeper:
         space: Space,
         relevance: Doubles | None = None,
         target: Doubles | None = None,
+        places: NDArray[np.integer[Any]] | None = None,
     ) -> Self:
         """Become the model of these rows in this space.
 
@@ -56,9 +60,12 @@ class Keeper:
             What the attributes were found to be worth, if that was learned.
         target
             The numbers to predict, for regressors.
+        places
+            Where the rows stood among those that came, from 0; None where none was left out.
         """
         self.rows_, self.sample_weight_, self.space_ = table, weight, space
         self.relevance_, self.target_ = relevance, target
+        self.places_ = None if places is None else places.astype(np.int64)
         self._settle()
         return self
 
@@ -66,9 +73,22 @@ class Keeper:
         """Make the rows ready to be searched."""
         raise NotImplementedError
 
+    def neighborhood(self, rows: Table, k: int) -> Neighborhood:
+        """Find the k nearest kept rows of each query, by the numbers they came with."""
+        return neighborhood(self._kept, rows, k, self.places_, self.target_)
+
     def extras(self) -> dict[str, Any]:
         """What else must be known of a saved model, as plain data."""
-        return {}
+        return {} if self.places_ is None else {"places": self.places_.tolist()}
 
     def restore_extras(self, extras: dict[str, Any]) -> None:
         """Take back what `extras` gave."""
+        if "places" in extras:
+            self.places_ = self._places(extras["places"])
+
+    def _places(self, given: Any) -> Rows:
+        """The numbers of the kept rows as a file holds them; not one a row is no sound file."""
+        places = np.asarray(given, dtype=np.int64)
+        if places.shape != (self.n_rows_,):
+            raise ValueError(f"{self.n_rows_} rows, but numbers of {places.size}")
+        return places

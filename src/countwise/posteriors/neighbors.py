@@ -22,7 +22,7 @@ from countwise.params import (
     one_of,
 )
 from countwise.params import whole as whole_number
-from countwise.posteriors.neighborhood import Neighborhood, neighborhood
+from countwise.posteriors.neighborhood import Neighborhood
 from countwise.posteriors.row_voter import RowVoter, voters
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SCHEMES
@@ -140,10 +140,10 @@ class Neighbors(RowVoter):
         sample_weight
             One weight a row; an integer weight equals repeating the row.
         """
-        rows, weight, _, _ = self._training(X, y, sample_weight)
+        rows, weight, places, _ = self._training(X, y, sample_weight)
         space, relevance, notes = learned_space(Wanted.of(self), rows, weight)
         self.notes_ = (*self.notes_, *notes)
-        return self.keep(rows, weight, space, relevance)
+        return self.keep(rows, weight, space, relevance, None, places)
 
     @property
     def votes_by(self) -> tuple[int, Any]:
@@ -166,4 +166,4 @@ class Neighbors(RowVoter):
         True
         """
         check_is_fitted(self, "rows_")
-        return neighborhood(self._kept, self._rows(X), self.k if k is None else k)
+        return self.neighborhood(self._rows(X), self.k if k is None else k)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from countwise.params import Parameter, function, names, one_of
 from countwise.params import whole as whole_number
 from countwise.posteriors.nearest import Kept
-from countwise.posteriors.neighborhood import Neighborhood, neighborhood
+from countwise.posteriors.neighborhood import Neighborhood
 from countwise.posteriors.regressor import DISTANCE_PARAMETERS, KeptRegressor
 from countwise.posteriors.votes import SCHEMES, Electorate
 from countwise.tables.table import Table
@@ -96,4 +96,4 @@ class NeighborsRegressor(KeptRegressor):
     def neighbors(self, X: Any, k: int | None = None) -> Neighborhood:
         """Say who the nearest rows are, how far, and what each attribute adds to that."""
         check_is_fitted(self, "rows_")
-        return neighborhood(self._kept, self._rows(X), self.k if k is None else k)
+        return self.neighborhood(self._rows(X), self.k if k is None else k)

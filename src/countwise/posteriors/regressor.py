@@ -72,7 +72,7 @@ class KeptRegressor(Keeper, RegressorMixin, TableReader):
         own = target if heavy is None else target[heavy]
         space, _, notes = learned_space(Wanted.of(self), rows, weight)
         self.notes_ = (*table.notes, *notes)
-        return self.keep(rows, weight, space, None, np.ascontiguousarray(own))
+        return self.keep(rows, weight, space, None, np.ascontiguousarray(own), heavy)
 
     def _measured(self, X: Any, y: Any) -> tuple[Table, Doubles]:
         """The rows without any class, and the numbers to predict."""

@@ -11,7 +11,6 @@ from countwise.posteriors.base import Classifier
 from countwise.posteriors.keeper import Keeper
 from countwise.posteriors.nearest import Kept
 from countwise.posteriors.neighbor_evidence import NeighborExplanation, explained
-from countwise.posteriors.neighborhood import neighborhood
 from countwise.posteriors.votes import Electorate, shares_of_votes
 from countwise.tables.table import Table
 
@@ -60,7 +59,7 @@ class RowVoter(Keeper, Classifier):
     def explain(self, X: Any) -> NeighborExplanation:
         """Say who voted, and how the votes move as the columns are looked at in turn."""
         table = self._rows(X)
-        near = neighborhood(self._kept, table, self.votes_by[0])
+        near = self.neighborhood(table, self.votes_by[0])
         return explained(self, table, self._kept, near)
 
 

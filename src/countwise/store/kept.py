@@ -107,8 +107,8 @@ def kept_from(archive: Archive | Within, model: Any) -> Any:
         relevance = told.any("relevance") if "relevance" in told else None
         worth = None if relevance is None else np.asarray(relevance, dtype=np.float64)
         model.notes_ = notes_from(archive.fields("notes.json"))
-        model.restore_extras(told.inner("extras").plain)
         model.keep(table, weight, space, worth, target)
+        model.restore_extras(told.inner("extras").plain)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, CountwiseError) as why:
         raise UnsoundError(f"holds no sound space ({str(why)[:200]})") from None
     columns_from(model, archive.fields("training.json"))
