@@ -1,6 +1,7 @@
 """Law 10: a condensed set classifies its own training rows without error."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,3 +82,11 @@ def test_rows_without_a_class_teach_nothing_and_keep_their_numbers():
     model = cw.CondensedNeighbors().fit(table)
     assert model.kept_.tolist() == [0, 3]
     assert cw.Neighbors(k=1).fit(table).n_rows_ == 4
+
+
+def test_labels_of_a_series_keep_their_index():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 10.0, 11.0]}, index=list("pqrs"))
+    labels = pd.Series(["a", "a", "b", "b"], index=frame.index, name="class")
+    rows, kept = cw.CondensedNeighbors().fit_resample(frame, labels)
+    assert kept.name == "class"
+    assert list(kept.index) == list(rows.index) == ["p", "r"]

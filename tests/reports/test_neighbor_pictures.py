@@ -61,3 +61,10 @@ def test_regions_need_two_numeric_columns():
         cw.regions(cw.Neighbors(), "sample:weather")
     with pytest.raises(TableError, match="Did you mean"):
         cw.regions(cw.Neighbors(), "sample:iris", "petal_lenght", "petal_width")
+
+
+def test_only_a_spread_that_is_there_is_spoken_of():
+    wish = {"k": (1, 3), "p": (2,), "metric": "heom"}
+    assert "standard deviation" in str(cw.draw(cw.neighbor_grid("sample:iris", **wish)))
+    alone = cw.neighbor_grid("sample:iris", folds="leave-one-out", **wish)
+    assert "standard deviation" not in str(cw.draw(alone))

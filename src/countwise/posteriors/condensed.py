@@ -179,10 +179,11 @@ class CondensedNeighbors(RowVoter):
         check_is_fitted(self, "rows_")
         return self.neighborhood(self._rows(X), k)
 
-    def fit_resample(self, X: Any, y: ArrayLike | None = None) -> tuple[Any, NDArray[Any]]:
+    def fit_resample(self, X: Any, y: Any = None) -> tuple[Any, Any]:
         """Return the kept rows of X and y: the reducer that samplers of pipelines call.
 
-        Rows come back as they were given; a `Table` brings its labels along.
+        Rows come back as they were given, labels too where they are a series of pandas and as an
+        array otherwise; a `Table` brings its labels along.
 
         Examples
         --------
@@ -204,7 +205,7 @@ class CondensedNeighbors(RowVoter):
         kept = self.kept_
         if isinstance(X, Table):
             return X.take(kept), np.asarray(X.labels)[kept]
-        labels = np.asarray(y)[kept]
+        labels = y.iloc[kept] if hasattr(y, "iloc") else np.asarray(y)[kept]
         if hasattr(X, "iloc"):
             return X.iloc[kept], labels
         if isinstance(X, Mapping):

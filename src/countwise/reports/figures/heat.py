@@ -135,7 +135,8 @@ def by_k_figure(
             label(x, top + _PLOT + 17, f"{mark:g}", size=11, anchor="middle", classes="soft")
         )
     parts.append(label(left, top + _PLOT + 36, "k, neighbours", size=11, classes="soft"))
-    told = f"accuracy, ± one standard deviation over the {over}"
+    spread = any(own > 0 for one in lines for own in one["spread"])
+    told = f"accuracy, ± one standard deviation over the {over}" if spread else "accuracy"
     parts.append(label(width - 8, top + _PLOT + 36, told, size=11, anchor="end", classes="soft"))
     parts += _bands(ks, lines, across, up)
     described = "; ".join(f"{own['name']}: up to {max(own['values']):.3f}" for own in lines)
