@@ -1,4 +1,4 @@
-"""Laws 2 and 6 for condensed neighbours.
+"""Laws 2, 6 and 7 for condensed neighbours.
 
 Hart's set depends on the order of the rows, that is his rule; what it says about the training rows
 does not, as far as they clash with no row of another class. The order of the columns changes
@@ -87,3 +87,14 @@ def test_law_6(method, data):
         cells[column.name] = data.draw(st.lists(st.sampled_from(known), min_size=4, max_size=4))
     rows = cw.read(cells, schema=train.schema.without_target())
     laws.law_6_posteriors(lambda: cw.CondensedNeighbors(method, metric), train, rows)
+
+
+@METHODS
+@settings(max_examples=30)
+@given(tables(least_rows=2), metrics)
+def test_law_7_a_row_that_tells_nothing_gets_the_shares_of_all_training_rows(method, table, metric):
+    model = cw.CondensedNeighbors(method, metric).fit(table)
+    blank = {column.name: [None] for column in table.schema.attributes}
+    count = np.bincount(table.target, minlength=len(table.classes))
+    prior = count[count > 0] / len(table)
+    np.testing.assert_allclose(model.predict_proba(blank)[0], prior, atol=1e-12)

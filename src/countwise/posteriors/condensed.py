@@ -20,6 +20,7 @@ from countwise.posteriors.search import Search
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SAME
 from countwise.tables.notes import Note
+from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
 __all__ = ["CondensedNeighbors"]
@@ -71,6 +72,7 @@ class CondensedNeighbors(RowVoter):
 
     kept_: Rows
     reduction_: float
+    prior_: Doubles
     passes_: int
     sizes_: tuple[int, ...]
     conflicts_: int
@@ -118,6 +120,8 @@ class CondensedNeighbors(RowVoter):
         self.kept_ = chosen if known is None else known[chosen].astype(np.int64)
         self.reduction_ = 1.0 - len(chosen) / len(table)
         self.notes_ = (*self.notes_, *notes)
+        count = np.bincount(table.target, minlength=len(table.classes))
+        self.prior_ = count[count > 0] / len(table)
         self.keep(table.take(chosen), None, space, relevance, None, self.kept_)
         # All others are right by construction; kept ones are unless they clash with each other.
         self.conflicts_ = self._wrong(self.rows_) if clash or _holes(table) else 0
@@ -144,6 +148,15 @@ class CondensedNeighbors(RowVoter):
                 best, passes, clash = other, own, clashes
         return best, passes, tuple(sizes), clash
 
+    def _shares(self, table: Table) -> Doubles:
+        """Vote shares; a row that tells nothing gets the class shares of all training rows."""
+        made = super()._shares(table)
+        blank = np.ones(len(table), dtype=bool)
+        for column in table.schema.attributes:
+            blank &= _missing(table, column)
+        made[blank] = self.prior_
+        return made
+
     def _wrong(self, rows: Table) -> int:
         """How many of the kept rows are got wrong by the kept rows."""
         places = np.searchsorted(
@@ -159,6 +172,7 @@ class CondensedNeighbors(RowVoter):
             "passes": self.passes_,
             "sizes": list(self.sizes_),
             "conflicts": self.conflicts_,
+            "prior": self.prior_.tolist(),
         }
 
     def restore_extras(self, extras: dict[str, Any]) -> None:
@@ -168,6 +182,11 @@ class CondensedNeighbors(RowVoter):
         self.passes_ = int(extras["passes"])
         self.sizes_ = tuple(int(size) for size in extras["sizes"])
         self.conflicts_ = int(extras["conflicts"])
+        self.prior_ = np.asarray(extras["prior"], dtype=np.float64)
+        if self.prior_.shape != self.classes_.shape or abs(self.prior_.sum() - 1.0) > 1e-9:
+            raise ValueError("class shares must sum to one")
+        if not np.all(self.prior_ > 0):
+            raise ValueError("class shares must be above nought")
 
     @property
     def votes_by(self) -> tuple[int, Any]:
@@ -256,12 +275,13 @@ def _conflict(number: int) -> Note:
 
 def _holes(table: Table) -> bool:
     """Whether cells are missing: then a row may be far from itself."""
-    return any(
-        bool(np.any(table.codes(c.name) >= c.width))
-        if c.coded
-        else bool(np.isnan(table.values(c.name)).any())
-        for c in table.schema.attributes
-    )
+    return any(bool(_missing(table, column).any()) for column in table.schema.attributes)
+
+
+def _missing(table: Table, column: Column) -> NDArray[np.bool_]:
+    if column.coded:
+        return np.asarray(table.codes(column.name) == column.width)
+    return np.isnan(table.values(column.name))
 
 
 def _middles(search: Search, table: Table) -> Rows:
