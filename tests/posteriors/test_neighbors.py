@@ -334,3 +334,10 @@ def test_neighbours_go_by_the_numbers_they_came_with(tmp_path):
     assert repr(near) == "<Neighborhood: the 2 nearest rows of each of 1>"
     with pytest.raises(ParameterError, match="query must be a number below 1"):
         near.describe(1)
+
+
+def test_more_neighbours_than_rows_are_remarked_on():
+    weather = cw.read("sample:weather")
+    assert [note.code for note in cw.Neighbors(k=15).fit(weather).notes_] == ["N05"]
+    assert not cw.Neighbors(k=14).fit(weather).notes_
+    assert not cw.Neighbors(k=15).fit(weather, sample_weight=np.full(14, 2.0)).notes_

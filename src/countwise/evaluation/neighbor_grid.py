@@ -231,7 +231,7 @@ def _numbers(who: str, k: Iterable[int], p: Iterable[float]) -> tuple[list[int],
     if not ks or not all(map(whole(at_least=1).admits, ks)):
         raise ParameterError(
             f"{who}: k must be whole numbers of at least 1, one or more of them, but "
-            f"{listing(ks, 5) or 'none'} came. Give k=range(1, 21)."
+            f"{listing(ks, 5) or 'none'} came. Give k=range(1, 21); labels are read by target=."
         )
     if not ps or not all(map(POWER.admits, ps)):
         raise ParameterError(

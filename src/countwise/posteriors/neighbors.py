@@ -26,6 +26,8 @@ from countwise.posteriors.neighborhood import Neighborhood
 from countwise.posteriors.row_voter import RowVoter, voters
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SCHEMES
+from countwise.tables.notes import Note
+from countwise.tables.table import Table
 
 __all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
@@ -142,8 +144,16 @@ class Neighbors(RowVoter):
         """
         rows, weight, places, _ = self._training(X, y, sample_weight)
         space, relevance, notes = learned_space(Wanted.of(self), rows, weight)
-        self.notes_ = (*self.notes_, *notes)
+        self.notes_ = (*self.notes_, *notes, *self._everybody(rows, weight))
         return self.keep(rows, weight, space, relevance, None, places)
+
+    def _everybody(self, rows: Table, weight: Doubles | None) -> tuple[Note, ...]:
+        """Say so where more neighbours are asked for than there are."""
+        there = len(rows) if weight is None else float(np.maximum(weight, 1.0).sum())
+        if self.k <= there:
+            return ()
+        words = f"k = {self.k} is more than there are training rows, {there:g}: all of them vote."
+        return (Note("N05", None, words),)
 
     @property
     def votes_by(self) -> tuple[int, Any]:

@@ -125,6 +125,12 @@ NOTES: dict[str, Meaning] = {
         "info",
         "Only minkowski and vdm have an exponent to choose; every other metric is defined by one.",
     ),
+    "N05": Meaning(
+        "More neighbours than rows",
+        "info",
+        "Every training row is a neighbour of every row; with equal votes the answer is the class "
+        "shares. Choose a smaller k.",
+    ),
     "F01": Meaning(
         "Separator assumed",
         "info",
