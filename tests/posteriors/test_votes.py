@@ -217,3 +217,15 @@ def test_a_distance_that_is_none_votes_for_nobody():
     found = Found(np.array([[0, 1]]), np.array([[1.0, np.nan]]), np.full((1, 3), np.nan))
     electorate = Electorate(np.eye(2), np.ones(2))
     assert voted_by_k(found, electorate, (1, 2)).tolist() == [[[1.0, 0.0], [0.0, 0.0]]]
+
+
+@pytest.mark.parametrize(("left", "gap"), [(3, 5), (3, 7), (7, 7), (5, 21), (11, 13)])
+def test_equal_votes_stay_equal_to_the_last_bit(left, gap):
+    """One vote nearer, or so many more among equals that share what is left: it is the same."""
+    equals = left * gap
+    one = Electorate(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(2))
+    for few in range((equals - gap) // 2 + 1):
+        edge = np.array([[few, few + gap, equals - 2 * few - gap, equals]], dtype=float)
+        found = Found(np.array([[0, 1]]), np.array([[1.0, 2.0]]), edge)
+        votes = voted(found, one, 1.0 + left)[0]
+        assert votes[0] == votes[1]

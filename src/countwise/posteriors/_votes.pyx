@@ -165,6 +165,11 @@ cdef void walk(Line* line, const double* ks, Py_ssize_t many, int scheme,
         share = 0.0
         if equals > 0:
             share = left / equals if left < equals else 1.0
+        if scheme == UNIFORM and share < 1.0 and equals > 0:
+            # One division, at the end: whole votes that are equal stay equal to the last bit.
+            for c in range(width):
+                into[c] = (line.inner[c] * equals + left * line.tied[c]) / equals
+            continue
         say = share * weight_at(line, reach, inside, equals, k, scheme)
         for c in range(width):
             into[c] = line.inner[c] + say * line.tied[c]
