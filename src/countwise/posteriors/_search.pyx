@@ -54,7 +54,6 @@ cdef struct Tally:
     const double *high
     const int64_t *label      # of every kept row
     const double *weight
-    const int64_t *skip
     double *sums
     int64_t width
 
@@ -69,6 +68,25 @@ cdef struct Fellows:
     double *near
     int64_t *nearest
     unsigned char *pure
+
+
+#: What is done with the rows that a bound does not rule out.
+cdef enum:
+    LIST                      # keep the nearest
+    TALLY                     # add up what lies within bounds
+    MEET                      # tell a row of members
+
+
+cdef struct Errand:
+    int kind
+    const float *tiles
+    int64_t rows              # how many rows the tiles hold
+    int64_t *who              # lists of neighbours: heaps, the farthest on top
+    double *far
+    int64_t k
+    const int64_t *skip       # a row that may not be found, or -1
+    const Tally *tally
+    const Fellows *fellows
 
 
 cdef class Kernel:
@@ -198,24 +216,56 @@ cdef class Kernel:
         `skip` is a row that may not be found, or -1: the query itself where it is among the rows.
         """
         cdef int64_t queries = asked.queries, k = who.shape[1], query
-        cdef int64_t[::1] many = np.empty(queries, dtype=np.int64)
-        cdef Packed *group
+        cdef Errand errand
         if who.shape[0] != queries or far.shape[0] != queries or far.shape[1] != k:
             raise ValueError("there must be one line a query")
         if skip.shape[0] != queries:
             raise ValueError("there must be one row to skip a query")
         if k < 1 or k > self.rows:
             raise ValueError("there must be as many rows as neighbours")
+        errand = Errand(LIST, self.tiles, self.rows, &who[0, 0], &far[0, 0], k, &skip[0], NULL,
+                        NULL)
+        with nogil:
+            for query in range(queries):
+                _empty(&who[query, 0], &far[query, 0], k)
+        self.sweep(asked, &errand, np.arange(queries))
+        with nogil:
+            for query in range(queries):
+                _in_order(&who[query, 0], &far[query, 0], k)
+
+    cdef sweep(self, Asked asked, const Errand *errand, const int64_t[::1] queries):
+        """Compare queries with the rows of an errand, four together where that is possible."""
+        cdef int64_t tiles = (errand.rows + LANES - 1) // LANES, block = tiles, stop, at
+        cdef int64_t count = queries.shape[0], grouped = 0, alone = count
+        cdef int64_t[::1] many
+        cdef Packed *group
+        if not count:
+            return
+        many = np.empty(count, dtype=np.int64)
         group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
         if group == NULL:
             raise MemoryError()
         with nogil:
-            for query in range(queries):
-                _empty(&who[query, 0], &far[query, 0], k)
-            self._nearest(asked, &who[0, 0], &far[0, 0], k, &skip[0], group, &many[0])
+            for at in range(count):
+                block = min(block, _first(errand, queries[at]))
+                if self.grouped(asked, queries[at]):
+                    many[grouped] = queries[at]
+                    grouped += 1
+                else:
+                    alone -= 1
+                    many[alone] = queries[at]
+            # A few tiles at a time, so that they stay in the cache for all queries.
+            while block < tiles:
+                stop = min(block + TOGETHER, tiles)
+                at = 0
+                while at < grouped:
+                    self.compare_four(asked, errand, group, &many[at],
+                                      <int> min(<int64_t> 4, grouped - at), block, stop)
+                    at += 4
+                for at in range(alone, count):
+                    self.compare(asked, errand, many[at], block, stop)
+                block = stop
             free(group)
-            for query in range(queries):
-                _in_order(&who[query, 0], &far[query, 0], k)
 
     cdef bint grouped(self, Asked asked, int64_t query) noexcept nogil:
         """Whether a query can be compared together with others."""
@@ -240,96 +290,85 @@ cdef class Kernel:
         packed(&self.space, group, place, asked.narrow + query * self.space.axes,
                asked.codes + query * self.space.axes)
 
-    cdef void _nearest(self, Asked asked, int64_t *who, double *far, int64_t k,
-                       const int64_t *skip, Packed *group, int64_t *many) noexcept nogil:
-        cdef int64_t tiles = (self.rows + LANES - 1) // LANES, block = 0, stop, query, at
-        cdef int64_t queries = asked.queries, grouped = 0
-        for query in range(queries):
-            if self.grouped(asked, query):
-                many[grouped] = query
-                grouped += 1
-        while block < tiles:
-            stop = min(block + TOGETHER, tiles)
-            at = 0
-            while at < grouped:
-                self._four(asked, who, far, k, skip, group, many + at,
-                           <int> min(<int64_t> 4, grouped - at), block, stop)
-                at += 4
-            if grouped < queries:
-                for query in range(queries):
-                    if not self.grouped(asked, query):
-                        self._one(asked, who, far, k, skip, query, block, stop)
-            block = stop
+    cdef float bound(self, Asked asked, const Errand *errand, int64_t query) noexcept nogil:
+        """The largest single figure of a row that an errand may have to look at."""
+        if asked.plain[query]:
+            return INFINITY
+        if errand.kind == LIST:
+            return self.reach(asked, query, errand.far[query * errand.k])
+        if errand.kind == TALLY:
+            return self.reach(asked, query, errand.tally.high[query])
+        return self.reach(asked, query, errand.fellows.near[query] * (1.0 + errand.fellows.same))
 
-    cdef void _four(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
-                    Packed *group, const int64_t *many, int there, int64_t block,
-                    int64_t stop) noexcept nogil:
+    cdef void compare_four(self, Asked asked, const Errand *errand, Packed *group,
+                           const int64_t *many, int there, int64_t block,
+                           int64_t stop) noexcept nogil:
         """Compare up to four queries with some tiles."""
         cdef float sums[4][64]
         cdef float bound[4]
-        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query
+        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query, first = stop
         cdef int place, within
         for place in range(4):
             query = many[min(place, there - 1)]
+            first = min(first, _first(errand, query))
             self.pack(asked, group, place, query)
             # A place that is not taken is never within its bound.
-            bound[place] = -1
-            if place < there:
-                bound[place] = self.reach(asked, query, far[query * k])
-        for tile in range(block, stop):
-            within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
+            bound[place] = self.bound(asked, errand, query) if place < there else -1
+        for tile in range(max(block, first), stop):
+            within = several_sums(&self.space, errand.tiles + tile * size, group, bound, sums)
             for place in range(there):
                 if within >> place & 1:
-                    self.look(asked, who, far, k, skip, many[place], tile, sums[place],
-                              &bound[place])
+                    self.look(asked, errand, many[place], tile, sums[place], &bound[place])
 
-    cdef void _one(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
-                   int64_t query, int64_t block, int64_t stop) noexcept nogil:
+    cdef void compare(self, Asked asked, const Errand *errand, int64_t query, int64_t block,
+                      int64_t stop) noexcept nogil:
         """Compare one query with some tiles."""
         cdef int64_t size = <int64_t> self.space.axes * LANES, tile
         cdef float sums[64]
-        cdef float bound = INFINITY
+        cdef float bound = self.bound(asked, errand, query)
         cdef int lane
         if asked.plain[query]:
             for lane in range(64):
                 sums[lane] = 0
-        else:
-            bound = self.reach(asked, query, far[query * k])
-        for tile in range(block, stop):
+        for tile in range(max(block, _first(errand, query)), stop):
             if asked.plain[query] or tile_sums(
-                    &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
+                    &self.space, errand.tiles + tile * size,
+                    asked.narrow + query * self.space.axes,
                     asked.codes + query * self.space.axes, bound, sums):
-                self.look(asked, who, far, k, skip, query, tile, sums, &bound)
+                self.look(asked, errand, query, tile, sums, &bound)
 
-    cdef void look(self, Asked asked, int64_t *who, double *far, int64_t k, const int64_t *skip,
-                   int64_t query, int64_t tile, const float *sums, float *bound) noexcept nogil:
+    cdef void look(self, Asked asked, const Errand *errand, int64_t query, int64_t tile,
+                   const float *sums, float *bound) noexcept nogil:
         """Look in double precision at the rows of a tile that the bound does not rule out."""
         cdef Space own = self.of(asked, query)
         cdef int64_t base = tile * LANES, row
-        cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
+        cdef int most = <int> min(<int64_t> LANES, errand.rows - base), lane, first = 0
         cdef double found
-        for lane in range(most):
+        if errand.kind == MEET:
+            first = <int> max(<int64_t> 0, errand.fellows.seen[query] - base)
+        for lane in range(first, most):
             if not sums[lane] <= bound[0]:
                 continue
             row = base + lane
-            if row == skip[query]:
+            if errand.kind == MEET:
+                row = errand.fellows.who[row]
+            elif row == errand.skip[query]:
                 continue
             found = exact_pair(&own, self.columns, self.tiles, row, asked.columns, asked.codes,
                                query)
-            # Rows come in order, so an equally far one comes too late.
-            if found < far[query * k] or who[query * k] < 0:
-                _replace(who + query * k, far + query * k, k, row, found)
-                if not asked.plain[query]:
-                    bound[0] = self.reach(asked, query, far[query * k])
+            if errand.kind == TALLY:
+                _add_up(errand.tally, query, row, found)
+            elif _listed(errand, query, row, found) if errand.kind == LIST else _met(
+                    errand.fellows, query, row, found):
+                bound[0] = self.bound(asked, errand, query)
 
     def tally(self, Asked asked, const double[::1] low, const double[::1] high,
               const int64_t[::1] label, const double[::1] weight, const int64_t[::1] skip,
               double[:, ::1] sums):
         """Add up the weight of each label among the rows whose distance lies within two bounds."""
-        cdef int64_t query, row, grouped = 0, at = 0
-        cdef int64_t[::1] many = np.empty(asked.queries, dtype=np.int64)
+        cdef int64_t row
         cdef Tally wanted
-        cdef Packed *group
+        cdef Errand errand
         if low.shape[0] != asked.queries or high.shape[0] != asked.queries:
             raise ValueError("there must be two bounds a query")
         if label.shape[0] != self.rows or weight.shape[0] != self.rows or self.rows < 1:
@@ -339,182 +378,29 @@ cdef class Kernel:
         for row in range(self.rows):
             if not 0 <= label[row] < sums.shape[1]:
                 raise ValueError("there must be a sum for each label")
-        group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
-        if group == NULL:
-            raise MemoryError()
-        wanted = Tally(&low[0], &high[0], &label[0], &weight[0], &skip[0], &sums[0, 0],
-                       sums.shape[1])
-        with nogil:
-            for query in range(asked.queries):
-                if self.grouped(asked, query):
-                    many[grouped] = query
-                    grouped += 1
-                else:
-                    self.tally_one(asked, &wanted, query)
-            while at < grouped:
-                self.tally_four(asked, &wanted, group, &many[at],
-                                <int> min(<int64_t> 4, grouped - at))
-                at += 4
-            free(group)
-
-    cdef void tally_one(self, Asked asked, const Tally *wanted, int64_t query) noexcept nogil:
-        cdef int64_t tile, size = <int64_t> self.space.axes * LANES
-        cdef float sums[64]
-        cdef float bound = INFINITY
-        cdef int lane
-        if asked.plain[query]:
-            for lane in range(64):
-                sums[lane] = 0
-        else:
-            bound = self.reach(asked, query, wanted.high[query])
-        for tile in range((self.rows + LANES - 1) // LANES):
-            if asked.plain[query] or tile_sums(
-                    &self.space, self.tiles + tile * size, asked.narrow + query * self.space.axes,
-                    asked.codes + query * self.space.axes, bound, sums):
-                self.add_up(asked, wanted, query, tile, sums, bound)
-
-    cdef void tally_four(self, Asked asked, const Tally *wanted, Packed *group,
-                         const int64_t *many, int there) noexcept nogil:
-        cdef float sums[4][64]
-        cdef float bound[4]
-        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query
-        cdef int place, within
-        for place in range(4):
-            query = many[min(place, there - 1)]
-            self.pack(asked, group, place, query)
-            bound[place] = -1
-            if place < there:
-                bound[place] = self.reach(asked, query, wanted.high[query])
-        for tile in range((self.rows + LANES - 1) // LANES):
-            within = several_sums(&self.space, self.tiles + tile * size, group, bound, sums)
-            for place in range(there):
-                if within >> place & 1:
-                    self.add_up(asked, wanted, many[place], tile, sums[place], bound[place])
-
-    cdef void add_up(self, Asked asked, const Tally *wanted, int64_t query, int64_t tile,
-                     const float *sums, float bound) noexcept nogil:
-        """Add up the rows of a tile whose distance in double precision lies within the bounds."""
-        cdef Space own = self.of(asked, query)
-        cdef int64_t base = tile * LANES, row
-        cdef int most = <int> min(<int64_t> LANES, self.rows - base), lane
-        cdef double found
-        for lane in range(most):
-            row = base + lane
-            if not sums[lane] <= bound or row == wanted.skip[query]:
-                continue
-            found = exact_pair(&own, self.columns, self.tiles, row, asked.columns, asked.codes,
-                               query)
-            if wanted.low[query] <= found <= wanted.high[query]:
-                wanted.sums[query * wanted.width + wanted.label[row]] += wanted.weight[row]
-
-    cdef void meet(self, Asked asked, const Fellows *fellows, int64_t query, int64_t tile,
-                   int64_t start, int64_t stop, const float *sums, float *bound) noexcept nogil:
-        """Compare a query, itself a kept row, with the members of a tile from start to stop.
-
-        What is kept of a query: how far its nearest member is, which it is (of equally far ones
-        one of another class), and whether all nearest members are of its class.
-        """
-        cdef int64_t base = tile * LANES, place
-        cdef int first = <int> max(<int64_t> 0, start - base), lane
-        cdef int last = <int> min(<int64_t> LANES, stop - base)
-        cdef double found, near = fellows.near[query]
-        cdef bint other
-        for lane in range(first, last):
-            if not sums[lane] <= bound[0]:
-                continue
-            place = fellows.who[base + lane]
-            found = exact_pair(&self.space, self.columns, self.tiles, place, asked.columns,
-                               asked.codes, query)
-            other = fellows.label[place] != fellows.label[query]
-            if fellows.nearest[query] < 0 or found < near * (1.0 - fellows.same):
-                near = fellows.near[query] = found
-                fellows.nearest[query] = place
-                fellows.pure[query] = not other
-                if not asked.plain[query]:
-                    bound[0] = self.limit(found * (1.0 + fellows.same), asked.error[query])
-            elif other and fellows.pure[query] and found <= near * (1.0 + fellows.same):
-                fellows.nearest[query] = place
-                fellows.pure[query] = 0
-
-    cdef void meet_one(self, Asked asked, const Fellows *fellows, int64_t query, int64_t start,
-                       int64_t stop) noexcept nogil:
-        """Compare one query with members from start to stop."""
-        cdef int64_t size = <int64_t> self.space.axes * LANES, tile = start // LANES
-        cdef float sums[64]
-        cdef float bound = INFINITY
-        cdef int lane
-        if asked.plain[query]:
-            for lane in range(64):
-                sums[lane] = 0
-        else:
-            bound = self.limit(fellows.near[query] * (1.0 + fellows.same), asked.error[query])
-        while tile * LANES < stop:
-            if asked.plain[query] or tile_sums(
-                    &self.space, fellows.tiles + tile * size,
-                    asked.narrow + query * self.space.axes,
-                    asked.codes + query * self.space.axes, bound, sums):
-                self.meet(asked, fellows, query, tile, start, stop, sums, &bound)
-            tile += 1
-
-    cdef void meet_four(self, Asked asked, const Fellows *fellows, const int64_t *many, int there,
-                        const int64_t *starts, int64_t stop, Packed *group) noexcept nogil:
-        """Compare up to four queries with members, each from its own start."""
-        cdef float sums[4][64]
-        cdef float bound[4]
-        cdef int64_t size = <int64_t> self.space.axes * LANES, tile, query, start = stop
-        cdef int place, within
-        for place in range(4):
-            query = many[min(place, there - 1)]
-            start = min(start, starts[query])
-            self.pack(asked, group, place, query)
-            bound[place] = -1
-            if place < there:
-                bound[place] = self.limit(fellows.near[query] * (1.0 + fellows.same),
-                                          asked.error[query])
-        tile = start // LANES
-        while tile * LANES < stop:
-            within = several_sums(&self.space, fellows.tiles + tile * size, group, bound, sums)
-            for place in range(there):
-                if within >> place & 1:
-                    self.meet(asked, fellows, many[place], tile, starts[many[place]], stop,
-                              sums[place], &bound[place])
-            tile += 1
+        wanted = Tally(&low[0], &high[0], &label[0], &weight[0], &sums[0, 0], sums.shape[1])
+        errand = Errand(TALLY, self.tiles, self.rows, NULL, NULL, 0, &skip[0], &wanted, NULL)
+        self.sweep(asked, &errand, np.arange(asked.queries))
 
     def approach(self, Asked asked, Members members, const int64_t[::1] rows):
         """Tell some rows, each once, of the members that they have not met yet."""
-        cdef int64_t count = rows.shape[0], place, query, grouped = 0
-        cdef int64_t[::1] many = np.empty(count, dtype=np.int64)
+        cdef int64_t place
         cdef Fellows fellows = members.fellows
-        cdef Packed *group
+        cdef Errand errand = Errand(MEET, fellows.tiles, fellows.count, NULL, NULL, 0, NULL, NULL,
+                                    &fellows)
         members.checked(self, asked)
-        for place in range(count):
+        for place in range(rows.shape[0]):
             if not 0 <= rows[place] < self.rows:
                 raise ValueError("only kept rows meet members")
-        group = <Packed *> malloc(max(self.space.axes, 1) * sizeof(Packed))
-        if group == NULL:
-            raise MemoryError()
-        with nogil:
-            for place in range(count):
-                query = rows[place]
-                if self.grouped(asked, query):
-                    many[grouped] = query
-                    grouped += 1
-                else:
-                    self.meet_one(asked, &fellows, query, fellows.seen[query], fellows.count)
-            place = 0
-            while place < grouped:
-                self.meet_four(asked, &fellows, &many[place],
-                               <int> min(<int64_t> 4, grouped - place), fellows.seen,
-                               fellows.count, group)
-                place += 4
-            for place in range(count):
-                fellows.seen[rows[place]] = fellows.count
-            free(group)
+        self.sweep(asked, &errand, rows)
+        for place in range(rows.shape[0]):
+            fellows.seen[rows[place]] = fellows.count
 
     def settle(self, Asked asked, Members members, const int64_t[::1] rows):
         """Hart's rule: take in each of the rows that the members so far get wrong, in turn."""
         cdef int64_t place, row, conflicts = 0
         cdef Fellows *fellows = &members.fellows
+        cdef Errand errand
         members.checked(self, asked)
         for place in range(rows.shape[0]):
             if not 0 <= rows[place] < self.rows:
@@ -523,7 +409,9 @@ cdef class Kernel:
         with nogil:
             for place in range(rows.shape[0]):
                 row = rows[place]
-                self.meet_one(asked, fellows, row, fellows.seen[row], fellows.count)
+                errand = Errand(MEET, fellows.tiles, fellows.count, NULL, NULL, 0, NULL, NULL,
+                                fellows)
+                self.compare(asked, &errand, row, 0, (fellows.count + LANES - 1) // LANES)
                 fellows.seen[row] = fellows.count
                 if fellows.pure[row]:
                     continue
@@ -733,6 +621,49 @@ cdef class Asked:
 
     def __dealloc__(self):
         free(self.columns)
+
+
+cdef inline int64_t _first(const Errand *errand, int64_t query) noexcept nogil:
+    """The first tile that a query has not met."""
+    return errand.fellows.seen[query] // LANES if errand.kind == MEET else 0
+
+
+cdef inline bint _listed(const Errand *errand, int64_t query, int64_t row,
+                         double found) noexcept nogil:
+    """Put a row on the list of a query, if it is near enough."""
+    cdef int64_t *who = errand.who + query * errand.k
+    cdef double *far = errand.far + query * errand.k
+    # Rows come in order, so an equally far one comes too late.
+    if not found < far[0] and who[0] >= 0:
+        return False
+    _replace(who, far, errand.k, row, found)
+    return True
+
+
+cdef inline void _add_up(const Tally *wanted, int64_t query, int64_t row,
+                         double found) noexcept nogil:
+    if wanted.low[query] <= found <= wanted.high[query]:
+        wanted.sums[query * wanted.width + wanted.label[row]] += wanted.weight[row]
+
+
+cdef inline bint _met(const Fellows *fellows, int64_t query, int64_t row,
+                      double found) noexcept nogil:
+    """Tell a query, itself a kept row, of a member; whether it is the nearest so far.
+
+    What is kept of a query: how far its nearest member is, which it is (of equally far ones one
+    of another class), and whether all nearest members are of its class.
+    """
+    cdef bint other = fellows.label[row] != fellows.label[query]
+    cdef double near = fellows.near[query]
+    if fellows.nearest[query] < 0 or found < near * (1.0 - fellows.same):
+        fellows.near[query] = found
+        fellows.nearest[query] = row
+        fellows.pure[query] = not other
+        return True
+    if other and fellows.pure[query] and found <= near * (1.0 + fellows.same):
+        fellows.nearest[query] = row
+        fellows.pure[query] = 0
+    return False
 
 
 cdef void _empty(int64_t *who, double *far, int64_t k) noexcept nogil:
