@@ -12,22 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.tables.schema import Schema
-from countwise.tables.table import Table
 from countwise.testing import laws
 from countwise.testing.strategies import tables
 
 METRICS = ("euclidean", "heom", "vdm", "gower", "maximum", "overlap")
 metrics = st.sampled_from(METRICS)
 METHODS = pytest.mark.parametrize("method", ["hart", "fast"])
-
-
-def mirrored(table):
-    data = {
-        column.name: table.codes(column.name) if column.coded else table.values(column.name)
-        for column in table.schema
-    }
-    return Table(Schema(tuple(reversed(table.schema.columns))), data)
 
 
 @METHODS
@@ -60,7 +50,7 @@ def test_the_fast_rule_follows_no_order_where_no_distances_are_equal(seed, metri
 def test_the_order_of_columns_changes_nothing(method, data):
     table, metric = data.draw(tables(least_rows=2)), data.draw(metrics)
     one = cw.CondensedNeighbors(method, metric).fit(table)
-    two = cw.CondensedNeighbors(method, metric).fit(mirrored(table))
+    two = cw.CondensedNeighbors(method, metric).fit(laws.mirrored(table))
     assert one.kept_.tolist() == two.kept_.tolist()
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.errors import UnseenLevelWarning
-from countwise.tables.schema import Schema
 from countwise.tables.table import Table
+from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
 MODELS = {
@@ -52,14 +52,6 @@ def measured(draw):
     return Table(table.schema.without_target(), data), np.asarray(y)
 
 
-def turned(table):
-    data = {
-        column.name: table.codes(column.name) if column.coded else table.values(column.name)
-        for column in table.schema
-    }
-    return Table(Schema(tuple(reversed(table.schema.columns))), data)
-
-
 @each
 @settings(max_examples=30)
 @given(st.data())
@@ -69,7 +61,7 @@ def test_law_2(make, data):
     plain = make().fit(table, y).predict(table)
     shuffled = make().fit(table.take(order), y[order]).predict(table)
     np.testing.assert_allclose(shuffled, plain, atol=1e-6)
-    np.testing.assert_allclose(make().fit(turned(table), y).predict(table), plain, atol=1e-6)
+    np.testing.assert_allclose(make().fit(laws.mirrored(table), y).predict(table), plain, atol=1e-6)
 
 
 @each

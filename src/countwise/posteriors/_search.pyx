@@ -367,6 +367,7 @@ cdef class Kernel:
               double[:, ::1] sums):
         """Add up the weight of each label among the rows whose distance lies within two bounds."""
         cdef int64_t row
+        cdef bint sound = True
         cdef Tally wanted
         cdef Errand errand
         if low.shape[0] != asked.queries or high.shape[0] != asked.queries:
@@ -375,9 +376,11 @@ cdef class Kernel:
             raise ValueError("there must be one label and one weight a row")
         if sums.shape[0] != asked.queries or skip.shape[0] != asked.queries:
             raise ValueError("there must be one line a query")
-        for row in range(self.rows):
-            if not 0 <= label[row] < sums.shape[1]:
-                raise ValueError("there must be a sum for each label")
+        with nogil:
+            for row in range(self.rows):
+                sound = sound and 0 <= label[row] < sums.shape[1]
+        if not sound:
+            raise ValueError("there must be a sum for each label")
         wanted = Tally(&low[0], &high[0], &label[0], &weight[0], &sums[0, 0], sums.shape[1])
         errand = Errand(TALLY, self.tiles, self.rows, NULL, NULL, 0, &skip[0], &wanted, NULL)
         self.sweep(asked, &errand, np.arange(asked.queries))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
+from countwise.counts.engines.memory import in_chunks
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.params import Parameter, instance, nothing, number
@@ -16,7 +17,7 @@ from countwise.posteriors import _scoring
 from countwise.posteriors.conditional import child_figures, prior_logs
 from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.joint import JOINT_PARAMETERS, JointClassifier
-from countwise.posteriors.terms import ZERO, Sum, TableTerm, Term, in_chunks
+from countwise.posteriors.terms import ZERO, Sum, TableTerm, Term
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 

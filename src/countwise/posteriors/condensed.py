@@ -20,7 +20,6 @@ from countwise.posteriors.search import Search
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SAME
 from countwise.tables.notes import Note
-from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
 __all__ = ["CondensedNeighbors"]
@@ -153,7 +152,7 @@ class CondensedNeighbors(RowVoter):
         made = super()._shares(table)
         blank = np.ones(len(table), dtype=bool)
         for column in table.schema.attributes:
-            blank &= _missing(table, column)
+            blank &= table.missing(column.name)
         made[blank] = self.prior_
         return made
 
@@ -274,14 +273,13 @@ def _conflict(number: int) -> Note:
 
 
 def _holes(table: Table) -> bool:
-    """Whether cells are missing: then a row may be far from itself."""
-    return any(bool(_missing(table, column).any()) for column in table.schema.attributes)
-
-
-def _missing(table: Table, column: Column) -> NDArray[np.bool_]:
-    if column.coded:
-        return np.asarray(table.codes(column.name) == column.width)
-    return np.isnan(table.values(column.name))
+    """Whether cells are missing or unseen: then a row may be far from itself."""
+    return any(
+        bool(np.any(table.codes(c.name) >= c.width))
+        if c.coded
+        else bool(np.isnan(table.values(c.name)).any())
+        for c in table.schema.attributes
+    )
 
 
 def _middles(search: Search, table: Table) -> Rows:

@@ -11,8 +11,9 @@ a block of queries needs memory for its lists alone.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.embedding import STEEP, Axis, Space, from_sums
 from countwise.counts.engines import _numbers
-from countwise.counts.engines.memory import threads
+from countwise.counts.engines.memory import in_chunks, threads
 from countwise.counts.left_out import Figures
 from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
@@ -79,9 +80,8 @@ class Search:
 
         Queries must then be kept rows that skip themselves, and have their figures.
         """
-        made = object.__new__(Search)
-        made.__dict__.update(self.__dict__)
-        made._figures, made._kernels = figures, {}
+        made = copy.copy(self)
+        made._figures = figures
         return made
 
     def with_power(self, space: Space) -> Search:
@@ -89,9 +89,8 @@ class Search:
 
         Both share the tiles: an exponent does not move the rows.
         """
-        made = object.__new__(Search)
-        made.__dict__.update(self.__dict__)
-        made.space, made._kernels, made._tree, made._served = space, {}, None, 0
+        made = copy.copy(self)
+        made.space = space
         made._measure()
         return made
 
@@ -106,7 +105,6 @@ class Search:
         self._measure()
         self._factor = np.array([axis.stretch for axis in axes]) / self._unit
         self._holes = holes.astype(bool)
-
         blank = any(
             a.kind != "number" and bool((c == a.width).any())
             for a, c in zip(axes, self._cells, strict=True)
@@ -137,7 +135,7 @@ class Search:
         return tiles
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the compiled searches: they are made again where they are needed."""
+        """Leave out what is made again where it is needed, also in copies: kernels and the tree."""
         return {**self.__dict__, "_kernels": {}, "_tree": None, "_served": 0}
 
     def _kernel(self, holes: bool) -> Kernel:
@@ -286,12 +284,12 @@ class Search:
         left = []
         for start in range(0, len(rows), TREE_BLOCK):
             part = slice(start, min(start + TREE_BLOCK, len(rows)))
-            asked, blank = self._asked(rows.take(part), skip[part])
+            block = rows.take(part)
+            asked, blank = self._asked(block, skip[part])
             if blank:  # missing numbers have no place in a tree
                 left.append(np.arange(part.start, part.stop))
                 continue
-            cells = self.space.cells(rows.take(part))
-            names, beyond = self._tree.proposed(cells, k + 2)
+            names, beyond = self._tree.proposed(self.space.cells(block), k + 2)
             # A tree names nobody where its distances are infinite.
             powers = np.full(names.shape, np.inf)
             self._kernel(False).pairs(asked, names, powers)
@@ -301,22 +299,20 @@ class Search:
             far[part] = np.take_along_axis(powers, order, axis=1)
             if self._figures is not None:
                 beyond = beyond * self._figures.ratio[self._figures.at(skip[part])]
-            sure = self._root(far[part, -1]) < beyond
+            sure = from_sums(far[part, -1], self.space.p) < beyond
             left.append(start + np.flatnonzero(~sure))
         return np.concatenate(left)
-
-    def _root(self, powers: Doubles) -> Doubles:
-        return from_sums(powers, self.space.p)
 
     def _by_scan(self, rows: Table, k: int, given: Rows) -> tuple[Rows, Doubles]:
         who = np.empty((len(rows), k), dtype=np.int64)
         far = np.empty((len(rows), k))
 
-        def found(part: slice) -> None:
+        def found(start: int, stop: int) -> None:
+            part = slice(start, stop)
             asked, holes = self._asked(rows.take(part), given[part])
             self._kernel(holes).nearest(asked, who[part], far[part], given[part])
 
-        self._each_block(len(rows), found)
+        in_chunks(len(rows), BLOCK, found)
         return who, far
 
     def tally(
@@ -336,13 +332,14 @@ class Search:
         sums = np.zeros((len(rows), labels))
         given = _none(len(rows)) if skip is None else np.asarray(skip, dtype=np.int64)
 
-        def added(part: slice) -> None:
+        def added(start: int, stop: int) -> None:
+            part = slice(start, stop)
             asked, holes = self._asked(rows.take(part), given[part])
             self._kernel(holes).tally(
                 asked, low[part], high[part], label, weight, given[part], sums[part]
             )
 
-        self._each_block(len(rows), added)
+        in_chunks(len(rows), BLOCK, added)
         return sums
 
     def rooted(self, powers: Doubles, skip: Rows | None = None) -> Doubles:
@@ -439,16 +436,6 @@ class Search:
         spread = [np.broadcast_to(own[:, None], who.shape) for own in self.space.cells(rows)]
         return [cells[who] for cells in self._cells], spread
 
-    def _each_block(self, queries: int, work: Callable[[slice], None], size: int = BLOCK) -> None:
-        parts = list(_blocks(queries, size))
-        workers = min(threads(), len(parts))
-        if workers <= 1:
-            for part in parts:
-                work(part)
-            return
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(work, parts))
-
 
 def searches(spaces: Sequence[Space], table: Table) -> Iterator[Search]:
     """Lay out the rows in each space in turn; spaces that differ in p alone share the tiles.
@@ -491,9 +478,8 @@ def _power(p: float) -> int:
     return 0
 
 
-def _raised(figures: Doubles | None, p: float) -> Doubles:
-    own = np.zeros((0, 0)) if figures is None else figures
-    return np.ascontiguousarray(own if p > STEEP or p == 1 else own**p)
+def _raised(figures: Doubles, p: float) -> Doubles:
+    return np.ascontiguousarray(figures if p > STEEP or p == 1 else figures**p)
 
 
 def _portions(mass: Doubles) -> NDArray[np.float32]:

@@ -161,7 +161,7 @@ def left_out_spaces(
     """Learn the spaces without each row in turn; None where each must be learned by itself.
 
     Hits and misses (``relief``) are themselves found by a search among the rows that are left, and
-    attributes that are dropped take axes from a whitened space that are not theirs alone.
+    rows that drop other attributes have a covariance of other columns.
 
     Examples
     --------

@@ -8,7 +8,6 @@ needs one look-up for several columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -18,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.engines import _kernels
-from countwise.counts.engines.memory import threads
+from countwise.counts.engines.memory import in_chunks
 from countwise.errors import CountsError
 from countwise.posteriors import _scoring
 from countwise.posteriors.densities import KernelDensity
 from countwise.tables.table import Table
 
-__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term", "in_chunks"]
+__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term"]
 
 Doubles = NDArray[np.float64]
 
@@ -130,25 +129,6 @@ class KernelTerm:
             LOWEST,
             scores,
         )
-
-
-def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
-    """Call `work` with the start and stop of each chunk of rows, in threads if there are several.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> in_chunks(5, 5, lambda start, stop: seen.append((start, stop)))
-    >>> seen
-    [(0, 5)]
-    """
-    starts = range(0, rows, step)
-    if len(starts) < 2 or threads() == 1:
-        for start in starts:
-            work(start, min(start + step, rows))
-        return
-    with ThreadPoolExecutor(threads()) as pool:
-        list(pool.map(lambda start: work(start, min(start + step, rows)), starts))
 
 
 class Sum:

@@ -9,7 +9,6 @@ part of its vote, so that neither the order of the rows nor a random draw decide
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.embedding import STEEP
-from countwise.counts.engines.memory import threads
+from countwise.counts.engines.memory import in_chunks
 from countwise.errors import ParameterError
 from countwise.posteriors._votes import Poll, reaches, shares
 
@@ -151,7 +150,7 @@ def voted_by_k(
     pieces = []
     for poll, many in _polls(found, electorate, ks, scheme):
         sums = np.empty((len(found.who), many, electorate.width))
-        _each_block(len(sums), partial(_summed, poll, sums))
+        in_chunks(len(sums), BLOCK, partial(_summed, poll, sums))
         pieces.append(sums)
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
 
@@ -184,7 +183,7 @@ def verdicts(
     for poll, many in _polls(found, electorate, ks, scheme):
         # One line a block, summed up in order: the number of threads does not show.
         hits, hopes = np.zeros((blocks, many)), np.zeros((blocks, many))
-        _each_block(len(true), partial(_judged, poll, true, own, hits, hopes))
+        in_chunks(len(true), BLOCK, partial(_judged, poll, true, own, hits, hopes))
         right.append(hits.sum(axis=0))
         hoped.append(hopes.sum(axis=0))
     return np.concatenate(right), np.concatenate(hoped)
@@ -231,8 +230,8 @@ def _polls(
         )
 
 
-def _summed(poll: Poll, sums: Doubles, _: int, part: slice) -> None:
-    poll.sums(part.start, part.stop, sums)
+def _summed(poll: Poll, sums: Doubles, start: int, stop: int) -> None:
+    poll.sums(start, stop, sums)
 
 
 def _judged(
@@ -241,20 +240,11 @@ def _judged(
     weight: Doubles,
     right: Doubles,
     hoped: Doubles,
-    block: int,
-    part: slice,
+    start: int,
+    stop: int,
 ) -> None:
-    poll.verdicts(part.start, part.stop, truth, weight, right[block], hoped[block])
-
-
-def _each_block(queries: int, work: Callable[[int, slice], None]) -> None:
-    parts = [slice(at, min(at + BLOCK, queries)) for at in range(0, queries, BLOCK)]
-    if len(parts) <= 1 or threads() == 1:
-        for at, part in enumerate(parts):
-            work(at, part)
-        return
-    with ThreadPoolExecutor(min(threads(), len(parts))) as pool:
-        list(pool.map(work, range(len(parts)), parts))
+    block = start // BLOCK
+    poll.verdicts(start, stop, truth, weight, right[block], hoped[block])
 
 
 def _own(

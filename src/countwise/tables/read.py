@@ -273,14 +273,10 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
     for column in schema.attributes:
         if column.when_missing != "drop":
             continue
-        array = (
-            table.codes(column.name) == column.width
-            if column.coded
-            else np.isnan(table.values(column.name))
-        )
-        gone = int(np.count_nonzero(array & keep))
+        blank = table.missing(column.name)
+        gone = int(np.count_nonzero(blank & keep))
         if gone:
-            keep &= ~array
+            keep &= ~blank
             notes.append(
                 Note(
                     "T04",

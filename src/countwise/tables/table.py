@@ -174,6 +174,18 @@ class Table:
             raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not numeric.")
         return self._array(name)
 
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Return which rows miss their cell of a column; an unseen level is not missing.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> cw.read({"x": [1.5, None], "y": ["a", "b"]}).missing("x").tolist()
+        [False, True]
+        """
+        column, cells = self.schema[name], self._array(name)
+        return np.asarray(cells == column.width if column.coded else np.isnan(cells))
+
     def raw_array(self, name: str) -> NDArray[Any]:
         """Return the codes or the numbers of a column, whichever it has."""
         return self._array(name)

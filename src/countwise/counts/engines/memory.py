@@ -9,7 +9,7 @@ merged in order, so the result does not depend on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
@@ -30,6 +30,7 @@ __all__ = [
     "CHUNK",
     "Jobs",
     "fold",
+    "in_chunks",
     "joint_groups",
     "margin",
     "moments_without_unseen",
@@ -53,6 +54,25 @@ def threads() -> int:
     if given.isdigit() and int(given) > 0:
         return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
+    """Call `work` with the start and stop of each chunk of rows, in threads if there are several.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> in_chunks(5, 5, lambda start, stop: seen.append((start, stop)))
+    >>> seen
+    [(0, 5)]
+    """
+    starts = range(0, rows, step)
+    if len(starts) < 2 or threads() == 1:
+        for start in starts:
+            work(start, min(start + step, rows))
+        return
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(lambda start: work(start, min(start + step, rows)), starts))
 
 
 def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
