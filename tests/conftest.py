@@ -1,9 +1,13 @@
-"""What all tests share: a bounded, repeatable hypothesis, and where the shared data lie."""
+"""What all tests share: a bounded, repeatable hypothesis, and the UCI sets by name."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from countwise.tables.samples import find
 
 settings.register_profile(
     "house",
@@ -15,9 +19,23 @@ settings.register_profile(
 settings.load_profile("house")
 
 
+def locate_uci_set(name: str) -> Path:
+    """Return the bundled file of a set, else the one in COUNTWISE_DATA; skip without either.
+
+    The target is the last column. No other folder is searched and no network asked.
+    """
+    sample = find(name)
+    if sample.bundled:
+        return sample.locate()
+    folder = os.environ.get("COUNTWISE_DATA")
+    if folder and (path := Path(folder) / sample.file).is_file():
+        return path
+    pytest.skip(
+        f"needs the UCI set {sample.name!r}: set COUNTWISE_DATA to a folder with {sample.file}"
+    )
+
+
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The UCI sets beside the project; they may be read by tests, not committed."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
-    assert folder.is_dir(), "the tests read the UCI sets from ../shared/data, which is not there"
-    return folder
+def uci() -> Callable[[str], Path]:
+    """Give tests `locate_uci_set`."""
+    return locate_uci_set

@@ -1,20 +1,10 @@
 """The papers' protocols on their data: P1.3 and P1.10 (naive Bayes), P0.6 (70:30, ten times)."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import countwise as cw
 from countwise.evaluation.run import evaluate
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
-
-
-def read(name, **options):
-    path = DATA / f"{name}.csv"
-    assert path.exists(), f"{path} is needed for the papers' protocols, but it is not there."
-    return cw.read(path, target="class", **options)
 
 
 @pytest.mark.parametrize(
@@ -22,20 +12,21 @@ def read(name, **options):
     [
         ("house-votes-84", 0.903436, {"when_missing": "value"}),
         ("soybean-small", 1.0, {"nominal": "all"}),
-        ("breast-w", 0.975085, {"when_missing": {"Bare_Nuclei": "drop"}}),
+        ("breast-w", 0.975085, {"when_missing": {"bare_nuclei": "drop"}}),
         ("glass", 0.649783, {}),
         ("iris", 0.95333, {}),
     ],
 )
-def test_naive_bayes_of_table_1_lies_within_the_interval(name, printed, options):
+def test_naive_bayes_of_table_1_lies_within_the_interval(uci, name, printed, options):
     """Ten bins of equal width, learned in each training fold, stratified ten-fold, as P1 did."""
-    trials = evaluate(cw.NaiveBayes(numeric="cuts", bins=10), read(name, **options), folds=10)
+    table = cw.read(uci(name), target=-1, **options)
+    trials = evaluate(cw.NaiveBayes(numeric="cuts", bins=10), table, folds=10)
     own = trials.score("accuracy", "NaiveBayes")
     assert own.low <= printed <= own.high
 
 
-def test_seventy_thirty_ten_times_argmax_against_the_wheel():
-    table = read("house-votes-84", when_missing="value")
+def test_seventy_thirty_ten_times_argmax_against_the_wheel(uci):
+    table = cw.read(uci("house-votes-84"), target=-1, when_missing="value")
     model = cw.NaiveBayes()
     trials = evaluate(
         {"argmax": model, "wheel": cw.Decide(model, "roulette")}, table, holdout=0.3, repeats=10
@@ -51,15 +42,16 @@ def test_seventy_thirty_ten_times_argmax_against_the_wheel():
 @pytest.mark.parametrize(
     ("name", "printed", "options"),
     [
-        ("breast-w", 0.953154, {"when_missing": {"Bare_Nuclei": "drop"}}),
+        ("breast-w", 0.953154, {"when_missing": {"bare_nuclei": "drop"}}),
         ("glass", 0.579221, {}),
         ("iris", 0.96, {}),
         ("soybean-small", 1.0, {"nominal": "all"}),
         ("house-votes-84", 0.942389, {"when_missing": "value"}),
     ],
 )
-def test_neighbors_of_table_1_lie_within_the_interval(name, printed, options):
+def test_neighbors_of_table_1_lie_within_the_interval(uci, name, printed, options):
     """Two neighbours, p = 3, VDM for words and Minkowski for numbers, stratified ten-fold."""
     model = cw.Neighbors(2, "vdm", p=3)
-    own = evaluate(model, read(name, **options), folds=10).score("accuracy", "Neighbors")
+    table = cw.read(uci(name), target=-1, **options)
+    own = evaluate(model, table, folds=10).score("accuracy", "Neighbors")
     assert own.low <= printed <= own.high

@@ -161,27 +161,28 @@ def test_p1_1_identifiers_are_found_dropped_and_overridable():
         assert column in [attribute.name for attribute in kept.schema.attributes]
 
 
-def test_p1_1_on_the_uci_files(shared_data):
+def test_p1_1_on_the_uci_files(uci, tmp_path):
     for name, column in (
         ("glass", "Id"),
         ("ecoli", "sequence_name"),
         ("breast-w", "sample_code_number"),
     ):
-        table = cw.read(shared_data / f"{name}.csv", target="class")
+        _, cells = uci(name).read_text().split(",", 1)
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"{column},{cells}")  # the name of the UCI archive's file
+        table = cw.read(path, target=-1)
         assert [c.name for c in table.schema if c.kind == "id"] == [column]
     for name in ("credit-g", "iris", "heart-c", "autos", "hepatitis", "anneal"):
-        table = cw.read(shared_data / f"{name}.csv", target="class")
+        table = cw.read(uci(name), target=-1)
         assert [c.name for c in table.schema if c.kind == "id"] == []
 
 
-def test_p1_4_missing_as_a_value_left_out_or_row_dropped(shared_data):
-    votes = cw.read(shared_data / "house-votes-84.csv", target="class", when_missing="value")
+def test_p1_4_missing_as_a_value_left_out_or_row_dropped(uci):
+    votes = cw.read(uci("house-votes-84"), target=-1, when_missing="value")
     assert all("(missing)" in column.levels for column in votes.schema.nominal)
     assert len(votes) == 435
-    cancer = cw.read(
-        shared_data / "breast-w.csv", target="class", when_missing={"Bare_Nuclei": "drop"}
-    )
+    cancer = cw.read(uci("breast-w"), target=-1, when_missing={"bare_nuclei": "drop"})
     assert len(cancer) == 683
     assert any(note.code == "T04" and "16 rows" in note.text for note in cancer.notes)
-    left_out = cw.read(shared_data / "breast-w.csv", target="class")
-    assert int(np.isnan(left_out.values("Bare_Nuclei")).sum()) == 16
+    left_out = cw.read(uci("breast-w"), target=-1)
+    assert int(np.isnan(left_out.values("bare_nuclei")).sum()) == 16

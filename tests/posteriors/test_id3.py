@@ -66,9 +66,9 @@ def test_the_tree_on_weather_is_wekas(weather):
     ]
 
 
-def test_the_tree_on_contact_lenses_is_wekas(shared_data):
+def test_the_tree_on_contact_lenses_is_wekas(uci):
     """Weka 3.6.14 on contact-lenses.arff; the levels in the order of first mention."""
-    table = cw.read(shared_data / "contact-lenses.csv", target="class")
+    table = cw.read(uci("contact-lenses"), target=-1)
     said = set(ID3().fit(table).rules().splitlines())
     assert said == {
         "if tear-prod-rate = reduced: none (12 rows)",
@@ -97,8 +97,8 @@ def test_the_tree_on_contact_lenses_is_wekas(shared_data):
         ("breast-cancer", 277, 206, 145, 83, 8),
     ],
 )
-def test_trees_and_answers_are_wekas(shared_data, name, rows, nodes, leaves, right, unclassified):
-    table = cw.read(shared_data / f"{name}.csv", target="class", nominal="all", when_missing="drop")
+def test_trees_and_answers_are_wekas(uci, name, rows, nodes, leaves, right, unclassified):
+    table = cw.read(uci(name), target=-1, nominal="all", when_missing="drop")
     assert len(table) == rows
     tree = ID3().fit(table).tree_
     assert (len(tree), tree.leaves) == (nodes, leaves)
@@ -112,16 +112,16 @@ def test_trees_and_answers_are_wekas(shared_data, name, rows, nodes, leaves, rig
 @pytest.mark.parametrize(
     ("name", "printed", "options"),
     [
-        ("breast-w", 0.950171, {"when_missing": {"Bare_Nuclei": "drop"}}),
+        ("breast-w", 0.950171, {"when_missing": {"bare_nuclei": "drop"}}),
         ("glass", 0.662771, {}),
         ("iris", 0.98, {}),
         ("soybean-small", 0.975, {"nominal": "all"}),
         ("house-votes-84", 0.95629, {"when_missing": "value"}),
     ],
 )
-def test_table_1_lies_within_the_interval(shared_data, name, printed, options):
+def test_table_1_lies_within_the_interval(uci, name, printed, options):
     """P1.10: ten bins, reduced-error pruning, stratified ten-fold."""
-    table = cw.read(shared_data / f"{name}.csv", target="class", **options)
+    table = cw.read(uci(name), target=-1, **options)
     model = ID3(numeric="cuts", bins=10, prune=0.2)
     own = evaluate(model, table, folds=10).score("accuracy", "ID3")
     assert own.low <= printed <= own.high
@@ -401,8 +401,8 @@ def test_an_exclusive_or_needs_splits_without_gain():
     assert (model.predict(table) == table.labels).all()
 
 
-def test_limits(shared_data):
-    table = cw.read(shared_data / "iris.csv", target="class")
+def test_limits(uci):
+    table = cw.read(uci("iris"), target=-1)
     assert ID3(max_depth=0).fit(table).n_leaves_ == 1
     assert ID3(max_depth=2).fit(table).depth_ == 2
     leaf = ID3(min_leaf=10).fit(table).tree_
@@ -479,8 +479,8 @@ def test_mostly_missing_tables_stay_bounded():
 
 
 @pytest.mark.parametrize("name", ["colic", "anneal-orig", "audiology"])
-def test_real_gaps(shared_data, name):
-    table = cw.read(shared_data / f"{name}.csv", target="class")
+def test_real_gaps(uci, name):
+    table = cw.read(uci(name), target=-1)
     for mode in ("fraction", "majority"):
         model = ID3(missing=mode).fit(table)
         assert model.score(table, table.labels) > 0.85

@@ -11,6 +11,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError
+from countwise.tables.samples import find, names
 
 CSV = "sky,hours,play\nsun,1.5,yes\nrain,?,no\nsun,3,yes\n,2,no\n"
 
@@ -416,18 +417,14 @@ def test_take_select_and_blocks(weather_csv):
     assert "sky" in table.describe()
 
 
-def test_all_uci_sets_read_as_their_schema_says(shared_data):
-    known = json.loads((shared_data / "schema.json").read_text())
-    for name, facts in known.items():
-        codes = [
-            c["name"]
-            for c in facts["columns"]
-            if c["kind"] == "nominal" and c["name"] != facts["target"]
-        ]
-        table = cw.read(shared_data / facts["file"], target=facts["target"], nominal=codes)
-        assert len(table) == facts["rows"], name
-        kinds = {c["name"]: c["kind"] for c in facts["columns"] if c["name"] != facts["target"]}
-        assert {c.name: c.kind for c in table.schema if c.kind != "target"} == kinds, name
+@pytest.mark.parametrize("name", names())
+def test_all_sets_read_as_their_index_says(uci, name):
+    sample = find(name)
+    kinds = {c["name"]: c["kind"] for c in sample.columns if c["name"] != sample.target}
+    codes = [column for column, kind in kinds.items() if kind == "nominal"]
+    table = cw.read(uci(name), target=sample.target, nominal=codes)
+    assert len(table) == sample.rows
+    assert {c.name: c.kind for c in table.schema if c.kind != "target"} == kinds
 
 
 def test_labels_given_beside_the_rows_are_never_missing_marks():
