@@ -3,6 +3,7 @@
 COUNTWISE_DATA=FOLDER python scripts/make_papers.py
 """
 
+import sys
 from pathlib import Path
 
 from countwise.papers.markdown import write_pages
@@ -11,5 +12,8 @@ from countwise.papers.run import reproduce
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "papers"
 
 if __name__ == "__main__":
-    for path in write_pages(reproduce(), FOLDER):
+    found = reproduce()
+    if left_out := found.describe_left_out():
+        sys.exit(f"make_papers: the pages need every set, so none is written. {left_out}")
+    for path in write_pages(found, FOLDER):
         print(path.relative_to(FOLDER.parents[1]))

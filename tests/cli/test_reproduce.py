@@ -38,6 +38,26 @@ def test_a_page_and_a_table_are_written(run, folder):
         assert {line["ledger"] for line in csv.DictReader(lines)} == {"P2.1"}
 
 
+def test_figures_without_their_data_are_named_and_how_to_get_them(run, folder, monkeypatch):
+    monkeypatch.delenv("COUNTWISE_DATA", raising=False)
+    done = run("reproduce", "--only", "P1.1", "--report", "p.html")
+    assert done.exit_code == 0
+    advice = "Set COUNTWISE_DATA to a folder with soybean-small.csv, and run again."
+    words = " ".join(done.stdout.split())
+    assert "Left out: 1 of P1.1. Not bundled and out of reach: soybean-small." in words
+    assert words.endswith(advice)
+    assert advice in (folder / "p.html").read_text(encoding="utf-8")
+    whole = json.loads(run("reproduce", "--only", "P1.1", "--json").stdout)
+    assert whole["left_out"].endswith(advice)
+
+
+def test_nothing_is_left_out_with_the_folder_of_the_environment(run, folder, uci, monkeypatch):
+    monkeypatch.setenv("COUNTWISE_DATA", str(uci("soybean-small").parent))
+    whole = json.loads(run("reproduce", "--only", "P1.1", "--json").stdout)
+    assert whole["left_out"] == ""
+    assert "cannot be run" not in whole["verdicts"]
+
+
 def test_the_parts_are_listed_without_running(run, folder):
     listed = json.loads(run("reproduce", "--parts", "--json").stdout)
     assert "p3-search" in {part["name"] for part in listed}

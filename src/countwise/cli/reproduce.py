@@ -49,8 +49,9 @@ def command(
     """Re-make the figures of five papers, each with ours, an interval and a verdict.
 
     Data are found as samples are: bundled, in the folder COUNTWISE_DATA, or at OpenML. A set that
-    is out of reach makes its figures 'cannot be run'. Finished parts are kept in COUNTWISE_CACHE
-    (or the user's cache folder) by code version and data hash, so that a run can be taken up again.
+    is out of reach makes its figures 'cannot be run'; the last lines say which, and which files to
+    put into that folder. Finished parts are kept in COUNTWISE_CACHE (or the user's cache folder)
+    by code version and data hash, so that a run can be taken up again.
     """
     from countwise.cli.asked import split_names
     from countwise.cli.output import check_writable, print_json, remark, write_records
@@ -145,6 +146,8 @@ def _show(found: Any, every: bool) -> None:
                 table.add_row(name, words, "", "", said(tally(figures)))
         screen.show(table)
     screen.say(f"{len(found.findings)} figures: {said(found.tally())}.", "bold")
+    if left_out := found.describe_left_out():
+        screen.say(left_out)
 
 
 def _judged(one: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,6 +30,11 @@ class Result:
     seconds: float
     key: dict[str, Any]
     from_cache: bool
+
+    @property
+    def missing(self) -> list[str]:
+        """The data sets of the part that were out of reach."""
+        return [name for name, digest in self.key["data"].items() if digest == "missing"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, with all a doubtful reader needs: protocol, seed, data hash, code."""
@@ -78,6 +84,24 @@ class Reproduction:
         """Count the verdicts."""
         return tally(self.findings)
 
+    def describe_left_out(self) -> str:
+        """Say which figures lack their data and how to get it; an empty text if none does."""
+        missing = sorted({name for result in self.results for name in result.missing})
+        if not missing:
+            return ""
+        affected = [
+            own for result in self.results if result.missing for own in self._wanted(result)
+        ]
+        left_out = Counter(own.ledger for own in affected if own.verdict == "cannot be run")
+        counts = ", ".join(f"{number} of {name}" for name, number in left_out.items())
+        files = ", ".join(f"{name}.csv" for name in missing)
+        ids = ", ".join(dict.fromkeys(own.ledger for own in affected))
+        return (
+            f"Left out: {counts or 'no single figure'}. Not bundled and out of reach: "
+            f"{', '.join(missing)}. The other figures of {ids} come from the remaining sets. "
+            f"Set COUNTWISE_DATA to a folder with {files}, and run again."
+        )
+
     def by_id(self) -> dict[str, list[Finding]]:
         """Return the findings of every id that was run, in the ledger's order."""
         found = self.findings
@@ -94,6 +118,7 @@ class Reproduction:
             "quick": self.quick,
             "seconds": sum(own.seconds for own in self.results),
             "verdicts": dict(self.tally()),
+            "left_out": self.describe_left_out(),
             "parts": [own.to_dict() for own in self.results],
         }
 
