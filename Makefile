@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+TOOLS  := $(VENV)/.tools
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -13,34 +14,40 @@ help:  ## list the targets
 
 $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/countwise/*/*.p[yx][xd] src/countwise/*/*/*.p[yx][xd])
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-install: $(READY)  ## make .venv with the package, its kernels and the tools
+# The requirements of the extra alone: naming the package again would compile it again.
+EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])
+$(TOOLS): $(READY)
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c '$(EXTRA)')
+	@touch $@
+
+install: $(TOOLS)  ## make .venv with the package, its kernels and the tools
 
 demo: $(READY)  ## run the main job on bundled data; ends by naming the report it wrote
 	@COUNTWISE=$(BIN)/countwise bash examples/demo.sh
 
-check: $(READY)  ## format, lint, types, import contract, docs snippets
+check: $(TOOLS)  ## format, lint, types, import contract, docs snippets
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory snippets
 
-snippets: $(READY)  ## run every example in docstrings and in the Markdown pages
+snippets: $(TOOLS)  ## run every example in docstrings and in the Markdown pages
 	$(BIN)/python -m pytest -q --doctest-modules src/countwise tests/house/test_snippets.py
 
 browser:  ## Chromium, in which the report pages are tested (Debian's package, if there is none yet)
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 		{ apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 
-unit: $(READY) browser  ## the tests, slow ones included
+unit: $(TOOLS) browser  ## the tests, slow ones included
 	$(BIN)/python -m pytest -n auto tests
 
 test: check unit  ## everything that must be green
 
-format: $(READY)  ## put the sources into the house's format
+format: $(TOOLS)  ## put the sources into the house's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -48,7 +55,7 @@ bench: $(READY)  ## speed as ratios against peers in the same run: a table, and 
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
-checked: $(READY)  ## the counting tests on kernels that check every index
+checked: $(TOOLS)  ## the counting tests on kernels that check every index
 	COUNTWISE_CHECKED=1 $(BIN)/python setup.py -q build_ext --inplace --force
 	$(BIN)/python -m pytest -q -n auto tests/counts tests/laws tests/posteriors
 	$(BIN)/python setup.py -q build_ext --inplace --force
