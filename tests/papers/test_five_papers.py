@@ -14,8 +14,9 @@ def remade(uci, tmp_path_factory):
     needed = {part.name: part.data for part in parts()}
 
     def run(*only, quick=False):
-        for sample in {sample for name in only for sample in needed[name]}:
-            uci(sample)
+        for name in only:
+            for sample in needed[name]:
+                uci(sample)
         return reproduce(only=list(only), quick=quick)
 
     with pytest.MonkeyPatch.context() as patch:
