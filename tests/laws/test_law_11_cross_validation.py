@@ -232,3 +232,42 @@ def test_leave_one_out_on_real_tables(name, options):
     for row in rows:
         fitted = cw.NaiveBayes(**options).fit(table.take(np.delete(np.arange(len(table)), row)))
         assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-9)
+
+
+LEFT_OUT = {
+    "plain": {},
+    "shared": {"variance": "shared"},
+    "population": {"variance": "population", "smoothing": 0},
+    "missing": {"missing": "value"},
+    "missing-unsmoothed": {"missing": "value", "smoothing": None},
+    "overall": {"smoothing": cw.MEstimate(2, "overall")},
+    "by-classes": {"smoothing": cw.Laplace(1, by="classes"), "variance": "shared"},
+    "kernel": {"numeric": "kernel", "missing": "value"},
+    "scott": {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
+    "cuts": {"numeric": "cuts"},
+    "posteriors": {"combine": "posteriors", "variance": "shared"},
+    "unseen": {"unseen": "smooth"},
+    "prior": {"prior": "uniform", "variance": "shared"},
+}
+WEIGHTS = {"one": None, "whole": [1.0, 2.0, 3.0], "real": [0.25, 1.1, 1.7]}
+
+
+@pytest.mark.parametrize("weights", list(WEIGHTS.values()), ids=list(WEIGHTS))
+@pytest.mark.parametrize("options", list(LEFT_OUT.values()), ids=list(LEFT_OUT))
+@pytest.mark.parametrize("name", ["iris", "hepatitis", "contact-lenses"])
+def test_leave_one_out_equals_refitting_for_every_setting_and_weight(name, options, weights):
+    table = cw.read(f"sample:{name}")
+    rng = np.random.default_rng(3)
+    weight = None if weights is None else rng.choice(weights, len(table))
+    trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True, sample_weight=weight)
+    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    for row in rng.permutation(len(table))[:30]:
+        rest = np.delete(np.arange(len(table)), row)
+        given = None if weight is None else weight[rest]
+        fitted = cw.NaiveBayes(**options).fit(table.take(rest), sample_weight=given)
+        assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-9)
+
+
+def test_leave_one_out_of_iris_with_a_shared_variance():
+    trials = evaluate(cw.NaiveBayes(variance="shared"), "sample:iris", leave_one_out=True)
+    assert trials.score("accuracy", "NaiveBayes").value == pytest.approx(0.96)

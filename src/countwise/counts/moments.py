@@ -139,8 +139,16 @@ class Moments:
         defined = divisor > 0
         return np.where(defined, self.square / np.where(defined, divisor, 1.0), np.nan)
 
-    def pooled(self) -> tuple[float, float, float]:
-        """Return weight, mean and squared deviation of all labelled rows together."""
+    def pooled(self) -> tuple[Any, Any, Any]:
+        """Return weight, mean and squared deviation of all labelled rows together.
+
+        Axes after that of the classes are kept.
+        """
+        if self.weight.ndim > 1:
+            merged = Moments.zero(self.weight.shape[1])
+            for slot in zip(*(figures[:-1] for figures in self.arrays()), strict=True):
+                merged += Moments(*slot)
+            return merged.weight, merged.mean, merged.square
         weight, mean, square = 0.0, 0.0, 0.0
         lines = zip(self.weight.tolist(), self.mean.tolist(), self.square.tolist(), strict=True)
         for n, m, s in list(lines)[:-1]:

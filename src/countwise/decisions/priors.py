@@ -63,6 +63,24 @@ def class_shares(
     return shares_of_one
 
 
+def prior_of(
+    prior: Prior | None, weight: Reals, classes: Sequence[Any] | NDArray[Any], who: str
+) -> Reals:
+    """Return the stated prior, or the shares of the class weights where the data's are meant.
+
+    Axes of `weight` after that of the classes are alternatives, each with a prior.
+
+    Examples
+    --------
+    >>> prior_of("empirical", np.array([1.0, 3.0]), ["a", "b"], who="NaiveBayes")
+    array([0.25, 0.75])
+    """
+    stated = class_shares(prior, classes, who)
+    if stated is None:
+        return np.asarray(weight / weight.sum(axis=0))
+    return np.broadcast_to(stated.reshape(-1, *(1,) * (weight.ndim - 1)), weight.shape).copy()
+
+
 def _from_word(word: str, count: int, who: str) -> Reals | None:
     if word == "uniform":
         return np.full(count, 1.0 / count)

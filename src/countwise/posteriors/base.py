@@ -30,6 +30,7 @@ from countwise.errors import (
     UnseenLevelWarning,
     listing,
 )
+from countwise.numeric import softmax
 from countwise.params import Parameter, check
 from countwise.tables.frames import refuse_twins
 from countwise.tables.notes import Note
@@ -49,9 +50,6 @@ __all__ = [
 ]
 
 Doubles = NDArray[np.float64]
-
-#: With so few classes the order of adding up does not depend on the way it is done.
-_FEW_CLASSES = 8
 
 
 class Training(NamedTuple):
@@ -204,7 +202,7 @@ class Classifier(ClassifierMixin, TableReader):
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the posterior of each class (columns, in the order of ``classes_``)."""
-        return normalised(self._scores(self._rows(X)))
+        return softmax(self._scores(self._rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest posterior; of equal ones the first."""
@@ -220,7 +218,7 @@ class Classifier(ClassifierMixin, TableReader):
         return float(super().score(X, y, sample_weight))
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(normalised(self._scores(table)).argmax(axis=1))
+        return np.asarray(softmax(self._scores(table)).argmax(axis=1))
 
     def _training(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Training:
         """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
@@ -268,25 +266,6 @@ class Classifier(ClassifierMixin, TableReader):
         if known is None:
             return read(X, target=labels, **wishes)
         return extend(X, known, target=labels)
-
-
-def normalised(scores: Doubles) -> Doubles:
-    """Turn joint log probabilities into posteriors that sum to one."""
-    few = 0 < scores.shape[1] < _FEW_CLASSES
-    top = _over_classes(np.maximum, scores) if few else scores.max(axis=1)
-    top[~np.isfinite(top)] = 0.0
-    with np.errstate(invalid="ignore"):
-        shares = np.exp(scores - top[:, None])
-    shares /= (_over_classes(np.add, shares) if few else shares.sum(axis=1))[:, None]
-    return np.asarray(shares)
-
-
-def _over_classes(join: np.ufunc, figures: Doubles) -> Doubles:
-    """Join the columns one after the other: for few of them faster than along each row."""
-    total = figures[:, 0].copy()
-    for own in figures.T[1:]:
-        join(total, own, out=total)
-    return total
 
 
 def _same_columns(have: Schema, want: Schema) -> bool:

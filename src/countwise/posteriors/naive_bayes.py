@@ -16,6 +16,7 @@ from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments, freedom
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.decisions.priors import prior_of
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.params import (
     Parameter,
@@ -32,7 +33,7 @@ from countwise.posteriors.densities import KernelDensity, bandwidth_of
 from countwise.posteriors.logistic_weights import LogisticWeights, logistic_weights
 from countwise.posteriors.searched_cuts import KeepsCuts, searched_cuts
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
-from countwise.tables.schema import Schema, level_text
+from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 __all__ = ["NaiveBayes"]
@@ -45,6 +46,19 @@ ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
 LEAST_VARIANCE = 1e-9
 #: Values near the largest double have squares that no double holds; their variance stops here.
 MOST_VARIANCE = 1e300
+
+
+def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
+    """Return what the numbers of a column are taken as."""
+    if isinstance(numeric, str):
+        return numeric
+    estimate = numeric.get(name, "gaussian")
+    if estimate not in ESTIMATES:
+        raise ParameterError(
+            f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}, but "
+            f"{estimate!r} came."
+        )
+    return estimate
 
 
 class NaiveBayes(KeepsCuts):
@@ -203,18 +217,12 @@ class NaiveBayes(KeepsCuts):
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
 
     def _estimate(self, name: str) -> str:
-        if isinstance(self.numeric, str):
-            return self.numeric
-        estimate = self.numeric.get(name, "gaussian")
-        if estimate not in ESTIMATES:
-            raise ParameterError(
-                f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}, but "
-                f"{estimate!r} came."
-            )
-        return estimate
+        return estimate_of(self.numeric, name)
 
     def _sum(self, counts: Counts) -> Sum:
-        self.class_prior_ = self._prior(counts)
+        self.class_prior_ = prior_of(
+            self.prior, self._by_class(counts.weight), self.classes_, "NaiveBayes"
+        )
         with np.errstate(divide="ignore"):
             base = np.maximum(np.log(self.class_prior_), ZERO)
         product = self.combine == "posteriors"
@@ -228,36 +236,6 @@ class NaiveBayes(KeepsCuts):
             else:
                 terms.append(self._gaussian_term(column.name, counts, weight, product))
         return Sum(np.zeros_like(base) if product else base, terms)
-
-    def _prior(self, counts: Counts) -> Doubles:
-        labels = self.classes_.tolist()
-        if isinstance(self.prior, str):
-            if self.prior == "uniform":
-                return np.full(len(labels), 1.0 / len(labels))
-            weight = self._by_class(counts.weight)
-            return np.asarray(weight / weight.sum())
-        if isinstance(self.prior, Mapping):
-            by_text = {level_text(label): share for label, share in self.prior.items()}
-            lost = [label for label in labels if level_text(label) not in by_text]
-            if lost:
-                raise ParameterError(
-                    f"NaiveBayes: prior must give a share to every class, but {listing(lost)} "
-                    "got none. Add it."
-                )
-            given = np.asarray([float(by_text[level_text(label)]) for label in labels])
-        else:
-            given = np.asarray(self.prior, dtype=np.float64)
-        if given.shape != (len(labels),):
-            raise ParameterError(
-                f"NaiveBayes: prior must hold {len(labels)} shares, one a class, but "
-                f"{given.size} came. The classes are {listing(labels)}."
-            )
-        if np.any(given < 0) or not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-3):
-            raise ParameterError(
-                f"NaiveBayes: prior must hold shares that are not negative and sum to 1, but "
-                f"{given.tolist()} came."
-            )
-        return np.asarray(given / given.sum())
 
     def _table_term(self, name: str, counts: Counts, weight: Doubles, product: bool) -> TableTerm:
         every = self._by_class(counts.table(name))
@@ -287,27 +265,9 @@ class NaiveBayes(KeepsCuts):
         self, name: str, counts: Counts, weight: Doubles, product: bool
     ) -> GaussianTerm:
         moments = counts.moments[name]
-        mean, variance = self._normal(moments)
+        mean, variance = estimate_normal(moments, self._present, self.variance)
         present, absent = self._presence(moments.weight, moments.missing, product, weight)
         return GaussianTerm((name,), mean, variance, weight + present, absent, product)
-
-    def _normal(self, moments: Moments) -> tuple[Doubles, Doubles]:
-        """Mean and variance by class; where a class has too few values, those of the column."""
-        total, middle, square = moments.pooled()
-        overall = min(square / float(freedom(total)), MOST_VARIANCE) if total > 0 else 0.0
-        weight = self._by_class(moments.weight)
-        within = self._by_class(moments.square).sum()
-        free = max(total - np.count_nonzero(weight > 0), min(total, 1.0))
-        pooled = within / free if within > 0 else overall
-        least = LEAST_VARIANCE * overall if overall > 0 else LEAST_VARIANCE
-        variance = self._by_class(moments.variance(sample=self.variance == "sample"))
-        # One row alone has no spread of its own.
-        few = (weight <= 0) | ((weight < 2) & (self._by_class(moments.square) <= 0))
-        few |= self.variance == "shared"
-        variance = np.where(few, pooled if pooled > 0 else 1.0, variance)
-        mean = np.where(weight > 0, self._by_class(moments.mean), middle)
-        variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
-        return mean, np.clip(variance, least, MOST_VARIANCE)
 
     def _kernel_term(self, name: str, counts: Counts, weight: Doubles, product: bool) -> KernelTerm:
         grid = counts.grids[name]
@@ -329,16 +289,12 @@ class NaiveBayes(KeepsCuts):
         self, seen: Doubles, missing: Doubles, product: bool, weight: Doubles
     ) -> tuple[Doubles, Doubles]:
         """Log shares of present and of missing cells, where missing counts as a value."""
-        nothing_said = np.zeros(len(self.classes_))
         if self.missing == "omit":
+            nothing_said = np.zeros(len(self.classes_))
             return nothing_said, nothing_said
-        both = np.stack([self._by_class(seen), self._by_class(missing)], axis=1)
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(smoothing_of(self.smoothing).shares(both)), ZERO)
-        present, absent = logs[:, 0].copy(), logs[:, 1].copy()
-        if (absent <= ZERO).all():
-            absent = nothing_said
-        elif product:
+        rule = smoothing_of(self.smoothing)
+        present, absent = presence_logs(self._by_class(seen), self._by_class(missing), rule)
+        if product and absent.any():
             absent = _posterior((absent + weight)[None, :])[0]
         return present, absent
 
@@ -377,6 +333,40 @@ class NaiveBayes(KeepsCuts):
                 f"missing='omit' are its log-odds linear, but it is {self!r}. Fit such a model."
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+
+
+def estimate_normal(
+    moments: Moments, present: NDArray[np.intp], kind: str
+) -> tuple[Doubles, Doubles]:
+    """Mean and variance by class; where a class has too few values, those of the column.
+
+    Axes after that of the classes are alternatives, such as the moments without each row.
+    """
+    total, middle, square = moments.pooled()
+    weight, within = moments.weight[present], moments.square[present]
+    free = np.maximum(total - np.count_nonzero(weight > 0, axis=0), np.minimum(total, 1.0))
+    spread = within.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
+        pooled = np.where(spread > 0, spread / free, overall)
+    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
+    variance = moments.variance(sample=kind == "sample")[present]
+    # One row alone has no spread of its own.
+    few = (weight <= 0) | ((weight < 2) & (within <= 0))
+    few |= kind == "shared"
+    variance = np.where(few, np.where(pooled > 0, pooled, 1.0), variance)
+    mean = np.where(weight > 0, moments.mean[present], middle)
+    variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
+    return mean, np.clip(variance, least, MOST_VARIANCE)
+
+
+def presence_logs(seen: Doubles, missing: Doubles, rule: Smoothing) -> tuple[Doubles, Doubles]:
+    """Log shares of present and of missing cells; classes on the first axis, then alternatives."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
+    present, absent = logs[:, 0].copy(), logs[:, 1].copy()
+    # What no class was ever seen with says nothing.
+    return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
 
 
 def _density(points: Doubles, weights: Doubles, rule: str | float, least: float) -> KernelDensity:
