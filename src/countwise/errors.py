@@ -66,7 +66,7 @@ class CountsError(CountwiseError, ValueError):
     """Counts that do not belong together, or lack what a model needs."""
 
 
-class GainError(CountwiseError, ValueError):
+class GainError(ParameterError):
     """A gain matrix whose labels or values leave its meaning open."""
 
 

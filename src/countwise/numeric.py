@@ -28,6 +28,12 @@ def softmax(scores: Doubles) -> Doubles:
     return np.asarray(shares)
 
 
+def log_softmax(scores: Doubles) -> Doubles:
+    """Return the log of the softmax, exact also where the shares are next to nothing."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
 def _over_classes(join: np.ufunc, figures: Doubles) -> Doubles:
     """Join the columns one after the other: for few of them faster than along each row."""
     total = figures[:, 0].copy()

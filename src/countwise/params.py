@@ -154,12 +154,12 @@ def nothing() -> Constraint:
     return Constraint("None", lambda value: value is None, good=(None,))
 
 
-def mapping() -> Constraint:
+def mapping(words: str = "a mapping") -> Constraint:
     """A mapping, for values given by name."""
-    return Constraint("a mapping", lambda value: isinstance(value, Mapping), bad=(7.5,))
+    return Constraint(words, lambda value: isinstance(value, Mapping), bad=(7.5,))
 
 
-def array() -> Constraint:
+def array(words: str = "an array of numbers") -> Constraint:
     """An array or a list of numbers."""
 
     def admits(value: Any) -> bool:
@@ -170,7 +170,7 @@ def array() -> Constraint:
         except (TypeError, ValueError):
             return False
 
-    return Constraint("an array of numbers", admits, bad=("text",))
+    return Constraint(words, admits, bad=("text",))
 
 
 def names() -> Constraint:

@@ -114,12 +114,12 @@ def test_refusals():
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
-        ([0.5, 0.4], "prior must sum to 1, but [0.5, 0.4] sums to 0.9"),
+        ([0.5, 0.4], "prior must sum to 1; got [0.5, 0.4], which sums to 0.9"),
         ([0.5, -0.5], "shares of at least 0"),
-        ([1.0], "one share for each of 'bad', 'good', but its shape is (1,)"),
-        ({"bad": 0.4}, "every class, but 'good' has none. Add it to the mapping"),
-        ({"bad": 0.4, "goood": 0.6}, "but 'goood' came. Did you mean 'good'?"),
-        ("unifrom", "but 'unifrom' came. Did you mean 'uniform'?"),
+        ([1.0], "one share for each of 'bad', 'good'; got an array of shape (1,)"),
+        ({"bad": 0.4}, "every class; got none for 'good'. Add it to the mapping"),
+        ({"bad": 0.4, "goood": 0.6}, "got 'goood'. Did you mean 'good'?"),
+        ("unifrom", "got 'unifrom'. Did you mean 'uniform'?"),
         ({"bad": "x", "good": 1}, "prior must be numbers"),
     ],
 )

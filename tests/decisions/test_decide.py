@@ -67,7 +67,7 @@ def test_undecided_rows():
     coded = Decide(LogisticRegression(), GainMatrix.of(ASKING).values.tolist())
     with pytest.raises(GainError, match="no_decision="):
         coded.fit(X, CODES)
-    numbers = GainMatrix.from_array(GainMatrix.of(ASKING).values, [0, 1], no_decision="ask")
+    numbers = GainMatrix.of(GainMatrix.of(ASKING).values, [0, 1], no_decision="ask")
     coded = Decide(LogisticRegression(), numbers).fit(X, CODES)
     assert set(coded.predict(X)) == {0, 1, "ask"}
     assert coded.score(X, CODES) == decide.score(X, Y)

@@ -79,13 +79,13 @@ def test_refusals():
         expected_accuracy("argmax", POSTERIORS, ["bad", "good"], CLASSES)
     with pytest.raises(ParameterError, match="a column for each of 'a', but they have 2"):
         expected_accuracy("argmax", POSTERIORS, TRUE, ["a"])
-    with pytest.raises(ParameterError, match=r"sample_weight .* 3 in all, but its shape is \(2,\)"):
+    with pytest.raises(ParameterError, match=r"sample_weight .* of the 3 rows; got .* \(2,\)"):
         expected_accuracy("argmax", POSTERIORS, TRUE, CLASSES, sample_weight=[1, 2])
-    with pytest.raises(ParameterError, match="at least 0, but row 1 has -1"):
+    with pytest.raises(ParameterError, match="at least 0; got -1 in row 1"):
         expected_accuracy("argmax", POSTERIORS, TRUE, CLASSES, sample_weight=[1, -1, 0])
-    with pytest.raises(ParameterError, match="positive weight, but 3 rows came"):
+    with pytest.raises(ParameterError, match="positive weight; got 3 rows"):
         expected_accuracy("argmax", POSTERIORS, TRUE, CLASSES, sample_weight=[0, 0, 0])
-    with pytest.raises(ParameterError, match="positive weight, but 0 rows came"):
+    with pytest.raises(ParameterError, match="positive weight; got 0 rows"):
         expected_accuracy("argmax", np.empty((0, 2)), [], CLASSES)
     for hole in (None, np.nan):
         with pytest.raises(ParameterError, match=r"row 1 of y has none\. Leave such rows out"):

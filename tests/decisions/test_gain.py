@@ -25,15 +25,15 @@ def test_dict_frame_file_and_array_agree(tmp_path):
     labelled = pd.DataFrame(VALUES, index=["bad", "good"], columns=["bad", "good"])
     columns = {"true": ["bad", "good"], "bad": [1, -1], "good": [-5, 1]}
     ways = [
-        GainMatrix.from_dict(CREDIT),
+        GainMatrix.of(CREDIT),
         GainMatrix.read(path),
         GainMatrix.read(str(path)),
-        GainMatrix.from_frame(labelled),
-        GainMatrix.from_frame(pd.DataFrame(columns)),
-        GainMatrix.from_frame(pl.DataFrame(columns)),
-        GainMatrix.from_frame(pl.DataFrame(columns).lazy()),
-        GainMatrix.from_frame(pa.table(columns)),
-        GainMatrix.from_array(VALUES, ["bad", "good"]),
+        GainMatrix.of(labelled),
+        GainMatrix.of(pd.DataFrame(columns)),
+        GainMatrix.of(pl.DataFrame(columns)),
+        GainMatrix.of(pl.DataFrame(columns).lazy()),
+        GainMatrix.of(pa.table(columns)),
+        GainMatrix.of(VALUES, ["bad", "good"]),
     ]
     through_the_door = [CREDIT, path, str(path), labelled, pl.DataFrame(columns), pa.table(columns)]
     ways += [GainMatrix.of(thing) for thing in through_the_door]
@@ -81,9 +81,9 @@ def test_costs_are_negated_by_every_way_in(tmp_path):
     costs = {"bad": {"bad": 0, "good": 5}, "good": {"bad": 1, "good": 0}}
     wanted = GainMatrix.of({"bad": {"bad": 0, "good": -5}, "good": {"bad": -1, "good": 0}})
     assert GainMatrix.read(path, costs=True) == wanted
-    assert GainMatrix.from_dict(costs, costs=True) == wanted
-    assert GainMatrix.from_frame(pd.DataFrame(costs).T, costs=True) == wanted
-    assert GainMatrix.from_array([[0, 5], [1, 0]], ["bad", "good"], costs=True) == wanted
+    assert GainMatrix.of(costs, costs=True) == wanted
+    assert GainMatrix.of(pd.DataFrame(costs).T, costs=True) == wanted
+    assert GainMatrix.of([[0, 5], [1, 0]], ["bad", "good"], costs=True) == wanted
     for thing in (path, costs, GainMatrix.of(costs)):
         assert GainMatrix.of(thing, costs=True) == wanted
     assert not np.signbit(wanted.values[0, 0])
@@ -114,7 +114,7 @@ def test_decimal_commas_where_the_comma_does_not_separate(tmp_path):
 def test_write_then_read_is_the_same(tmp_path_factory, gains, extra):
     rows = np.reshape(gains, (2, 3)) if extra else np.reshape(gains[:4], (2, 2))
     word = "ask; maybe" if extra else None
-    matrix = GainMatrix.from_array(rows, ["so, so", 'he said "no"'], no_decision=word)
+    matrix = GainMatrix.of(rows, ["so, so", 'he said "no"'], no_decision=word)
     path = tmp_path_factory.mktemp("gain") / "gains.csv"
     matrix.write(path)
     assert GainMatrix.read(path) == matrix
@@ -135,7 +135,7 @@ def test_labels_read_from_a_file_meet_classes_of_another_type(tmp_path):
 def test_float_classes_survive_a_file(tmp_path):
     path = tmp_path / "gains.csv"
     for classes in ([0.5, 1.0], [1e16, 2.5], [-1.0, 1e-05], [0.0, 1.0]):
-        matrix = GainMatrix.from_array([[1, -2], [-3, 4]], classes)
+        matrix = GainMatrix.of([[1, -2], [-3, 4]], classes)
         matrix.write(path)
         assert GainMatrix.read(path).align(classes) == matrix
         backwards = GainMatrix.of(path, classes=np.array(classes[::-1]))
@@ -168,7 +168,7 @@ def test_labels_that_hold_separators_survive_a_file(tmp_path, classes, word):
     path = tmp_path / "gains.csv"
     width = len(classes) + (word is not None)
     rows = np.arange(len(classes) * width).reshape(-1, width) + 0.5
-    matrix = GainMatrix.from_array(rows, classes, no_decision=word)
+    matrix = GainMatrix.of(rows, classes, no_decision=word)
     matrix.write(path)
     assert GainMatrix.read(path) == matrix
 
@@ -205,7 +205,7 @@ def test_bare_array_with_classes_says_how_it_was_read():
     assert asking.decisions == ("bad", "good", "ask")
     assert asking.notes[0].endswith("'bad', 'good'; the last column is 'ask'.")
     numbered = pd.DataFrame([[1, -1], [-2, 3]])
-    assert GainMatrix.from_frame(numbered, classes=["bad", "good"]) == matrix
+    assert GainMatrix.of(numbered, classes=["bad", "good"]) == matrix
     assert GainMatrix.of(numbered, classes=["bad", "good"]).notes == matrix.notes
 
 

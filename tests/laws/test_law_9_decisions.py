@@ -35,7 +35,7 @@ def problems(draw):
     gains = draw(arrays(float, (width, width + draw(st.integers(0, 1))), elements=GAINS))
     classes = [f"class {letter}" for letter in "dbca"[:width]]
     word = "ask" if gains.shape[1] > width else None
-    return rows, GainMatrix.from_array(gains, classes, no_decision=word)
+    return rows, GainMatrix.of(gains, classes, no_decision=word)
 
 
 class Fixed(Rule):

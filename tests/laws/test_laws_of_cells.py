@@ -231,7 +231,7 @@ def test_law_9_decisions_are_those_of_the_wrapper(table, data):
     model = cw.DiscreteBayes(64, gain=gains, search=None).fit(table)
     if len(model.classes_) < len(classes):
         return
-    wrapped = cw.Decide.over(model, cw.ExpectedGain(cw.GainMatrix.from_dict(gains)))
+    wrapped = cw.Decide.over(model, cw.ExpectedGain(cw.GainMatrix.of(gains)))
     np.testing.assert_array_equal(model.decide(table), wrapped.predict(table))
     assert np.isclose(model.expected_gain(table), wrapped.expected_gain(table), atol=1e-9)
     plain = cw.DiscreteBayes(64, search=None).fit(table)

@@ -147,7 +147,7 @@ def test_p4_6_laplace_both_ways_and_the_m_estimate():
 
 def test_p3_2_confusion_and_gain():
     confusion = cw.Confusion.from_joint([[0.4699, 0.0311], [0.0043, 0.4947]])
-    gain = cw.GainMatrix.from_array([[1, -1], [-2, 3]], classes=[0, 1])
+    gain = cw.GainMatrix.of([[1, -1], [-2, 3]], classes=[0, 1])
     assert round(confusion.expected_gain(gain), 4) == 1.9143
 
 

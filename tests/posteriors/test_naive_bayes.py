@@ -90,10 +90,10 @@ def test_priors(credit):
     np.testing.assert_array_equal(uniform.predict_proba(credit), array.predict_proba(credit))
     assert np.all(uniform.predict_proba(credit)[:, bad] >= plain.predict_proba(credit)[:, bad])
     for prior, words in (
-        ({"bad": 1.0}, "'good' got none"),
+        ({"bad": 1.0}, "got none for 'good'"),
         ([0.5, 0.6], "sum to 1"),
-        ([1.0], "2 shares"),
-        ([-0.5, 1.5], "not negative"),
+        ([1.0], "Give 2 shares"),
+        ([-0.5, 1.5], "at least 0"),
         ("flat", "one of 'empirical'"),
     ):
         with pytest.raises(ParameterError, match=words):
@@ -236,7 +236,7 @@ def test_wrong_calls_get_one_sentence(credit, frame):
             lambda: cw.NaiveBayes().fit(credit, sample_weight=[1.0]),
             "one number for each of the 1000",
         ),
-        (lambda: cw.NaiveBayes().fit(credit, sample_weight=-np.ones(1000)), "not negative"),
+        (lambda: cw.NaiveBayes().fit(credit, sample_weight=-np.ones(1000)), "at least 0"),
         (lambda: cw.NaiveBayes().fit(credit).predict({"age": [3]}), "is needed"),
     ):
         with pytest.raises((ParameterError, TableError)) as caught:
@@ -266,7 +266,7 @@ def test_inside_scikit_learn(frame):
 
 
 def test_decide_over_naive_bayes(credit):
-    gain = cw.GainMatrix.from_dict({"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}})
+    gain = cw.GainMatrix.of({"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}})
     plain = cw.Decide(cw.NaiveBayes()).fit(credit)
     careful = cw.Decide(cw.NaiveBayes(), cw.ExpectedGain(gain)).fit(credit)
     assert careful.expected_gain(credit) > plain.expected_gain(credit, gain=gain)

@@ -83,7 +83,7 @@ def test_given_weights_count_and_learned_ones_favour_the_better(credit):
 
 
 def test_gain_votes_for_what_earns(credit):
-    gain = cw.GainMatrix.from_dict({"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}})
+    gain = cw.GainMatrix.of({"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}})
     careful = Vote([cw.NaiveBayes()], "gain", gain=gain).fit(credit)
     decided = cw.Decide(cw.NaiveBayes(), gain).fit(credit)
     np.testing.assert_array_equal(careful.predict(credit), decided.predict(credit))
@@ -91,9 +91,9 @@ def test_gain_votes_for_what_earns(credit):
     np.testing.assert_array_equal(
         plain.predict(credit), cw.NaiveBayes().fit(credit).predict(credit)
     )
-    with pytest.raises(ParameterError, match="gain must give"):
+    with pytest.raises(ParameterError, match="needs a gain matrix"):
         Vote(UNLIKE, "gain").fit(credit)
-    with pytest.raises(ParameterError, match="gain must give"):
+    with pytest.raises(ParameterError, match="every class needs a row"):
         Vote(UNLIKE, "gain", gain={"good": {"good": 1}}).fit(credit)
 
 

@@ -41,6 +41,6 @@ def gain_of(given: str | None, source: str) -> GainMatrix | None:
             f"with one: {', '.join(having)}."
         )
     labels, rows = sample.gain["labels"], sample.gain["values"]
-    return GainMatrix.from_dict(
+    return GainMatrix.of(
         {true: dict(zip(labels, row, strict=True)) for true, row in zip(labels, rows, strict=True)}
     )

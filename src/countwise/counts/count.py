@@ -14,18 +14,15 @@ from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.tables.read import read
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
-__all__ = ["ENGINES", "count", "count_groups", "weights_of"]
+__all__ = ["ENGINES", "count", "count_groups"]
 
 #: Engine names and the function that folds a table by a plan.
 ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] = {
     "memory": memory.fold,
     "reference": reference.fold,
 }
-
-
-#: Sums of weights beyond these lose rows, or are no doubles.
-LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
 
 
 def count(
@@ -63,7 +60,7 @@ def count(
             "them. Call count_groups(rows, plan)."
         )
     fold = _engine(engine)
-    return fold(table, plan, weights_of(weight, len(table), "count"))
+    return fold(table, plan, read_weights(weight, len(table), "count"))
 
 
 def count_groups(
@@ -91,7 +88,7 @@ def count_groups(
     table = _table(rows, read_options)
     plan = _plan(plan, table)
     label, number = _groups(table, plan, groups)
-    given = weights_of(weight, len(table), "count_groups")
+    given = read_weights(weight, len(table), "count_groups")
     fold = _engine(engine)
     # Few distinct small numbers sort in linear time.
     label = label.astype(np.min_scalar_type(int(label.max(initial=0))))
@@ -158,35 +155,3 @@ def _groups(table: Table, plan: Plan, groups: ArrayLike | None) -> tuple[NDArray
             f"{number - 1} for {len(label)} rows. Number them anew, as np.unique does."
         )
     return label.astype(np.intp), number
-
-
-def weights_of(weight: ArrayLike | None, rows: int, who: str) -> NDArray[np.float64] | None:
-    """Check one weight a row: finite and not negative; None stays None."""
-    if weight is None:
-        return None
-    try:
-        given = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"{who}: sample weights must be numbers, one a row, but some are not. Convert them."
-        ) from None
-    if given.shape == ():
-        given = np.full(rows, float(given))
-    given = np.ascontiguousarray(given)
-    if given.shape != (rows,):
-        raise ParameterError(
-            f"{who}: sample weights must be one number for each of the {rows} rows, but an array "
-            f"with shape {given.shape} came."
-        )
-    if not np.all(np.isfinite(given)) or (given.size and given.min() < 0):
-        raise ParameterError(
-            f"{who}: sample weights must be finite and not negative, but some are not. "
-            "Remove or replace them."
-        )
-    used = given[given > 0]
-    if used.size and not (used.min() >= LEAST_WEIGHT and used.max() <= MOST_WEIGHT):
-        raise ParameterError(
-            f"{who}: sample weights must be 0 or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}, but "
-            f"{used.min():g} to {used.max():g} came. Multiply them all by one number."
-        )
-    return given

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.decisions.expectations import gains_of
 from countwise.decisions.gain import GainMatrix, Gains
 from countwise.decisions.labels import Label, as_array, find, plain, positions
-from countwise.decisions.priors import Prior, class_shares, weights_of
+from countwise.decisions.priors import Prior, class_shares
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.weights import weights_or_ones
 
 __all__ = ["Confusion"]
 
@@ -109,7 +110,7 @@ class Confusion:
                 f"Confusion: there must be a decision for each of the {len(true)} labels of y, "
                 f"but {len(shares)} came. Give both for the same cases."
             )
-        weights = weights_of(sample_weight, len(true), "Confusion")
+        weights = weights_or_ones(sample_weight, len(true), "Confusion")
         counts: Reals = np.zeros((len(names), len(columns)))
         for at, share in enumerate(shares.T):
             counts[:, at] = np.bincount(true, weights * share, minlength=len(names))

@@ -20,7 +20,7 @@ from countwise.decisions.confusion import Confusion
 from countwise.decisions.expectations import expected_accuracy, expected_gain, promised_gain
 from countwise.decisions.gain import Gains
 from countwise.decisions.labels import Labels
-from countwise.decisions.priors import Prior, class_shares, weights_of
+from countwise.decisions.priors import Prior, class_shares
 from countwise.decisions.rules import Rule, rule_of
 from countwise.decisions.training import (
     corrected,
@@ -29,6 +29,7 @@ from countwise.decisions.training import (
     training_shares,
 )
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.weights import weights_or_ones
 
 __all__ = ["Decide"]
 
@@ -204,7 +205,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         said, true = self.predict(X), np.asarray(true).ravel()
         check_consistent_length(said, true)
         return float(
-            np.average(said == true, weights=weights_of(sample_weight, len(said), "Decide"))
+            np.average(said == true, weights=weights_or_ones(sample_weight, len(said), "Decide"))
         )
 
     def expected_accuracy(

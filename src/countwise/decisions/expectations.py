@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise.decisions.gain import GainMatrix, Gains
 from countwise.decisions.labels import Label, as_array, find, plain, positions
-from countwise.decisions.priors import weights_of
 from countwise.decisions.rules import ExpectedGain, Rule, checked_posteriors, rule_of
 from countwise.errors import GainError, ParameterError, did_you_mean, listing
+from countwise.tables.weights import weights_or_ones
 
 __all__ = ["expected_accuracy", "expected_gain", "gains_of", "promised_gain"]
 
@@ -56,7 +56,7 @@ def expected_accuracy(
     shares = bound.shares(rows)
     true = _matching(who, positions(y, names, who), len(rows))
     hit = np.where(true >= 0, shares[np.arange(len(rows)), true], 0.0)
-    weights = weights_of(sample_weight, len(rows), who)
+    weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ hit / weights.sum())
 
 
@@ -103,7 +103,7 @@ def expected_gain(
             f"{listing(names)}. Leave such rows out.{did_you_mean(stranger, names)}"
         )
     earned = np.sum(bound.shares(rows) * gains_of(matrix, bound.decisions(names))[true], axis=1)
-    weights = weights_of(sample_weight, len(rows), who)
+    weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ earned / weights.sum())
 
 
@@ -132,7 +132,7 @@ def promised_gain(
     believed = rows / rows.sum(axis=1, keepdims=True)
     table = gains_of(matrix, bound.decisions(names))
     promised = np.sum(bound.shares(rows) * (believed @ table), axis=1)
-    weights = weights_of(sample_weight, len(rows), who)
+    weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ promised / weights.sum())
 
 

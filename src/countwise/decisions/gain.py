@@ -7,6 +7,7 @@ Rows are the true classes, columns the decisions, as in e(true, assigned) of Pan
 from __future__ import annotations
 
 import csv
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,15 +30,18 @@ from countwise.decisions.sources import (
     Bare,
     Grid,
     PathLike,
-    bare_from,
     grid_from,
-    grid_from_dict,
     grid_from_file,
-    grid_from_frame,
 )
 from countwise.errors import GainError
+from countwise.params import Constraint
 
-__all__ = ["GainMatrix", "Gains"]
+#: What a model's parameter `gain` must be; `GainMatrix.of` reads it.
+GAIN_CONSTRAINT = Constraint(
+    "a gain matrix",
+    lambda thing: not (thing is None or isinstance(thing, numbers.Number)),
+    bad=(7.5,),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +49,8 @@ class GainMatrix:
     """Say what every decision earns for every true class, by name, so that no order can slip.
 
     The columns stand in the order of the classes; one more decision, which is no class, may
-    follow them: leaving the case undecided. Make one with `of`, `read`, `from_dict`,
-    `from_frame`, `from_array` or `identity`; the plain constructor is for arrays already in order.
+    follow them: leaving the case undecided. Make one with `of`, `read` or `identity`;
+    the plain constructor is for arrays already in order.
 
     Parameters
     ----------
@@ -95,7 +99,7 @@ class GainMatrix:
     @classmethod
     def of(
         cls,
-        thing: Gains,
+        thing: Gains | None,
         classes: Iterable[Label] | None = None,
         costs: bool = False,
         no_decision: Label | None = None,
@@ -106,7 +110,8 @@ class GainMatrix:
         ----------
         thing
             A `GainMatrix`, a ``{true: {assigned: gain}}`` dict, the path of a CSV file, a data
-            frame, or rows of numbers without labels.
+            frame (true labels in a pandas index, else in the first column), or rows of numbers
+            without labels. None, with classes, is `identity`.
         classes
             The classes in the order wanted. Labels are matched to them by equality, then by text.
             Rows without labels are taken in this order, rows true, and `notes` says so. Without
@@ -125,6 +130,8 @@ class GainMatrix:
 'bad', 'good'."
         """
         wanted = None if classes is None else tuple(plain(label) for label in classes)
+        if thing is None and wanted is not None:
+            return cls.identity(wanted)
         if isinstance(thing, GainMatrix):
             if no_decision not in (None, thing.no_decision):
                 raise GainError(
@@ -149,43 +156,6 @@ class GainMatrix:
         comma is understood where the comma does not separate. All labels are text.
         """
         return cls._from_grid(grid_from_file(path), costs, no_decision)
-
-    @classmethod
-    def from_dict(
-        cls,
-        gains: Mapping[Any, Mapping[Any, float]],
-        costs: bool = False,
-        no_decision: Label | None = None,
-    ) -> GainMatrix:
-        """Read ``{true: {assigned: gain}}``."""
-        return cls._from_grid(grid_from_dict(gains), costs, no_decision)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        classes: Iterable[Label] | None = None,
-        costs: bool = False,
-        no_decision: Label | None = None,
-    ) -> GainMatrix:
-        """Read a pandas frame (true labels in the index) or another (in its first column)."""
-        came = grid_from_frame(frame)
-        if isinstance(came, Bare):
-            wanted = None if classes is None else tuple(classes)
-            return cls._from_bare(came, wanted, costs, no_decision)
-        matrix = cls._from_grid(came, costs, no_decision)
-        return matrix if classes is None else matrix.align(classes)
-
-    @classmethod
-    def from_array(
-        cls,
-        array: Any,
-        classes: Iterable[Label],
-        costs: bool = False,
-        no_decision: Label | None = None,
-    ) -> GainMatrix:
-        """Read rows of numbers: rows the true classes, columns the assigned, in class order."""
-        return cls._from_bare(bare_from(array), tuple(classes), costs, no_decision)
 
     @classmethod
     def identity(cls, classes: Iterable[Label]) -> GainMatrix:
@@ -317,7 +287,7 @@ class GainMatrix:
             + "}"
             for true, row in self.to_dict().items()
         )
-        return f"GainMatrix.from_dict({{{body}}})"
+        return f"GainMatrix.of({{{body}}})"
 
 
 Gains: TypeAlias = (

@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise.decisions.labels import Label, find, plain
 from countwise.errors import ParameterError, did_you_mean, listing
-
-__all__ = ["Prior", "class_shares", "weights_of"]
+from countwise.params import array, mapping, one_of
 
 Prior: TypeAlias = str | Mapping[Any, float] | ArrayLike
 Reals: TypeAlias = NDArray[np.float64]
 
+#: What a model's parameter `prior` must be; `prior_of` reads it.
+PRIOR_CONSTRAINT = (
+    one_of("empirical", "uniform")
+    | mapping("a mapping from class to share")
+    | array("an array of shares")
+)
 # Shares written with four digits, as papers print them, may miss one by this much.
 SLACK = 1e-3
 
@@ -42,21 +47,21 @@ def class_shares(
         given = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"{who}: prior must be numbers, but {shares!r} came. Give one share per class."
+            f"{who}: prior must be numbers; got {shares!r}. Give one share a class."
         ) from None
     if given.shape != (len(known),):
         raise ParameterError(
-            f"{who}: prior must hold one share for each of {listing(known)}, but its shape is "
-            f"{given.shape}. Give {len(known)} numbers, or a mapping from class to share."
+            f"{who}: prior must hold one share for each of {listing(known)}; got an array of shape "
+            f"{given.shape}. Give {len(known)} shares, or a mapping from class to share."
         )
     if not np.all(np.isfinite(given)) or np.any(given < 0):
         raise ParameterError(
-            f"{who}: prior must hold shares of at least 0, but {given.tolist()} came. "
+            f"{who}: prior must hold shares of at least 0; got {given.tolist()}. "
             "Give finite shares that sum to 1."
         )
     if abs(given.sum() - 1.0) > SLACK:
         raise ParameterError(
-            f"{who}: prior must sum to 1, but {given.tolist()} sums to {given.sum():g}. "
+            f"{who}: prior must sum to 1; got {given.tolist()}, which sums to {given.sum():g}. "
             "Divide the shares by their sum."
         )
     shares_of_one: Reals = given / given.sum()
@@ -86,10 +91,8 @@ def _from_word(word: str, count: int, who: str) -> Reals | None:
         return np.full(count, 1.0 / count)
     if word == "empirical":
         return None
-    raise ParameterError(
-        f"{who}: prior must be 'empirical', 'uniform', a mapping from class to share or an array "
-        f"of shares, but {word!r} came.{did_you_mean(word, ['empirical', 'uniform'])}"
-    )
+    hint = did_you_mean(word, PRIOR_CONSTRAINT.choices)
+    raise ParameterError(f"{who}: prior must be {PRIOR_CONSTRAINT.words}; got {word!r}.{hint}")
 
 
 def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> list[Any]:
@@ -98,43 +101,14 @@ def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> l
         at = find(plain(label), known, who, ParameterError)
         if at < 0:
             raise ParameterError(
-                f"{who}: prior must name classes, which are {listing(known)}, but {label!r} "
-                f"came.{did_you_mean(label, known)}"
+                f"{who}: prior must name classes, which are {listing(known)}; got {label!r}."
+                f"{did_you_mean(label, known)}"
             )
         shares[at] = share
     missing = [label for label, share in zip(known, shares, strict=True) if share is None]
     if missing:
         raise ParameterError(
-            f"{who}: prior must give a share to every class, but {listing(missing)} has none. "
+            f"{who}: prior must give a share to every class; got none for {listing(missing)}. "
             "Add it to the mapping, with 0 if it never occurs."
         )
     return shares
-
-
-def weights_of(sample_weight: ArrayLike | None, rows: int, who: str) -> Reals:
-    """Return one weight per row, ones if none were given.
-
-    Examples
-    --------
-    >>> weights_of(None, 2, who="expected_gain")
-    array([1., 1.])
-    """
-    weights = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weights.shape != (rows,):
-        raise ParameterError(
-            f"{who}: sample_weight must hold one number per row, {rows} in all, but its shape is "
-            f"{weights.shape}. Give a weight for each row."
-        )
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ParameterError(
-            f"{who}: sample_weight must be finite and at least 0, but row {at} has "
-            f"{weights[at]:g}. Mend that weight or leave the row out."
-        )
-    if not weights.sum() > 0:
-        raise ParameterError(
-            f"{who}: at least one row must have a positive weight, but {rows} rows came with a "
-            "total weight of 0. Give rows to judge by."
-        )
-    return weights

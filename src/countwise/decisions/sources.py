@@ -19,16 +19,6 @@ import numpy as np
 from countwise.decisions.labels import Label, plain, text
 from countwise.errors import GainError, did_you_mean, listing
 
-__all__ = [
-    "Bare",
-    "Grid",
-    "bare_from",
-    "grid_from",
-    "grid_from_dict",
-    "grid_from_file",
-    "grid_from_frame",
-]
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 SEPARATORS = ("\t", ";", ",")
@@ -55,15 +45,15 @@ class Bare:
 def grid_from(thing: Any) -> Grid | Bare:
     """Read whatever a user calls a gain matrix: mapping, path, frame, or rows of numbers."""
     if isinstance(thing, Mapping):
-        return grid_from_dict(thing)
+        return _grid_from_dict(thing)
     if isinstance(thing, str | os.PathLike):
         return grid_from_file(thing)
     if isinstance(thing, np.ndarray | list | tuple):
-        return bare_from(thing)
-    return grid_from_frame(thing)
+        return _bare_from(thing)
+    return _grid_from_frame(thing)
 
 
-def grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
+def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
     """Read ``{true: {assigned: gain}}``."""
     assigned: dict[Label, None] = {}
     for true, row in gains.items():
@@ -166,7 +156,7 @@ def _number(cell: str) -> float | str:
         return cell.strip()
 
 
-def grid_from_frame(frame: Any) -> Grid | Bare:
+def _grid_from_frame(frame: Any) -> Grid | Bare:
     """Read a data frame: a pandas index, or else the first column, holds the true labels.
 
     A pandas frame whose rows and columns are both merely numbered names nothing: it is bare.
@@ -184,7 +174,7 @@ def grid_from_frame(frame: Any) -> Grid | Bare:
         native = native.collect()
     if not isinstance(native, nw.DataFrame):
         try:
-            return bare_from(np.asarray(frame))
+            return _bare_from(np.asarray(frame))
         except (TypeError, ValueError):
             raise _not_a_matrix(frame) from None
     rows = [tuple(plain(cell) for cell in row) for row in native.rows()]
@@ -210,7 +200,7 @@ def _first_column_labels(rows: list[tuple[Any, ...]], columns: tuple[Label, ...]
     return any(isinstance(cell, str) for cell in first) or all(text(c) in named for c in first)
 
 
-def bare_from(array: Any) -> Bare:
+def _bare_from(array: Any) -> Bare:
     """Read rows of numbers without labels."""
     rows = list(array) if isinstance(array, list | tuple) or np.ndim(array) else None
     if not rows or any(isinstance(row, str) or not hasattr(row, "__len__") for row in rows):

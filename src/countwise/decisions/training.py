@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.decisions.labels import positions, quoted
-from countwise.decisions.priors import weights_of
 from countwise.errors import ParameterError, listing
+from countwise.tables.weights import weights_or_ones
 
 __all__ = ["corrected", "ratio_of", "refuse_product_of_posteriors", "training_shares"]
 
@@ -33,7 +33,7 @@ def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weigh
         shares = told
     elif column.ndim:
         at = positions(column, classes, "Decide")
-        weights = weights_of(sample_weight, len(at), "Decide")
+        weights = weights_or_ones(sample_weight, len(at), "Decide")
         shares = np.bincount(at[at >= 0], weights[at >= 0], len(classes)).astype(np.float64)
     else:
         raise ParameterError(

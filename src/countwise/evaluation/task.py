@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.counts.count import weights_of
 from countwise.decisions.gain import GainMatrix, Gains
 from countwise.errors import ParameterError
 from countwise.evaluation.encoding import Material, material_of
@@ -22,6 +21,7 @@ from countwise.evaluation.trials import Trials
 from countwise.tables.notes import Note
 from countwise.tables.read import read
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["Progress", "Task", "task_of"]
 
@@ -133,7 +133,7 @@ def task_of(
         if isinstance(data, Table) and not read_options and target is None
         else read(data, target=target, **_wishes(who, named, data, read_options))
     )
-    weight = weights_of(sample_weight, len(table), who)
+    weight = read_weights(sample_weight, len(table), who)
     rows, notes = usable(who, table)
     if weight is not None and len(rows) != len(table):
         weight = weight[table.target < table.target_column.width]

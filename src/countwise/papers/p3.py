@@ -54,12 +54,12 @@ def rule(work: Work) -> Outcome:
             sum(joint[cell] @ gain[:, assigned] for cell, assigned in enumerate(choice))
             for choice in itertools.product((0, 1), repeat=6)
         ]
-        rule_of = ExpectedGain(GainMatrix.from_array(gain, classes=[0, 1]))
+        rule_of = ExpectedGain(GainMatrix.of(gain, classes=[0, 1]))
         shares = rule_of.bind([0, 1]).shares(joint / joint.sum(axis=1, keepdims=True))
         ours = float((joint[:, :, None] * gain[None] * shares[:, None, :]).sum())
         worst = max(worst, abs(ours - max(every)))
     confusion = Confusion.from_joint(CONFUSION)
-    earned = confusion.expected_gain(GainMatrix.from_array(GAIN, classes=[0, 1]))
+    earned = confusion.expected_gain(GainMatrix.of(GAIN, classes=[0, 1]))
     accuracy = CONFUSION[0][0] + CONFUSION[1][1]
     return Outcome(
         [
@@ -373,7 +373,7 @@ def any_problem(work: Work) -> Outcome:
         )
     own_gain = find("credit-g").gain
     assert own_gain is not None
-    gain = GainMatrix.from_array(own_gain["values"], classes=own_gain["labels"])
+    gain = GainMatrix.of(own_gain["values"], classes=own_gain["labels"])
     table = work.table("credit-g")
     model = DiscreteBayes(levels="merit", gain=gain, random_state=work.seed)
     trials = evaluate(

@@ -21,7 +21,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from countwise.counts.count import weights_of
 from countwise.errors import (
     CountwiseError,
     ParameterError,
@@ -30,13 +29,14 @@ from countwise.errors import (
     UnseenLevelWarning,
     listing,
 )
-from countwise.numeric import softmax
+from countwise.numeric import log_softmax, softmax
 from countwise.params import Parameter, check
 from countwise.tables.frames import refuse_twins
 from countwise.tables.notes import Note
 from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = [
     "Classifier",
@@ -65,7 +65,7 @@ def weighty(
     who: str, table: Table, sample_weight: ArrayLike | None, known: NDArray[np.bool_] | None = None
 ) -> Training:
     """Keep the rows that weigh something, of those that are known to teach anything."""
-    weight = weights_of(sample_weight, len(table), who)
+    weight = read_weights(sample_weight, len(table), who)
     keep = np.ones(len(table), dtype=bool) if known is None else known
     if weight is not None:
         keep = keep & (weight > 0)
@@ -195,10 +195,7 @@ class Classifier(ClassifierMixin, TableReader):
 
     def predict_log_proba(self, X: Any) -> Doubles:
         """Return the log of the posteriors, exact also where they are next to nothing."""
-        scores = self._scores(self._rows(X))
-        top = scores.max(axis=1, keepdims=True)
-        shares = np.exp(scores - top)
-        return np.asarray(scores - top - np.log(shares.sum(axis=1, keepdims=True)))
+        return log_softmax(self._scores(self._rows(X)))
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the posterior of each class (columns, in the order of ``classes_``)."""

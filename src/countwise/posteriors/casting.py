@@ -5,17 +5,10 @@ A vote is a count: votes divided by their sum are a posterior, and its argmax is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.row_keys import uniforms
-from countwise.errors import ParameterError
-from countwise.tables.schema import level_key
-
-__all__ = ["CASTS", "cast", "drawn", "gains_of", "whole_votes"]
 
 Doubles = NDArray[np.float64]
 
@@ -66,38 +59,3 @@ def drawn(posteriors: Doubles, ball: Doubles) -> Doubles:
     votes = np.zeros(posteriors.shape)
     votes[np.arange(len(votes)), np.minimum(place, posteriors.shape[1] - 1)] = 1.0
     return votes
-
-
-def gains_of(gain: Any, classes: NDArray[Any], who: str) -> Doubles:
-    """Bring gains to an array, truth × decision, in the order of the classes.
-
-    They come as an array in that order, as a mapping of mappings, or as a gain matrix with labels.
-
-    Examples
-    --------
-    >>> gains_of({"b": {"a": 0, "b": 1}, "a": {"a": 2, "b": -1}}, np.array(["a", "b"]), "Vote")
-    array([[ 2., -1.],
-           [ 0.,  1.]])
-    """
-    labels = [level_key(label) for label in classes.tolist()]
-    given = gain
-    try:
-        if hasattr(gain, "classes") and hasattr(gain, "values") and not callable(gain.values):
-            own = [level_key(label) for label in gain.classes]
-            order = [own.index(label) for label in labels]
-            given = np.asarray(gain.values, dtype=np.float64)[np.ix_(order, order)]
-        elif isinstance(gain, Mapping):
-            rows = {
-                level_key(true): {level_key(label): cell for label, cell in row.items()}
-                for true, row in gain.items()
-            }
-            given = [[rows[true][label] for label in labels] for true in labels]
-        made = np.asarray(given, dtype=np.float64)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        made = np.empty(0)
-    if made.shape != (len(labels), len(labels)) or not np.isfinite(made).all():
-        raise ParameterError(
-            f"{who}: gain must give a finite number for each true class and each assigned one of "
-            f"{classes.tolist()}, but {gain!r} came. Give a mapping of mappings, rows true."
-        )
-    return made

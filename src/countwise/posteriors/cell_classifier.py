@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from countwise.counts.count import weights_of
 from countwise.counts.counts import merge_schemas
 from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.posteriors.base import Classifier, class_labels
@@ -31,6 +30,7 @@ from countwise.posteriors.training_rows import (
 )
 from countwise.tables.schema import Column, Schema, labels_array, level_key
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["CellClassifier"]
 
@@ -198,7 +198,7 @@ class CellClassifier(Classifier):
             )
         said, true = self.decide(rows), class_labels(labels)
         check_consistent_length(said, true)
-        weight = weights_of(sample_weight, len(true), type(self).__name__)
+        weight = read_weights(sample_weight, len(true), type(self).__name__)
         places = {level_key(own): at for at, own in enumerate(self.decisions_)}
         table = np.zeros(self.gain_matrix_.shape)
         for at, label in enumerate(self.classes_.tolist()):
@@ -363,7 +363,7 @@ class CellClassifier(Classifier):
     ) -> tuple[Schema, CellTable]:
         """Count more rows in the cells there are; what is new gets levels behind the known."""
         table = self._labelled(X, y, known=self.schema_)
-        weight = weights_of(sample_weight, len(table), type(self).__name__)
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
         rows, weight = weights_kept(from_table(table), weight)
         grid = self._grid_for(rows.schema, rows.columns)
         target = rows.schema.target

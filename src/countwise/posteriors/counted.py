@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from countwise.counts.count import count, weights_of
+from countwise.counts.count import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
@@ -20,6 +20,7 @@ from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.terms import ZERO, Sum
 from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["CountedClassifier", "shown_value"]
 
@@ -198,7 +199,7 @@ class CountedClassifier(Classifier):
 
     def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
         who = type(self).__name__
-        weight = weights_of(sample_weight, len(table), who)
+        weight = read_weights(sample_weight, len(table), who)
         seen = self._coded(table)
         counts = count(seen, self.plan(seen.schema), weight=weight)
         if counts.total <= 0:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from countwise.counts.count import count, weights_of
+from countwise.counts.count import count
 from countwise.counts.cuts import METHODS, cut_points, cut_table, interval_codes, interval_names
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, SchemaError, TableError
@@ -24,6 +24,7 @@ from countwise.params import Parameter, check, one_of, whole
 from countwise.posteriors.base import check_frame, check_lengths, class_labels, in_our_family
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
+from countwise.tables.weights import read_weights
 
 __all__ = ["Cuts"]
 
@@ -104,7 +105,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = weights_of(sample_weight, rows, type(self).__name__)
+        weight = read_weights(sample_weight, rows, type(self).__name__)
         if weight is not None and not weight.any():
             raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
         codes, classes = self._classes(X, y, rows)

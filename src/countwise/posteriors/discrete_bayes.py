@@ -8,14 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.counts.count import weights_of
+from countwise.decisions.gain import GAIN_CONSTRAINT, GainMatrix
+from countwise.decisions.priors import PRIOR_CONSTRAINT, prior_of
 from countwise.errors import ParameterError
 from countwise.params import (
     Constraint,
     Parameter,
-    array,
     instance,
-    mapping,
     names,
     nothing,
     number,
@@ -29,11 +28,11 @@ from countwise.posteriors.cell_table import CellTable
 from countwise.posteriors.quantizing import Wishes, quantize
 from countwise.posteriors.row_blocks import Part
 from countwise.posteriors.search_clock import SearchClock
-from countwise.posteriors.stakes import gain_array, prior_shares
 from countwise.posteriors.sweeping import GAIN, Aim
 from countwise.posteriors.training_rows import Labelled, weights_kept
 from countwise.tables.notes import Note
 from countwise.tables.schema import labels_array
+from countwise.tables.weights import read_weights
 
 __all__ = ["DiscreteBayes", "held_out", "seeded", "tally"]
 
@@ -175,16 +174,8 @@ class DiscreteBayes(CellClassifier):
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
         "budget": Parameter(_budget() | nothing(), "how many cells there may be"),
-        "gain": Parameter(
-            nothing()
-            | array()
-            | mapping()
-            | Constraint("a gain matrix", lambda value: hasattr(value, "to_dict")),
-            "what the boundaries are to earn",
-        ),
-        "prior": Parameter(
-            one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
-        ),
+        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "what the boundaries are to earn"),
+        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
         "levels": Parameter(one_of("entropy", "merit") | _levels(), "how the budget is shared"),
         "search": Parameter(one_of("sweep", "paper") | nothing(), "how boundaries are found"),
         "smoothing": Parameter(
@@ -260,7 +251,7 @@ class DiscreteBayes(CellClassifier):
         """
         self._check_parameters()
         rows = self._brought(X, y)
-        weight = weights_of(sample_weight, len(rows), "DiscreteBayes")
+        weight = read_weights(sample_weight, len(rows), "DiscreteBayes")
         rows, weight = weights_kept(rows, weight)
         if not len(rows):
             raise ParameterError(
@@ -345,10 +336,11 @@ class DiscreteBayes(CellClassifier):
         return [held_out(own, self.validation if wanted else 0.0, rng)]
 
     def _gains(self) -> tuple[Doubles, tuple[Any, ...]]:
-        return gain_array(self.gain, self.classes_.tolist(), "DiscreteBayes")
+        matrix = GainMatrix.of(self.gain, self.classes_.tolist())
+        return matrix.values.copy(), matrix.decisions
 
     def _prior(self, by_class: Doubles) -> Doubles:
-        return prior_shares(self.prior, by_class, self.classes_.tolist(), "DiscreteBayes")
+        return prior_of(self.prior, by_class, self.classes_, "DiscreteBayes")
 
     def _aim(self, by_class: Doubles) -> Aim:
         """Gains scaled so that their sum over rows is what the prior's shares earn."""

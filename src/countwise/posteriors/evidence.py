@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.numeric import softmax
 
 __all__ = ["Explanation"]
 
@@ -45,8 +46,7 @@ class Explanation:
     @property
     def posteriors(self) -> Doubles:
         """The posteriors of the rows."""
-        shares = np.exp(self.joint - self.joint.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return softmax(self.joint)
 
     def log_odds(self, label: Any, against: Any) -> tuple[float, Doubles]:
         """Return prior log-odds and each attribute's part (rows × attributes) for `label`."""

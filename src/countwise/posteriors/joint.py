@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from countwise.counts.count import count, weights_of
+from countwise.counts.count import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.cuts import METHODS, cut_points, cut_table
 from countwise.counts.folding import (
@@ -37,6 +37,7 @@ from countwise.posteriors.searched_cuts import CUT_NOTES, searched_cuts
 from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["JOINT_PARAMETERS", "JointClassifier"]
 
@@ -80,7 +81,7 @@ class JointClassifier(CountedClassifier):
         return {"nominal": self.nominal, "identifiers": "keep"}
 
     def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
-        weight = weights_of(sample_weight, len(table), type(self).__name__)
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
         numeric = tuple(column.name for column in table.schema.numeric)
         grids: Mapping[str, Grid] = {}
         if numeric:

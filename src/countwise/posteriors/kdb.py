@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts import folding
-from countwise.counts.count import count, weights_of
+from countwise.counts.count import count
 from countwise.counts.counts import Counts
 from countwise.counts.measures import information_gain, shared_information
 from countwise.counts.plan import Plan
@@ -25,6 +25,7 @@ from countwise.posteriors.terms import Sum, TableTerm
 from countwise.tables.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["KDB"]
 
@@ -132,7 +133,7 @@ class KDB(JointClassifier):
     def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
         super()._prepare(table, sample_weight)
         seen = self._coded(table)
-        weight = weights_of(sample_weight, len(table), type(self).__name__)
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
         pairs = count(seen, Plan.pairs(seen.schema), weight=weight)
         self.families_, self._passed_over = _families(pairs, self.k)
         if self.selective and self.families_ and pairs.total > 0:

@@ -18,7 +18,9 @@ from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from countwise.decisions.priors import PRIOR_CONSTRAINT, Prior, prior_of
 from countwise.errors import ParameterError, listing
+from countwise.numeric import log_softmax
 from countwise.params import (
     Constraint,
     Parameter,
@@ -48,6 +50,8 @@ SEED = Parameter(
 _FOLDS = 5
 #: Of columns scaled to unit variance.
 LEAST_VARIANCE = 1e-9
+#: The log of this share is still a number.
+LEAST_PRIOR = 1e-300
 
 
 def share() -> Constraint:
@@ -141,7 +145,8 @@ class LinearDiscriminant(MatrixClassifier):
         Share of the covariance that is replaced by equal variances without correlation: 0 none,
         1 all of it. Some is needed where columns are many or repeat each other.
     prior
-        ``empirical`` class shares or ``uniform``.
+        ``empirical`` class shares, ``uniform``, a mapping from class to share, or an array of
+        shares in class order.
     nominal
         Number columns of frames and arrays that are codes.
 
@@ -155,12 +160,12 @@ class LinearDiscriminant(MatrixClassifier):
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
         "shrinkage": Parameter(share(), "how far the covariance is evened out"),
-        "prior": Parameter(one_of("empirical", "uniform"), "class shares before any evidence"),
+        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
         "nominal": NOMINAL,
     }
 
     def __init__(
-        self, shrinkage: float = 0.02, prior: str = "empirical", *, nominal: Any = ()
+        self, shrinkage: float = 0.02, prior: Prior = "empirical", *, nominal: Any = ()
     ) -> None:
         self.shrinkage = shrinkage
         self.prior = prior
@@ -187,8 +192,8 @@ class LinearDiscriminant(MatrixClassifier):
         # Classes without any spread within are apart by far, not without an answer.
         covariance[np.diag_indices(width)] += self.shrinkage * even + LEAST_VARIANCE
         weights = pinvh(covariance) @ mean.T if width else np.zeros((0, number))
-        prior = total / total.sum() if self.prior == "empirical" else np.full(number, 1 / number)
-        bias = np.log(prior) - 0.5 * (mean * weights.T).sum(axis=1)
+        prior = prior_of(self.prior, total, self.classes_, "LinearDiscriminant")
+        bias = np.log(np.maximum(prior, LEAST_PRIOR)) - 0.5 * (mean * weights.T).sum(axis=1)
         return (Layer(np.ascontiguousarray(weights), bias),), 1.0
 
 
@@ -427,9 +432,7 @@ def steepness(margins: Doubles, truth: NDArray[np.intp], weight: Doubles) -> flo
     unit = 1 / spread if spread > 0 else 1.0
 
     def loss(log_factor: float) -> float:
-        scores = np.exp(log_factor) * unit * margins
-        scores = scores - scores.max(axis=1, keepdims=True)
-        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        logs = log_softmax(np.exp(log_factor) * unit * margins)
         return float(-(weight[:, None] * wanted * logs).sum())
 
     found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.numeric import softmax
 from countwise.posteriors.matrix_classifier import Coefficient
 from countwise.posteriors.terms import GaussianTerm, Sum, TableTerm
 from countwise.tables.schema import Schema
@@ -76,9 +77,7 @@ class LogisticWeights:
 
     def posteriors(self, table: Table) -> Doubles:
         """Return the softmax of the scores."""
-        scores = self.scores(table)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return softmax(self.scores(table))
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:

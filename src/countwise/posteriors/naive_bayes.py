@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from countwise.counts.count import weights_of
 from countwise.counts.counts import Counts
 from countwise.counts.cuts import METHODS, cut_counts, cut_points, cut_table
 from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments, freedom
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
-from countwise.decisions.priors import prior_of
+from countwise.decisions.priors import PRIOR_CONSTRAINT, prior_of
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.params import (
     Parameter,
-    array,
     instance,
     mapping,
     names,
@@ -35,6 +33,7 @@ from countwise.posteriors.searched_cuts import KeepsCuts, searched_cuts
 from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["NaiveBayes"]
 
@@ -121,9 +120,7 @@ class NaiveBayes(KeepsCuts):
             "what is added to every count",
         ),
         "numeric": Parameter(one_of(*ESTIMATES) | mapping(), "how numbers become shares"),
-        "prior": Parameter(
-            one_of("empirical", "uniform") | mapping() | array(), "class shares before any evidence"
-        ),
+        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
         "combine": Parameter(one_of("bayes", "posteriors"), "what is multiplied"),
         "missing": Parameter(one_of("omit", "value"), "what a missing cell says"),
         "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
@@ -176,7 +173,7 @@ class NaiveBayes(KeepsCuts):
                         f"NaiveBayes: numeric names {name!r}, which is no numeric column."
                         f"{did_you_mean(name, names)} The numeric columns are {listing(names)}."
                     )
-        weight = weights_of(sample_weight, len(table), "NaiveBayes")
+        weight = read_weights(sample_weight, len(table), "NaiveBayes")
         self._searched, self._cut_notes = searched_cuts(table, self._together(table.schema), weight)
 
     def _together(self, schema: Schema) -> list[str]:

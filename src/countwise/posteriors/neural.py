@@ -14,6 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
+from countwise.numeric import log_softmax
 from countwise.params import Constraint, Parameter, number, one_of, whole
 from countwise.posteriors.linear import NOMINAL, SEED, share
 from countwise.posteriors.matrix_classifier import Layer, MatrixClassifier, Rows
@@ -229,8 +230,7 @@ class NeuralNet(MatrixClassifier):
             return loss, float("nan")
         self.layers_ = layers
         scores = self._outputs(rows.X[tested])
-        scores = scores - scores.max(axis=1, keepdims=True)
-        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        logs = log_softmax(scores)
         truth = rows.y[tested]
         weight = np.ones(len(tested)) if rows.weight is None else rows.weight[tested]
         own = logs[np.arange(len(tested)), truth]

@@ -8,19 +8,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.counts.count import weights_of
 from countwise.counts.cuts import interval_names
+from countwise.decisions.gain import GAIN_CONSTRAINT, GainMatrix
 from countwise.errors import ParameterError
-from countwise.params import Parameter, array, check, mapping, nothing, number, one_of
+from countwise.params import Parameter, check, nothing, number, one_of
 from countwise.posteriors.cut_transformer import Cuts
 from countwise.posteriors.discrete_bayes import DiscreteBayes, held_out, seeded, tally
 from countwise.posteriors.quantizing import Wishes, quantize
 from countwise.posteriors.row_blocks import Part
 from countwise.posteriors.search_clock import SearchClock
-from countwise.posteriors.stakes import gain_array
 from countwise.posteriors.sweeping import GAIN, Aim
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
 
 __all__ = ["Quantizer"]
 
@@ -72,10 +72,7 @@ class Quantizer(Cuts):
         "aim": Parameter(
             one_of("accuracy", "gain", "information"), "what boundaries are fitted to"
         ),
-        "gain": Parameter(
-            nothing() | array() | mapping() | DiscreteBayes.PARAMETERS["gain"].constraint,
-            "gains by true class and decision",
-        ),
+        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "gains by true class and decision"),
         **{name: DiscreteBayes.PARAMETERS[name] for name in _SHARED if name != "budget"},
         "budget": Parameter(number(at_least=1), "how many cells there may be"),
     }
@@ -130,7 +127,7 @@ class Quantizer(Cuts):
         check("Quantizer", self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = weights_of(sample_weight, rows, "Quantizer")
+        weight = read_weights(sample_weight, rows, "Quantizer")
         codes, _ = self._classes(X, y, rows)
         kept = np.ones(rows, bool) if weight is None else weight > 0
         if not kept.any():
@@ -177,5 +174,5 @@ class Quantizer(Cuts):
         if self.aim == "information":
             return Aim.information(len(labels))
         given = self.gain if self.aim == "gain" else None
-        gains, _ = gain_array(given, labels, "Quantizer")
+        gains = GainMatrix.of(given, labels).values.copy()
         return Aim(GAIN, gains, gains, 0.0, int((weight @ gains).argmax()))

@@ -12,20 +12,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.row_keys import row_keys
-from countwise.errors import ParameterError
+from countwise.decisions.gain import GAIN_CONSTRAINT, GainMatrix
+from countwise.errors import GainError, ParameterError
 from countwise.params import (
     Constraint,
     Parameter,
     array,
     instance,
-    mapping,
     names,
     nothing,
     one_of,
     whole,
 )
 from countwise.posteriors.base import Classifier
-from countwise.posteriors.casting import cast, gains_of, whole_votes
+from countwise.posteriors.casting import cast, whole_votes
 from countwise.posteriors.id3 import ID3
 from countwise.posteriors.members import a_classifier, chunks, quiet, seeded, trained
 from countwise.posteriors.naive_bayes import NaiveBayes
@@ -93,16 +93,6 @@ def _models() -> Constraint:
     return Constraint("a list of classifiers", admits, bad=([], "all", [3.5]))
 
 
-def _gains() -> Constraint:
-    """Rows of gains, or a matrix with labels."""
-    plain = array()
-    return Constraint(
-        "a gain matrix",
-        lambda value: plain.admits(value) or hasattr(value, "classes"),
-        bad=("text",),
-    )
-
-
 class Vote(Classifier):
     """Let unlike models vote: trained on the same rows, counted by one rule.
 
@@ -123,8 +113,8 @@ class Vote(Classifier):
         One for each member, for ``weighted``; None takes the log-odds of being right in a
         five-fold cross-validation of the training rows.
     gain
-        What each assigned class earns for each true one, for ``gain``: a `GainMatrix`, a mapping of
-        mappings, or an array in the order of the classes, rows true.
+        What each assigned class earns for each true one, for ``gain``: anything `GainMatrix.of`
+        reads, such as a mapping of mappings or an array in the order of the classes, rows true.
     nominal
         Number columns of frames and arrays that are codes.
     random_state
@@ -153,7 +143,7 @@ class Vote(Classifier):
         "models": Parameter(nothing() | _models(), "who votes"),
         "how": Parameter(one_of(*WAYS), "how votes are cast and counted"),
         "weights": Parameter(nothing() | array(), "what each member's vote weighs"),
-        "gain": Parameter(nothing() | mapping() | _gains(), "what each decision earns"),
+        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "what each decision earns"),
         "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
         "random_state": Parameter(
             whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of roulette"
@@ -200,7 +190,7 @@ class Vote(Classifier):
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._gain = None
         if self.how == "gain":
-            self._gain = gains_of(self.gain, self.classes_, "Vote")
+            self._gain = self._gains()
         named = self._named()
         self._trained = [
             trained(seeded(own, self._seed), table, self.classes_, weight) for own in named.values()
@@ -209,6 +199,18 @@ class Vote(Classifier):
         self.weights_ = self._weighed(list(named.values()), table, weight)
         self._look_at(table, weight)
         return self
+
+    def _gains(self) -> Doubles:
+        if self.gain is None:
+            raise ParameterError("Vote: how='gain' needs a gain matrix; got None. Give gain=.")
+        matrix = GainMatrix.of(self.gain, self.classes_.tolist())
+        if matrix.no_decision is not None:
+            raise GainError(
+                "Vote: gain must have no decision beside the classes, for which members vote; got "
+                f"{matrix.no_decision!r}. Take its column out, or decide over the vote: "
+                "Decide(Vote(...), gain)."
+            )
+        return matrix.values
 
     def _named(self) -> dict[str, Any]:
         if self.models is None:

@@ -1,0 +1,60 @@
+"""Sample weights: one number a row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.errors import ParameterError
+
+Doubles = NDArray[np.float64]
+
+#: Between these a sum of squares of weights is still a number that is not zero.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
+
+
+def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> Doubles | None:
+    """Check one weight a row: finite and not negative; None stays None, one number is for all."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{who}: sample_weight must be numbers, one a row; got some that are none. Convert "
+            "them."
+        ) from None
+    if weight.shape == ():
+        weight = np.full(rows, float(weight))
+    weight = np.ascontiguousarray(weight)
+    if weight.shape != (rows,):
+        raise ParameterError(
+            f"{who}: sample_weight must be one number for each of the {rows} rows; got an array of "
+            f"shape {weight.shape}. Give a weight for each row."
+        )
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ParameterError(
+            f"{who}: sample_weight must be finite and at least 0; got {weight[at]:g} in row {at}. "
+            "Correct that weight, or leave the row out."
+        )
+    used = weight[weight > 0]
+    if used.size and not (used.min() >= LEAST_WEIGHT and used.max() <= MOST_WEIGHT):
+        raise ParameterError(
+            f"{who}: sample_weight must be 0 or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}; got "
+            f"{used.min():g} to {used.max():g}. Multiply all weights by one number."
+        )
+    return weight
+
+
+def weights_or_ones(sample_weight: ArrayLike | None, rows: int, who: str) -> Doubles:
+    """Return one weight a row, ones if none were given; some row must weigh something."""
+    weight = read_weights(sample_weight, rows, who)
+    weight = np.ones(rows) if weight is None else weight
+    if not weight.sum() > 0:
+        raise ParameterError(
+            f"{who}: at least one row must have a positive weight; got {rows} rows of a total "
+            "weight of 0. Give rows to judge by."
+        )
+    return weight
