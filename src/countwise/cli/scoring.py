@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from countwise.cli.sinks import Answers
 from countwise.decisions.decide import Decide
+from countwise.decisions.expectations import earned_by_row
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.rules import Argmax
 from countwise.errors import ParameterError, SchemaError, TableError, did_you_mean, listing
@@ -221,7 +222,8 @@ class Scorer:
         tally.right += int(np.count_nonzero(best[known] == truth[known]))
         tally.decided_right += int(np.count_nonzero(decided[known] == truth[known]))
         if self.gain is not None:
-            tally.earned += float(self.gain.values[truth[known], decided[known]].sum())
+            earned = earned_by_row(self.gain.values, truth[known], decided[known])
+            tally.earned += float(earned.sum())
 
 
 def _finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> None:

@@ -13,20 +13,44 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.decisions.expectations import gains_of
+from countwise.decisions.expectations import earned_by_cells, gains_of
 from countwise.decisions.gain import GainMatrix, Gains
 from countwise.decisions.labels import Label, as_array, find, plain, positions
 from countwise.decisions.priors import Prior, class_shares
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.weights import weights_or_ones
 
-__all__ = ["Confusion"]
-
 Reals: TypeAlias = NDArray[np.float64]
 Cells: TypeAlias = tuple[tuple[float, ...], ...]
 
 # Printed probabilities are rounded: four digits in a dozen cells may miss one by this much.
 SLACK = 1e-2
+
+
+def count_cells(
+    true: NDArray[Any], decided: NDArray[Any], shape: tuple[int, int], weight: Reals | None = None
+) -> Reals:
+    """Return the weight of every pair of true class (row) and decision (column).
+
+    Decisions come as positions, or as shares with a column per decision.
+    """
+    if decided.ndim == 1:
+        place = true.astype(np.intp) * shape[1] + decided
+        counted = np.bincount(place, weights=weight, minlength=shape[0] * shape[1])
+        return counted.astype(np.float64).reshape(shape)
+    weight = np.ones(len(true)) if weight is None else weight
+    columns = [np.bincount(true, weight * share, shape[0]) for share in decided.T]
+    return np.stack(columns, axis=1)
+
+
+def recall(cells: Reals) -> Reals:
+    """Return for each class the share of its rows that are called so; NaN without such rows."""
+    return _ratio(np.diagonal(cells), cells.sum(axis=1))
+
+
+def precision(cells: Reals) -> Reals:
+    """Return for each class the share of rows called so that are so; NaN where none is."""
+    return _ratio(np.diagonal(cells), cells.sum(axis=0)[: len(cells)])
 
 
 @dataclass(frozen=True)
@@ -111,9 +135,7 @@ class Confusion:
                 f"but {len(shares)} came. Give both for the same cases."
             )
         weights = weights_or_ones(sample_weight, len(true), "Confusion")
-        counts: Reals = np.zeros((len(names), len(columns)))
-        for at, share in enumerate(shares.T):
-            counts[:, at] = np.bincount(true, weights * share, minlength=len(names))
+        counts = count_cells(true, shares, (len(names), len(columns)), weights)
         joint = _with_prior(counts, class_shares(prior, names, "Confusion"), names)
         return cls(names, columns, _cells(counts), _cells(joint))
 
@@ -165,7 +187,7 @@ class Confusion:
     @property
     def accuracy(self) -> float:
         """The probability that the decision is the true class; undecided is not right."""
-        return float(self._right.sum())
+        return float(np.diagonal(self._ordered).sum())
 
     @property
     def undecided(self) -> float:
@@ -176,12 +198,12 @@ class Confusion:
     @property
     def recall(self) -> Reals:
         """For each class, the share of its cases that are called so; nan if it has no case."""
-        return _ratio(self._right, self.joint.sum(axis=1))
+        return recall(self._ordered)
 
     @property
     def precision(self) -> Reals:
         """For each class, the share of the cases called so that are so; nan if none is."""
-        return _ratio(self._right, self.joint.sum(axis=0)[self._columns])
+        return precision(self._ordered)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -197,7 +219,7 @@ class Confusion:
         0.75
         """
         matrix = GainMatrix.of(gain, self.classes, no_decision=self._idle_label(gain))
-        return float(np.sum(self.joint * gains_of(matrix, self.decisions)))
+        return earned_by_cells(gains_of(matrix, self.decisions), self.joint)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for JSON; nan becomes None."""
@@ -214,12 +236,11 @@ class Confusion:
         }
 
     @property
-    def _columns(self) -> list[int]:
-        return [find(label, self.decisions, "Confusion", ParameterError) for label in self.classes]
-
-    @property
-    def _right(self) -> Reals:
-        return self.joint[np.arange(len(self.classes)), self._columns]
+    def _ordered(self) -> Reals:
+        """The joint probabilities with the columns of the classes first, in class order."""
+        first = [find(label, self.decisions, "Confusion", ParameterError) for label in self.classes]
+        rest = [at for at in range(len(self.decisions)) if at not in first]
+        return self.joint[:, first + rest]
 
     def _idle_label(self, gain: Gains) -> Label | None:
         """Name the extra column of a bare array as this table names its own."""

@@ -18,8 +18,6 @@ from countwise.decisions.rules import ExpectedGain, Rule, checked_posteriors, ru
 from countwise.errors import GainError, ParameterError, did_you_mean, listing
 from countwise.tables.weights import weights_or_ones
 
-__all__ = ["expected_accuracy", "expected_gain", "gains_of", "promised_gain"]
-
 Reals: TypeAlias = NDArray[np.float64]
 
 
@@ -102,7 +100,7 @@ def expected_gain(
             f"{who}: every true label needs its gains, but {stranger!r} is none of "
             f"{listing(names)}. Leave such rows out.{did_you_mean(stranger, names)}"
         )
-    earned = np.sum(bound.shares(rows) * gains_of(matrix, bound.decisions(names))[true], axis=1)
+    earned = earned_by_row(gains_of(matrix, bound.decisions(names)), true, bound.shares(rows))
     weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ earned / weights.sum())
 
@@ -134,6 +132,27 @@ def promised_gain(
     promised = np.sum(bound.shares(rows) * (believed @ table), axis=1)
     weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ promised / weights.sum())
+
+
+def earned_by_row(gains: Reals, true: NDArray[Any], decided: NDArray[Any]) -> Reals:
+    """Return what each row earns, by the position of its decision or by its shares of decisions.
+
+    Examples
+    --------
+    >>> gains = np.array([[1.0, -5.0], [-1.0, 1.0]])
+    >>> earned_by_row(gains, np.array([0, 1]), np.array([1, 1]))
+    array([-5.,  1.])
+    >>> earned_by_row(gains, np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]]))
+    array([-2.,  1.])
+    """
+    if decided.ndim == 1:
+        return np.asarray(gains[true, decided])
+    return np.einsum("ij,ij->i", decided, gains[true])
+
+
+def earned_by_cells(gains: Reals, cells: Reals) -> float:
+    """Return what a table of true classes and decisions earns (Panda and Garg, eq. 7)."""
+    return float(np.sum(cells * gains))
 
 
 def gains_of(matrix: GainMatrix, decisions: Iterable[Label]) -> Reals:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.decisions.expectations import gains_of
+from countwise.decisions.confusion import count_cells, precision, recall
+from countwise.decisions.expectations import earned_by_row, gains_of
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.labels import Label
 from countwise.errors import ParameterError, did_you_mean, listing
@@ -107,8 +108,8 @@ def expected_gain(view: View) -> Doubles:
     gains = gains_of(view.gain, view.entry.decisions)
     truth, piece = view.part.truth, view.piece
     if piece.shares is None:
-        return np.asarray(gains[truth, piece.decided])
-    earned = np.einsum("ij,ij->i", piece.shares.astype(np.float64), gains[truth])
+        return earned_by_row(gains, truth, piece.decided)
+    earned = earned_by_row(gains, truth, piece.shares.astype(np.float64))
     return np.asarray(earned / piece.shares.sum(axis=1))
 
 
@@ -126,23 +127,9 @@ def cells_of(view: View) -> Doubles:
     shape = (len(view.classes), len(view.entry.decisions))
     part, piece = view.part, view.piece
     if piece.shares is None:
-        place = part.truth.astype(np.intp) * shape[1] + piece.decided
-        counted = np.bincount(place, weights=part.weight, minlength=shape[0] * shape[1])
-        return counted.astype(np.float64).reshape(shape)
+        return count_cells(part.truth, piece.decided, shape, part.weight)
     shares = piece.shares / piece.shares.sum(axis=1, keepdims=True)
-    weight = np.ones(len(shares)) if part.weight is None else part.weight
-    columns = [np.bincount(part.truth, weight * share, shape[0]) for share in shares.T]
-    return np.stack(columns, axis=1)
-
-
-def recall(cells: Doubles) -> Doubles:
-    """For each class the share of its rows that are called so; NaN without such rows."""
-    return _ratio(np.diagonal(cells), cells.sum(axis=1))
-
-
-def precision(cells: Doubles) -> Doubles:
-    """For each class the share of rows called so that are so; NaN where none is called so."""
-    return _ratio(np.diagonal(cells), cells.sum(axis=0)[: len(cells)])
+    return count_cells(part.truth, shares, shape, part.weight)
 
 
 #: Scores read off the table of true classes and decisions: one figure a class.
@@ -188,7 +175,3 @@ def position(label: Any, classes: tuple[Label, ...]) -> int:
             f"{did_you_mean(label, classes)}"
         )
     return classes.index(label)
-
-
-def _ratio(part: Doubles, whole: Doubles) -> Doubles:
-    return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from countwise.counts.counts import merge_schemas
+from countwise.decisions.confusion import count_cells
+from countwise.decisions.expectations import earned_by_cells
 from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.posteriors.base import Classifier, class_labels
 from countwise.posteriors.bin_smoothing import BinSmoothing
@@ -173,15 +175,18 @@ class CellClassifier(Classifier):
 
     def decide(self, X: Any) -> NDArray[Any]:
         """Return the decision that earns most by the model's gain, one a row."""
+        return np.asarray(np.asarray(self.decisions_)[self._decided(X)])
+
+    def _decided(self, X: Any) -> NDArray[Any]:
+        """The position of each row's decision among `decisions_`."""
         check_is_fitted(self, "cells_")
         columns, rows = self._columns(X)
-        best = self._answers(
+        return self._answers(
             columns,
             rows,
             (self._posteriors @ self.gain_matrix_).argmax(axis=1),
             lambda shares: (shares @ self.gain_matrix_).argmax(axis=1),
         )
-        return np.asarray(np.asarray(self.decisions_)[best])
 
     def expected_gain(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -196,20 +201,18 @@ class CellClassifier(Classifier):
                 f"{type(self).__name__}: gain is earned on rows with classes, but none came. "
                 "Give y, or a Table with classes."
             )
-        said, true = self.decide(rows), class_labels(labels)
-        check_consistent_length(said, true)
+        decided, true = self._decided(rows), class_labels(labels)
+        check_consistent_length(decided, true)
         weight = read_weights(sample_weight, len(true), type(self).__name__)
-        places = {level_key(own): at for at, own in enumerate(self.decisions_)}
-        table = np.zeros(self.gain_matrix_.shape)
-        for at, label in enumerate(self.classes_.tolist()):
-            own = true == label
-            _, (distinct, place) = own, np.unique(said[own], return_inverse=True)
-            spread = np.bincount(place.reshape(-1), weights=None if weight is None else weight[own])
-            for decision, share in zip(distinct.tolist(), spread.tolist(), strict=False):
-                table[at, places[level_key(decision)]] = share
+        at = np.full(len(true), -1)
+        for place, label in enumerate(self.classes_.tolist()):
+            at[true == label] = place
+        known = at >= 0
+        kept = None if weight is None else weight[known]
+        table = count_cells(at[known], decided[known], self.gain_matrix_.shape, kept)
         if not self._empirical:
             table *= self._factor(np.maximum(table.sum(axis=1), 1e-300))[:, None]
-        return float((table * self.gain_matrix_).sum() / table.sum())
+        return earned_by_cells(self.gain_matrix_, table) / float(table.sum())
 
     def cells_of(self, X: Any) -> list[CellStory]:
         """Return the cell of each row: its levels, its class weights, and what it answers by.
