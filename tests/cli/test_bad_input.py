@@ -216,7 +216,7 @@ def test_an_unknown_model(run, folder, command):
         (["--param", "smoothing=1", "--param", "smoothing=2"], "twice"),
         (["--param", "numeric=kernal"], "Did you mean 'kernel'?"),
         (["--param", "nominal=a"], "--nominal"),
-        (["--param", 'prior={"yes": 1}'], "'no' got none"),
+        (["--param", 'prior={"yes": 1}'], "got none for 'no'"),
     ],
 )
 def test_a_model_that_cannot_be_made(run, folder, args, words):

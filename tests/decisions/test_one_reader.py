@@ -153,8 +153,7 @@ def prior_of_discrete_bayes(prior):
 
 def prior_of_discriminant(prior):
     flat, given = (LinearDiscriminant(prior=own).fit(X, Y) for own in ("uniform", prior))
-    ratio = np.exp(given.layers_[0].bias - flat.layers_[0].bias) / 2
-    return ratio
+    return np.exp(given.layers_[0].bias - flat.layers_[0].bias) / 2
 
 
 def prior_of_decide(prior):

@@ -60,7 +60,7 @@ def test_a_whole_weight_is_so_many_rows_in_a_local_regression(cloud):
 @pytest.mark.parametrize("weight", [1e300, 1e-300, "a"])
 def test_weights_that_no_sum_can_hold_are_refused(cloud, model, weight):
     X, y = cloud
-    with pytest.raises(ParameterError, match="sample weights must be"):
+    with pytest.raises(ParameterError, match="sample_weight must be"):
         model.fit(X, y, sample_weight=[weight] * 60)
 
 
@@ -181,7 +181,7 @@ def test_parameters_that_mean_nothing(cloud, model, parameters, words):
     ("weight", "words"),
     [
         (np.zeros(60), "must not all be zero"),
-        (-np.ones(60), "not negative"),
+        (-np.ones(60), "at least 0"),
         (np.full(60, np.nan), "finite"),
         (np.ones((60, 2)), "one number for each"),
         (["a"] * 60, "must be numbers"),

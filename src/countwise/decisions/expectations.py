@@ -147,7 +147,7 @@ def earned_by_row(gains: Reals, true: NDArray[Any], decided: NDArray[Any]) -> Re
     """
     if decided.ndim == 1:
         return np.asarray(gains[true, decided])
-    return np.einsum("ij,ij->i", decided, gains[true])
+    return np.asarray(np.einsum("ij,ij->i", decided, gains[true]))
 
 
 def earned_by_cells(gains: Reals, cells: Reals) -> float:

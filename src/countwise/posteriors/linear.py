@@ -178,7 +178,7 @@ class LinearDiscriminant(MatrixClassifier):
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
         number = len(self.classes_)
-        total = np.bincount(rows.y, weight, minlength=number)
+        total = np.bincount(rows.y, weight, minlength=number).astype(np.float64)
         width = rows.X.shape[1]
         mean, scatter = np.zeros((number, width)), np.zeros((width, width))
         for place in range(number):
