@@ -15,8 +15,6 @@ from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["ENGINES", "count", "count_groups", "weights_of"]
-
 #: Engine names and the function that folds a table by a plan.
 ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] = {
     "memory": memory.fold,

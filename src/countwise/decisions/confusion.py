@@ -19,8 +19,6 @@ from countwise.decisions.labels import Label, as_array, find, plain, positions
 from countwise.decisions.priors import Prior, class_shares, weights_of
 from countwise.errors import ParameterError, did_you_mean, listing
 
-__all__ = ["Confusion"]
-
 Reals: TypeAlias = NDArray[np.float64]
 Cells: TypeAlias = tuple[tuple[float, ...], ...]
 

@@ -37,8 +37,6 @@ from countwise.decisions.sources import (
 )
 from countwise.errors import GainError
 
-__all__ = ["GainMatrix", "Gains"]
-
 
 @dataclass(frozen=True, repr=False)
 class GainMatrix:

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.decisions.labels import Label, find, plain
 from countwise.errors import ParameterError, did_you_mean, listing
 
-__all__ = ["Prior", "class_shares", "weights_of"]
-
 Prior: TypeAlias = str | Mapping[Any, float] | ArrayLike
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -23,15 +21,7 @@ SLACK = 1e-3
 def class_shares(
     prior: Prior | None, classes: Sequence[Any] | NDArray[Any], who: str
 ) -> Reals | None:
-    """Return the stated prior in class order, or None where the data's own shares are meant.
-
-    Examples
-    --------
-    >>> class_shares({"good": 0.6, "bad": 0.4}, ["bad", "good"], who="Decide")
-    array([0.4, 0.6])
-    >>> class_shares("uniform", ["bad", "good"], who="Decide")
-    array([0.5, 0.5])
-    """
+    """Return the stated prior in class order, or None where the data's own shares are meant."""
     known = [plain(label) for label in classes]
     if prior is None:
         return None
@@ -94,13 +84,7 @@ def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> l
 
 
 def weights_of(sample_weight: ArrayLike | None, rows: int, who: str) -> Reals:
-    """Return one weight per row, ones if none were given.
-
-    Examples
-    --------
-    >>> weights_of(None, 2, who="expected_gain")
-    array([1., 1.])
-    """
+    """Return one weight per row, ones if none were given."""
     weights = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weights.shape != (rows,):
         raise ParameterError(

@@ -19,16 +19,6 @@ import numpy as np
 from countwise.decisions.labels import Label, plain, text
 from countwise.errors import GainError, did_you_mean, listing
 
-__all__ = [
-    "Bare",
-    "Grid",
-    "bare_from",
-    "grid_from",
-    "grid_from_dict",
-    "grid_from_file",
-    "grid_from_frame",
-]
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 SEPARATORS = ("\t", ";", ",")

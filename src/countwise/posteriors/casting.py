@@ -15,8 +15,6 @@ from countwise.counts.row_keys import uniforms
 from countwise.errors import ParameterError
 from countwise.tables.schema import level_key
 
-__all__ = ["CASTS", "cast", "drawn", "gains_of", "whole_votes"]
-
 Doubles = NDArray[np.float64]
 
 #: What a member may do with its posterior.
@@ -26,13 +24,7 @@ CASTS = ("majority", "mean", "roulette")
 def cast(
     posteriors: Doubles, how: str, keys: NDArray[np.uint64] | None, seed: int, member: int
 ) -> Doubles:
-    """Return one member's vote for each row, rows × classes, each row summing to one.
-
-    Examples
-    --------
-    >>> cast(np.array([[0.4, 0.6]]), "majority", None, 0, 0)
-    array([[0., 1.]])
-    """
+    """Return one member's vote for each row, rows × classes, each row summing to one."""
     if how == "mean":
         return posteriors
     if how == "roulette":
@@ -53,14 +45,7 @@ def whole_votes(scores: Doubles, slack: float = 0.0) -> Doubles:
 
 
 def drawn(posteriors: Doubles, ball: Doubles) -> Doubles:
-    """Return one for the class on whose part of the wheel the ball of each row falls.
-
-    Examples
-    --------
-    >>> drawn(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return one for the class on whose part of the wheel the ball of each row falls."""
     wheel = np.cumsum(posteriors, axis=1)
     place = (wheel <= (ball * wheel[:, -1])[:, None]).sum(axis=1)
     votes = np.zeros(posteriors.shape)
@@ -72,12 +57,6 @@ def gains_of(gain: Any, classes: NDArray[Any], who: str) -> Doubles:
     """Bring gains to an array, truth × decision, in the order of the classes.
 
     They come as an array in that order, as a mapping of mappings, or as a gain matrix with labels.
-
-    Examples
-    --------
-    >>> gains_of({"b": {"a": 0, "b": 1}, "a": {"a": 2, "b": -1}}, np.array(["a", "b"]), "Vote")
-    array([[ 2., -1.],
-           [ 0.,  1.]])
     """
     labels = [level_key(label) for label in classes.tolist()]
     given = gain

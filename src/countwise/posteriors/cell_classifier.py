@@ -32,8 +32,6 @@ from countwise.posteriors.training_rows import (
 from countwise.tables.schema import Column, Schema, labels_array, level_key
 from countwise.tables.table import Table
 
-__all__ = ["CellClassifier"]
-
 Doubles = NDArray[np.float64]
 Columns = tuple[NDArray[Any], ...]
 

@@ -25,8 +25,6 @@ from countwise.posteriors.base import check_frame, check_lengths, class_labels, 
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
-__all__ = ["Cuts"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -92,14 +90,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> Self:
         """Learn where to cut.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array of numbers, or a `Table`.
-        y
-            One label a row, for ``two-way`` and ``mdl``; a `Table` brings them along.
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
+        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
         """
         check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import ParameterError, did_you_mean, listing
 
-__all__ = ["Explanation"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -38,8 +38,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 
-__all__ = ["JOINT_PARAMETERS", "JointClassifier"]
-
 Doubles = NDArray[np.float64]
 
 #: The parameter lines that every model of this family has.

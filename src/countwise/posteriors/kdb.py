@@ -26,8 +26,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["KDB"]
-
 Doubles = NDArray[np.float64]
 Family = tuple[str, ...]
 

@@ -35,8 +35,6 @@ from countwise.posteriors.terms import ZERO, GaussianTerm, KernelTerm, Sum, Tabl
 from countwise.tables.schema import Schema, level_text
 from countwise.tables.table import Table
 
-__all__ = ["NaiveBayes"]
-
 Doubles = NDArray[np.float64]
 
 #: What numbers can be taken as.

@@ -13,8 +13,6 @@ from countwise.counts.smoothing import Smoothing
 from countwise.posteriors.conditional import backed_off
 from countwise.tables.table import Table
 
-__all__ = ["best_prefix", "prefix_losses"]
-
 Doubles = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Family = tuple[str, ...]

@@ -15,20 +15,11 @@ from numpy.typing import NDArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.schema import level_text
 
-__all__ = ["gain_array", "prior_shares"]
-
 Doubles = NDArray[np.float64]
 
 
 def gain_array(given: Any, classes: Sequence[Any], who: str) -> tuple[Doubles, tuple[Any, ...]]:
-    """Gains by true class (rows) and decision (columns), and the decisions; None is identity.
-
-    Examples
-    --------
-    >>> gain_array({"a": {"a": 1, "b": -1}, "b": {"b": 3, "a": -2}}, ["a", "b"], "example")[0]
-    array([[ 1., -1.],
-           [-2.,  3.]])
-    """
+    """Gains by true class (rows) and decision (columns), and the decisions; None is identity."""
     labels = list(classes)
     if given is None:
         return np.eye(len(labels)), tuple(labels)
@@ -92,13 +83,7 @@ def _bare(plain: Any, labels: list[Any], who: str) -> tuple[Doubles, tuple[Any, 
 
 
 def prior_shares(given: Any, weight: Doubles, classes: Sequence[Any], who: str) -> Doubles:
-    """Class shares by `prior`: as counted, uniform, or given by class or in class order.
-
-    Examples
-    --------
-    >>> prior_shares("empirical", np.array([1.0, 3.0]), ["a", "b"], "example").tolist()
-    [0.25, 0.75]
-    """
+    """Class shares by `prior`: as counted, uniform, or given by class or in class order."""
     labels = list(classes)
     if isinstance(given, str):
         if given == "uniform":
