@@ -12,6 +12,7 @@ from countwise.counts.grid import keys_of
 from countwise.counts.left_out import LeftOut
 from countwise.counts.left_out_gains import gains_without
 from countwise.counts.left_out_numbers import bent_without, ends_without, variance_without
+from countwise.counts.measures import conditional_information, partition_gain
 from countwise.counts.metrics import (
     class_shares,
     farthest,
@@ -23,7 +24,7 @@ from countwise.counts.metrics import (
 )
 from countwise.counts.moments import freedom
 from countwise.counts.plan import Plan
-from countwise.counts.row_keys import scattered
+from countwise.counts.row_keys import row_keys, scattered
 from countwise.counts.smoothing import smoothing_of
 from countwise.tables.schema import Column, Schema
 
@@ -164,3 +165,17 @@ def test_smoothing_of_example():
         repr((smoothing_of(0.5), smoothing_of(None)))
         == "(Laplace(alpha=0.5, by='values'), Laplace(alpha=0.0, by='values'))"
     )
+
+
+def test_partition_gain_example():
+    counts = np.array([[3.0, 1.0], [0.0, 2.0]])
+    assert partition_gain(counts, np.array([[1.0, -1.0], [-2.0, 3.0]])) == (7.0, 0.0)
+
+
+def test_conditional_information_example():
+    assert conditional_information(np.array([[[2.0, 0.0], [0.0, 2.0]]])) == 1.0
+
+
+def test_row_keys_example():
+    weather = cw.read("sample:weather")
+    assert bool((row_keys(weather)[::-1] == row_keys(weather.take(slice(None, None, -1)))).all())

@@ -7,15 +7,17 @@ from countwise.counts.metrics import learn_space, learn_spaces
 from countwise.posteriors.bin_smoothing import BinSmoothing, candidates
 from countwise.posteriors.branches import Branches, worth_it
 from countwise.posteriors.casting import drawn, gains_of
-from countwise.posteriors.catalogue import listed
+from countwise.posteriors.catalogue import listed, parsed_parameters, select
 from countwise.posteriors.cell_evidence import level_names
 from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cell_table import CellTable
 from countwise.posteriors.conditional import backed_off, prior_logs
 from countwise.posteriors.densities import KernelDensity, bandwidth_of
+from countwise.posteriors.equal_weight import equal_weight
 from countwise.posteriors.id3 import ID3
 from countwise.posteriors.leave_one_out import Steps
 from countwise.posteriors.level_budget import Demand, corrected_entropy, entropy_levels, grant
+from countwise.posteriors.nearest import Kept
 from countwise.posteriors.quantizing import nominal_axis
 from countwise.posteriors.relevance import kept_attributes, relief
 from countwise.posteriors.row_blocks import Part, ranges_of
@@ -28,7 +30,8 @@ from countwise.posteriors.spaces import Wanted, spaces_of_powers
 from countwise.posteriors.splits import ranked
 from countwise.posteriors.stakes import gain_array, prior_shares
 from countwise.posteriors.stumps import best_rule
-from countwise.posteriors.votes import beyond
+from countwise.posteriors.training_rows import from_array
+from countwise.posteriors.votes import Electorate, beyond
 from countwise.posteriors.voting import agreement_of
 from countwise.tables.schema import Column
 
@@ -238,3 +241,36 @@ def test_agreement_of_example():
     assert repr(agreement_of(np.array([[0, 1, 1], [0, 1, 0]]), np.ones(3)).round(2)) == (
         "array([[1.  , 0.67],\n       [0.67, 1.  ]])"
     )
+
+
+def test_equal_weight_example():
+    part = Part((np.array([4.0, 1, 3, 2, np.nan]),), np.zeros(5, np.uint16))
+    assert equal_weight([part], 0, 2).tolist() == [2.5]
+
+
+def test_parsed_parameters_example():
+    assert parsed_parameters(["smoothing=0.5", "numeric=kernel", 'prior={"a": 0.5, "b": 0.5}']) == {
+        "smoothing": 0.5,
+        "numeric": "kernel",
+        "prior": {"a": 0.5, "b": 0.5},
+    }
+
+
+def test_select_example():
+    assert "naive-bayes-kernel" not in [item.name for item in select(None, numeric=False)]
+    assert [item.name for item in select(["tree", "naive-bayes"])] == ["tree", "naive-bayes"]
+
+
+def test_from_array_example():
+    rows = from_array(np.array([[0.5], [1.5]], np.float32), np.array([7, 3]))
+    assert (
+        repr((rows.schema.target.levels, rows.target.tolist(), rows.columns[0].dtype))
+        == "((3, 7), [1, 0], dtype('float32'))"
+    )
+
+
+def test_kept_example():
+    iris = cw.read("sample:iris")
+    classes = np.eye(3)[iris.target]
+    kept = Kept(learn_space(iris), iris, Electorate(classes, np.ones(len(iris))))
+    assert kept.votes(iris.take([0, 60]), 5).tolist() == [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]

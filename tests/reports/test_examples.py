@@ -1,12 +1,13 @@
 """What the inner parts of reports answer, one small example each."""
 
 import numpy as np
+from scipy.stats import norm
 
 import countwise as cw
 from countwise.evaluation.curves import learning_curve
 from countwise.evaluation.run import evaluate
 from countwise.posteriors.id3 import ID3
-from countwise.reports.bars import share_bar
+from countwise.reports.bars import interval_bar, share_bar, sparkline, two_sided_bar
 from countwise.reports.columns import data_facts
 from countwise.reports.densities import density_facts
 from countwise.reports.drawn import figures_of
@@ -16,7 +17,8 @@ from countwise.reports.figures.heat import by_k_figure, heat_figure
 from countwise.reports.figures.layered import layered
 from countwise.reports.figures.least_error import least_error_figure
 from countwise.reports.figures.legend import legend, legend_figure
-from countwise.reports.figures.marks import mark_legend
+from countwise.reports.figures.lettering import two_lines
+from countwise.reports.figures.marks import mark, mark_legend
 from countwise.reports.figures.outline import outline
 from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
 from countwise.reports.figures.plot import bottom_axis, left_axis
@@ -44,12 +46,14 @@ from countwise.reports.standings import (
     protocol_facts,
     ranking_facts,
 )
+from countwise.reports.teaching import draw_bayes_error
 from countwise.reports.wording import (
     brief,
     counted,
     interval_words,
     percent,
     score_words,
+    seconds,
     short,
     signed,
 )
@@ -385,3 +389,44 @@ def test_percent_example():
 
 def test_counted_example():
     assert (counted(1200.0), counted(2.5)) == ("1,200", "2.5")
+
+
+def test_interval_bar_example():
+    assert interval_bar(0.4, 0.5, 0.6, 0.0, 1.0, width=11) == "    ├●┤    "
+
+
+def test_two_sided_bar_example():
+    assert two_sided_bar(-1.0, 2.0, 4) == "  ██│    "
+
+
+def test_sparkline_example():
+    assert sparkline([0.1, 0.5, 0.9]) == "▁▅█"
+
+
+def test_two_lines_example():
+    assert (two_lines("physician-fee-freeze", 12), two_lines("crime", 12)) == (
+        ["physician-", "fee-freeze"],
+        ["crime"],
+    )
+
+
+def test_mark_example():
+    assert [mark(0, 0, place).split()[0] for place in range(4)] == [
+        "<circle",
+        "<rect",
+        "<path",
+        "<path",
+    ]
+
+
+def test_seconds_example():
+    assert (seconds(0.00042), seconds(0.0316), seconds(2.5), seconds(200)) == (
+        "0.42 ms",
+        "32 ms",
+        "2.5 s",
+        "3.3 min",
+    )
+
+
+def test_draw_bayes_error_example():
+    assert draw_bayes_error([norm(0, 1), norm(2, 1)]).title == "The least possible error is 15.87 %"

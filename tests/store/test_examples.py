@@ -16,7 +16,7 @@ from countwise.store.checks import check_counts
 from countwise.store.decided import decide_to
 from countwise.store.ensembles import is_ensemble
 from countwise.store.families import families_to
-from countwise.store.fields import Fields
+from countwise.store.fields import Fields, parse
 from countwise.store.flaws import UnsoundError, refusals, shown
 from countwise.store.kept import kept_to
 from countwise.store.matrices import matrix_to
@@ -253,3 +253,15 @@ def test_shelf_example():
 def test_tree_to_example():
     parts = tree_to(ID3().fit(cw.read("sample:weather")), {})
     assert (parts.documents["tree.json"]["nodes"], sorted(parts.arrays)[0]) == (8, "tree/child.npy")
+
+
+def test_parse_example():
+    assert parse(b'{"rows": 14}', "training.json") == {"rows": 14}
+    with pytest.raises(
+        UnsoundError,
+        match=re.escape(
+            "holds no proper JSON in 'training.json' (NaN is no number). Fetch the file "
+            "again, or save the model again."
+        ),
+    ):
+        parse(b'{"rows": NaN}', "training.json")
