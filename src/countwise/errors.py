@@ -23,21 +23,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "CountsError",
-    "CountwiseError",
-    "GainError",
-    "ParameterError",
-    "PrecisionWarning",
-    "SampleError",
-    "SchemaError",
-    "StoreError",
-    "TableError",
-    "UnseenLevelWarning",
-    "did_you_mean",
-    "listing",
-]
-
 
 class CountwiseError(Exception):
     """The parent of every error raised here on purpose; the command line prints it and exits 2."""
@@ -83,15 +68,7 @@ class PrecisionWarning(UserWarning):
 
 
 def did_you_mean(word: object, candidates: Iterable[object]) -> str:
-    """Return `` Did you mean 'outlook'?`` for a near miss, or an empty string.
-
-    Examples
-    --------
-    >>> did_you_mean("outlok", ["outlook", "windy"])
-    " Did you mean 'outlook'?"
-    >>> did_you_mean("zebra", ["outlook", "windy"])
-    ''
-    """
+    """Return `` Did you mean 'outlook'?`` for a near miss, or an empty string."""
     names = {str(candidate): candidate for candidate in candidates}
     folded = {name.casefold(): name for name in names}
     text = str(word)
@@ -102,13 +79,7 @@ def did_you_mean(word: object, candidates: Iterable[object]) -> str:
 
 
 def listing(items: Iterable[object], most: int = 5) -> str:
-    """Return ``'a', 'b' and 3 more`` for a message that must stay one sentence.
-
-    Examples
-    --------
-    >>> listing(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return ``'a', 'b' and 3 more`` for a message that must stay one sentence."""
     every = list(items)
     shown = ", ".join(repr(item) for item in every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"

@@ -12,13 +12,7 @@ _FEW_CLASSES = 8
 
 
 def softmax(scores: Doubles) -> Doubles:
-    """Turn log probabilities (rows × classes, up to a constant a row) into shares that sum to one.
-
-    Examples
-    --------
-    >>> softmax(np.log([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
-    """
+    """Turn log probabilities (rows × classes) into shares that sum to one in each row."""
     few = 0 < scores.shape[1] < _FEW_CLASSES
     top = _over_classes(np.maximum, scores) if few else scores.max(axis=1)
     top[~np.isfinite(top)] = 0.0

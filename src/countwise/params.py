@@ -22,24 +22,6 @@ import numpy as np
 
 from countwise.errors import ParameterError, did_you_mean
 
-__all__ = [
-    "Constraint",
-    "Parameter",
-    "array",
-    "boolean",
-    "check",
-    "function",
-    "infinity",
-    "instance",
-    "mapping",
-    "names",
-    "nothing",
-    "number",
-    "one_of",
-    "text",
-    "whole",
-]
-
 
 @dataclass(frozen=True)
 class Constraint:
@@ -208,17 +190,7 @@ def text(words: str = "a text") -> Constraint:
 
 
 def check(who: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse the first value its parameter does not admit.
-
-    Examples
-    --------
-    >>> check("NaiveBayes", {"smoothing": Parameter(number(at_least=0), "pseudo-count")},
-    ...       {"smoothing": -1})
-    Traceback (most recent call last):
-        ...
-    countwise.errors.ParameterError: NaiveBayes: smoothing must be a number of at least 0, but -1 \
-came.
-    """
+    """Refuse the first value its parameter does not admit."""
     for name, parameter in parameters.items():
         value = values[name]
         if parameter.constraint.admits(value):

@@ -12,8 +12,8 @@ from countwise.counts.embedding import STEEP
 from countwise.counts.metrics import METRICS
 from countwise.posteriors import leave_one_out, search
 from countwise.posteriors.leave_one_out import found_without, relearned_without
-from countwise.posteriors.neighbors import voters
 from countwise.posteriors.relevance import informative, informative_without
+from countwise.posteriors.row_voter import voters
 from countwise.posteriors.spaces import Wanted, left_out_spaces
 from countwise.testing.strategies import tables
 

@@ -11,7 +11,7 @@ import countwise as cw
 from countwise.errors import ParameterError
 from countwise.posteriors import votes as votes_room
 from countwise.posteriors.nearest import Kept
-from countwise.posteriors.neighbors import voters
+from countwise.posteriors.row_voter import voters
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import (
     SAME,

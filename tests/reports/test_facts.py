@@ -9,7 +9,8 @@ import countwise as cw
 from countwise.evaluation.run import evaluate
 from countwise.reports.facts import comparison_facts, inspect_facts
 from countwise.reports.html import render
-from countwise.reports.why import information, model_facts
+from countwise.reports.shares import information
+from countwise.reports.why import model_facts
 from countwise.tables import samples
 
 

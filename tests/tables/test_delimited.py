@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from countwise.errors import TableError
 from countwise.tables.cells import iso_days
-from countwise.tables.files import Parsed, Reading, column_names, parse, parse_blocks
+from countwise.tables.files import column_names, parse, parse_blocks
 from countwise.tables.raw import Numbers, Words
+from countwise.tables.reading import Parsed, Reading
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import ParameterError, TableError
-from countwise.tables.files import Parsed, Reading, column_names, parse, parse_blocks
+from countwise.tables.files import column_names, parse, parse_blocks
 from countwise.tables.raw import Numbers, Words
+from countwise.tables.reading import Parsed, Reading
 
 
 def cells(parsed: Parsed, name: str) -> list:

@@ -14,8 +14,6 @@ from countwise import __version__
 from countwise.cli.failures import ReaderLeftError, StoppedError, guarded
 from countwise.errors import CountwiseError, did_you_mean
 
-__all__ = ["COMMANDS", "Command", "app", "main"]
-
 #: Every command and what it is for, so that ``--help`` needs none of them.
 COMMANDS = {
     "inspect": "Say what a file holds: kinds, levels, gaps, identifiers, class balance.",

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from countwise.tables.schema import Schema, WhenMissing
     from countwise.tables.table import Table
 
-__all__ = ["USUAL_TARGETS", "Asked", "Read", "split_names"]
-
 #: What a class column is usually called, the likeliest first.
 USUAL_TARGETS = ("class", "target", "label", "y")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -135,7 +133,8 @@ class Asked:
 
     def _usual_target(self, source: str) -> str | None:
         """Look into the head of the file for a column that is called like a class."""
-        from countwise.tables.files import Reading, parse_blocks
+        from countwise.tables.files import parse_blocks
+        from countwise.tables.reading import Reading
 
         if source.lower().removesuffix(".gz").endswith(".arff"):
             return None  # an ARFF file says itself which one is the class
@@ -156,13 +155,7 @@ class Asked:
 
 
 def split_names(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Split ``a,b`` into names; blanks around them do not count.
-
-    Examples
-    --------
-    >>> split_names("a, b")
-    ('a', 'b')
-    """
+    """Split ``a,b`` into names; blanks around them do not count."""
     if given is None:
         return ()
     words = given.split(",") if isinstance(given, str) else list(given)

@@ -9,8 +9,6 @@ import click
 
 from countwise.cli.asked import Read, split_names
 
-__all__ = ["chosen_names", "closing", "entrants", "share"]
-
 #: Remarks that are for the record: they stand in the JSON and on the page.
 FOR_THE_RECORD = ("E05", "E06", "E07", "E12", "E14")
 

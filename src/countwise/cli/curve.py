@@ -12,8 +12,6 @@ from countwise.cli.asked import Asked
 from countwise.cli.contest import chosen_names, closing, entrants, share
 from countwise.cli.options import contest_options, models_option, output_options, repeats_option
 
-__all__ = ["command"]
-
 
 @click.command(
     "curve",

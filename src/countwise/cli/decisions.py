@@ -9,17 +9,9 @@ from countwise.errors import GainError
 if TYPE_CHECKING:
     from countwise.decisions.gain import GainMatrix
 
-__all__ = ["gain_of"]
-
 
 def gain_of(given: str | None, source: str) -> GainMatrix | None:
-    """Read the matrix of ``--gain``; ``sample`` takes the one of ``sample:name``.
-
-    Examples
-    --------
-    >>> gain_of("sample", "sample:credit-g").classes
-    ('good', 'bad')
-    """
+    """Read the matrix of ``--gain``; ``sample`` takes the one of ``sample:name``."""
     if given is None:
         return None
     from countwise.decisions.gain import GainMatrix

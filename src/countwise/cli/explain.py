@@ -12,8 +12,6 @@ from countwise.cli.app import Command
 from countwise.cli.asked import split_names
 from countwise.cli.options import output_options
 
-__all__ = ["command"]
-
 #: So many rows are explained at most; each is a table to read.
 MOST_ROWS = 1000
 
@@ -92,13 +90,7 @@ def command(
 
 
 def numbers_of(text: str) -> list[int]:
-    """Read ``1-5`` or ``1,4,7``.
-
-    Examples
-    --------
-    >>> numbers_of("1-3,7")
-    [1, 2, 3, 7]
-    """
+    """Read ``1-5`` or ``1,4,7``."""
     found: list[int] = []
     for part in split_names(text):
         match = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)

@@ -17,16 +17,6 @@ import click
 
 from countwise.errors import CountwiseError, did_you_mean
 
-__all__ = [
-    "BAD_INPUT",
-    "INTERRUPTED",
-    "UNEXPECTED",
-    "ReaderLeftError",
-    "StoppedError",
-    "guarded",
-    "worded",
-]
-
 UNEXPECTED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 #: The library speaks of Python arguments; here they are options.
@@ -100,13 +90,6 @@ def worded(message: str, options: frozenset[str] | None = None) -> str:
 
     A command that goes by a saved schema has no options to read columns otherwise; with its
     `options` no others are named.
-
-    Examples
-    --------
-    >>> worded("Table: there is no file 'a.csv'. Check the path.")
-    "there is no file 'a.csv'. Check the path."
-    >>> worded("Table: row 3 holds 'x'. Add it to missing=, or use nominal=['a'].")
-    "row 3 holds 'x'. Add it to --missing, or use --nominal 'a'."
     """
     for pattern, words in _WORDS:
         message = pattern.sub(words, message)

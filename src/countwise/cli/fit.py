@@ -13,8 +13,6 @@ from countwise.cli.app import Command
 from countwise.cli.asked import Asked
 from countwise.cli.options import gain_option, reading_options, seed_option
 
-__all__ = ["command"]
-
 
 @click.command(
     "fit",

@@ -11,8 +11,6 @@ from countwise.cli.app import Command
 from countwise.cli.asked import Asked
 from countwise.cli.options import output_options, reading_options
 
-__all__ = ["command"]
-
 
 @click.command(
     "inspect",

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIGITS", "csv_lines", "quoted", "share_cells", "text_cells"]
-
 Bytes = NDArray[np.uint8]
 
 #: Digits after the point of a probability in CSV.
@@ -30,13 +28,7 @@ _LOWER = _words("-----{:03d}", 1000)
 
 
 def quoted(text: str) -> bytes:
-    """Return a cell of CSV, in quotes where it needs them.
-
-    Examples
-    --------
-    >>> quoted("good"), quoted('5" or more, new')
-    (b'good', b'"5"" or more, new"')
-    """
+    """Return a cell of CSV, in quotes where it needs them."""
     cell = text.replace("\0", "")
     if any(sign in cell for sign in ',"\r\n') or cell != cell.strip():
         cell = '"' + cell.replace('"', '""') + '"'
@@ -44,13 +36,7 @@ def quoted(text: str) -> bytes:
 
 
 def text_cells(codes: NDArray[Any], levels: Sequence[Any]) -> Bytes:
-    r"""Return one cell a row, padded with zero bytes; code -1 is an empty cell.
-
-    Examples
-    --------
-    >>> text_cells(np.array([1, 0, -1]), ["a", "bc"]).tobytes()
-    b'bca\x00\x00\x00'
-    """
+    """Return one cell a row, padded with zero bytes; code -1 is an empty cell."""
     cells = np.array([*(quoted(str(level)) for level in levels), b""])
     width = max(cells.dtype.itemsize, 1)
     chosen = cells.astype(f"S{width}")[codes]
@@ -59,13 +45,7 @@ def text_cells(codes: NDArray[Any], levels: Sequence[Any]) -> Bytes:
 
 
 def share_cells(shares: NDArray[np.float64]) -> Bytes:
-    """Return one cell a row, ``0.123457``.
-
-    Examples
-    --------
-    >>> share_cells(np.array([0.1234567, 1.0])).tobytes()
-    b'0.1234571.000000'
-    """
+    """Return one cell a row, ``0.123457``."""
     whole = np.rint(shares * _MILLION).astype(np.uint32)
     thousands = whole // _THOUSAND
     ones = thousands // _THOUSAND
@@ -77,14 +57,7 @@ def share_cells(shares: NDArray[np.float64]) -> Bytes:
 
 
 def csv_lines(columns: Sequence[Bytes]) -> bytes:
-    r"""Put cells side by side, commas between them, and leave the padding out.
-
-    Examples
-    --------
-    >>> cells = text_cells(np.array([1, 0]), ["a", "bc"])
-    >>> csv_lines([cells, share_cells(np.array([0.25, 0.5]))])
-    b'bc,0.250000\na,0.500000\n'
-    """
+    """Put cells side by side, commas between them, and leave the padding out."""
     fields: list[tuple[str, str]] = []
     for place, column in enumerate(columns):
         fields += [(f"cell {place}", f"V{column.shape[1]}"), (f"sign {place}", "u1")]

@@ -6,8 +6,6 @@ from typing import Any
 
 from countwise.errors import StoreError
 
-__all__ = ["load_model"]
-
 
 def load_model(path: str, who: str) -> Any:
     """Load a saved model; a file that holds something else is refused."""

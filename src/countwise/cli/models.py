@@ -10,8 +10,6 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import output_options
 
-__all__ = ["command"]
-
 
 @click.command(
     "models",

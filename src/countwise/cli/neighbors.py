@@ -15,8 +15,6 @@ from countwise.cli.asked import Asked
 from countwise.cli.options import output_options, reading_options, seed_option
 from countwise.errors import did_you_mean
 
-__all__ = ["command"]
-
 
 @click.command(
     "neighbors",
@@ -213,15 +211,7 @@ ENDLESS = ("maximum", "max", "inf", "infinity")
 
 
 def numbers_of(option: str, text: str) -> list[float]:
-    """Read ``1-20`` or ``1,3,5``; of p also ``1.5`` and ``maximum``.
-
-    Examples
-    --------
-    >>> numbers_of("-k", "1-3,7")
-    [1.0, 2.0, 3.0, 7.0]
-    >>> numbers_of("-p", "1.5,maximum")
-    [1.5, inf]
-    """
+    """Read ``1-20`` or ``1,3,5``; of p also ``1.5`` and ``maximum``."""
     also = ", 1.5 or maximum" if option == "-p" else ""
     wrong = click.UsageError(f"{option} must be numbers as 1-20 or 1,3,5{also}, but {text!r} came")
     found: list[float] = []

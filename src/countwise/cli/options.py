@@ -10,16 +10,6 @@ import click
 
 from countwise.cli.asked import Asked
 
-__all__ = [
-    "contest_options",
-    "gain_option",
-    "models_option",
-    "output_options",
-    "reading_options",
-    "repeats_option",
-    "seed_option",
-]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _READING: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (

@@ -14,16 +14,6 @@ from typing import Any
 from countwise.cli.failures import worded
 from countwise.errors import ParameterError, StoreError
 
-__all__ = [
-    "check_writable",
-    "plain",
-    "print_json",
-    "remark",
-    "settle_streams",
-    "write_records",
-    "write_text",
-]
-
 
 def settle_streams() -> None:
     """Let no character that a terminal cannot show stop a command."""
@@ -33,13 +23,7 @@ def settle_streams() -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold: NumPy scalars as numbers, what is no number as null.
-
-    Examples
-    --------
-    >>> plain({"a": (1.5, float("nan"))})
-    {'a': [1.5, None]}
-    """
+    """Return what JSON can hold: NumPy scalars as numbers, what is no number as null."""
     if isinstance(value, Mapping):
         return {str(key): plain(own) for key, own in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

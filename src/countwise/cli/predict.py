@@ -15,8 +15,6 @@ from countwise.cli.options import gain_option
 if TYPE_CHECKING:
     from countwise.cli.scoring import Scorer, Tally
 
-__all__ = ["command"]
-
 
 @click.command(
     "predict",

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-__all__ = ["PATIENCE", "progress"]
-
 #: Seconds before a bar is worth showing.
 PATIENCE = 2.0
 
@@ -56,14 +54,7 @@ class _Bar:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Tell | None]:
-    """Give a function to tell steps to, or None where nobody would see it.
-
-    Examples
-    --------
-    >>> with progress(quiet=True) as tell:
-    ...     print(tell)
-    None
-    """
+    """Give a function to tell steps to, or None where nobody would see it."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

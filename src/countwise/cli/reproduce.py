@@ -9,8 +9,6 @@ import click
 
 from countwise.cli.app import Command
 
-__all__ = ["command"]
-
 #: With no more figures than these an id is listed figure by figure.
 FEW = 12
 

@@ -11,8 +11,6 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import output_options
 
-__all__ = ["command"]
-
 
 @click.command(
     "samples",

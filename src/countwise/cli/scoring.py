@@ -16,13 +16,12 @@ from countwise.decisions.expectations import earned_by_row
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.rules import Argmax
 from countwise.errors import ParameterError, SchemaError, TableError, did_you_mean, listing
-from countwise.tables.files import Parsed, Reading, parse_blocks
+from countwise.tables.files import parse_blocks
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.read import code_columns
+from countwise.tables.reading import Parsed, Reading
 from countwise.tables.schema import MISSING_MARKS, Column, Schema
 from countwise.tables.table import Table
-
-__all__ = ["EndlessError", "Scorer", "Tally"]
 
 #: Levels never seen before that are remembered by name.
 _MOST_NAMED = 1000

@@ -20,11 +20,10 @@ from countwise.counts.engines.memory import threads
 from countwise.errors import TableError
 from countwise.tables.delimited import parse_delimited_blocks
 from countwise.tables.dialect import Dialect, sniff
-from countwise.tables.files import Parsed, Reading, is_delimited, parse_blocks
+from countwise.tables.files import is_delimited, parse_blocks
 from countwise.tables.plain import PlainRows
+from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Scan, Source, scan
-
-__all__ = ["BLOCK_ROWS", "SEGMENT", "Segment", "overlapped", "pieces_of"]
 
 #: Rows a block from a single reader holds.
 BLOCK_ROWS = 50_000

@@ -16,8 +16,6 @@ from countwise.cli.lines import csv_lines, quoted, share_cells, text_cells
 from countwise.cli.output import check_writable
 from countwise.errors import ParameterError
 
-__all__ = ["Answers", "Sink", "check_output", "sink_for"]
-
 _CSV = (".csv",)
 _PARQUET = (".parquet", ".pq")
 

@@ -12,8 +12,6 @@ import click
 from countwise import __version__
 from countwise.cli.app import Command
 
-__all__ = ["command"]
-
 _BESIDE = ("numpy", "scikit-learn", "pyarrow", "narwhals", "click", "rich")
 
 

@@ -16,8 +16,6 @@ from countwise.tables.read import read
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["ENGINES", "count", "count_groups"]
-
 #: Engine names and the function that folds a table by a plan.
 ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] = {
     "memory": memory.fold,

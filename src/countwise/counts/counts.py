@@ -17,8 +17,6 @@ from countwise.errors import CountsError, listing
 from countwise.tables.coding import by_value
 from countwise.tables.schema import Column, Level, Schema, level_key
 
-__all__ = ["Counts", "merge_schemas"]
-
 Doubles = NDArray[np.float64]
 Key = tuple[str, ...]
 
@@ -326,15 +324,7 @@ class Counts:
 
 
 def merge_schemas(left: Schema, right: Schema) -> Schema:
-    """Unite the levels of two schemas; columns must have the same names and kinds.
-
-    Examples
-    --------
-    >>> one = Schema((Column("a", "nominal", ("x",)), Column("y", "target", ("no",))))
-    >>> two = Schema((Column("a", "nominal", ("z",)), Column("y", "target", ("yes", "no"))))
-    >>> merge_schemas(one, two)["a"].levels
-    ('x', 'z')
-    """
+    """Unite the levels of two schemas; columns must have the same names and kinds."""
     if _identical(left, right):
         return left
     columns = []

@@ -23,18 +23,6 @@ from countwise.errors import ParameterError, listing
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
-__all__ = [
-    "METHODS",
-    "Method",
-    "collapse_cuts",
-    "cut_borders",
-    "cut_counts",
-    "cut_points",
-    "cut_table",
-    "interval_codes",
-    "interval_names",
-]
-
 Doubles = NDArray[np.float64]
 Method = Literal["width", "frequency", "two-way", "mdl"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -46,15 +34,6 @@ def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> Doubles:
     ``width``: intervals of equal width; ``frequency``: of equal weight; ``two-way``: the one cut
     with the largest information gain; ``mdl``: as many as the minimum description length
     principle pays for (Fayyad & Irani 1993). `bins` counts for the first two.
-
-    Examples
-    --------
-    >>> from countwise.counts.grid import keys_of
-    >>> values = np.array([1.0, 2.0, 3.0, 10.0, 11.0, 12.0])
-    >>> table = np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0] * 6])
-    >>> grid = Grid(0, keys_of(values), table, np.zeros(3))
-    >>> cut_points(grid, "two-way").tolist(), cut_points(grid, "width", 2).tolist()
-    ([6.5], [6.5])
     """
     if method not in METHODS:
         raise ParameterError(
@@ -88,12 +67,6 @@ def cut_borders(cells: NDArray[np.int64], shift: int) -> NDArray[np.intp]:
     """The last of these cells of a fine grid that is left of the cut after each but the last.
 
     That is the cell itself, unless two numbers are so near that their middle is the larger one.
-
-    Examples
-    --------
-    >>> from countwise.counts.grid import keys_of
-    >>> cut_borders(keys_of(np.array([1.0, 2.0, 5.0])), 0).tolist()
-    [0, 1]
     """
     grid = Grid(shift, cells, np.zeros((1, len(cells))), np.zeros(1))
     return np.searchsorted(grid.points, _between(grid), side="right") - 1
@@ -154,15 +127,7 @@ def _worth_it(whole: Doubles, left: Doubles, right: Doubles, after: float) -> bo
 
 
 def interval_names(points: Doubles) -> tuple[str, ...]:
-    """Name the intervals that cut points make, with as many digits as tell them apart.
-
-    Examples
-    --------
-    >>> interval_names(np.array([2.45, 4.75]))
-    ('≤ 2.45', '2.45 – 4.75', '> 4.75')
-    >>> interval_names(np.array([]))
-    ('any number',)
-    """
+    """Name the intervals that cut points make, with as many digits as tell them apart."""
     if not len(points):
         return ("any number",)
     texts: list[str] = []
@@ -175,13 +140,7 @@ def interval_names(points: Doubles) -> tuple[str, ...]:
 
 
 def interval_codes(points: Doubles, values: Doubles) -> NDArray[np.intp]:
-    """Number the intervals that values fall into, from 0; a missing value gets the next number.
-
-    Examples
-    --------
-    >>> interval_codes(np.array([2.45, 4.75]), np.array([2.45, 3.0, 9.0, np.nan])).tolist()
-    [0, 1, 2, 3]
-    """
+    """Number the intervals that values fall into, from 0; a missing value gets the next number."""
     codes = np.searchsorted(points, values, side="left")
     codes[np.isnan(values)] = len(points) + 1
     return codes
@@ -196,15 +155,7 @@ def _schema_of(schema: Schema, points: Mapping[str, Doubles]) -> Schema:
 
 
 def cut_table(table: Table, points: Mapping[str, Doubles]) -> Table:
-    """The table with these numeric columns cut into intervals (and so nominal).
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> cut = cut_table(cw.read("sample:iris"), {"petal_length": np.array([2.45])})
-    >>> cut.schema["petal_length"].levels
-    ('≤ 2.45', '> 2.45')
-    """
+    """The table with these numeric columns cut into intervals (and so nominal)."""
     data = {name: table.raw_array(name) for name in table.names}
     for name, own in points.items():
         data[name] = interval_codes(own, table.values(name)).astype(code_type(len(own) + 1))
@@ -241,18 +192,7 @@ def cut_counts(counts: Counts, points: Mapping[str, Doubles]) -> Counts:
 def collapse_cuts(
     counts: Counts, fine: Mapping[str, Doubles], points: Mapping[str, Doubles]
 ) -> Counts:
-    """Sum counts of columns cut at `fine` points into the intervals of some of those points.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> iris = cw.read("sample:iris")
-    >>> plan = Plan((("petal_length",),))
-    >>> fine, coarse = {"petal_length": np.array([2.0, 4.0])}, {"petal_length": np.array([4.0])}
-    >>> counts = cw.count(cut_table(iris, fine), plan)
-    >>> collapse_cuts(counts, fine, coarse) == cw.count(cut_table(iris, coarse), plan)
-    True
-    """
+    """Sum counts of columns cut at `fine` points into the intervals of some of those points."""
     starts = {}
     for name, own in points.items():
         # Each new interval begins where the one before it ended; the missing slot stays apart.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from countwise.counts.engines import _resampling
 from countwise.errors import CountsError
 
-__all__ = ["LANES", "SLOTS", "Draws", "Proportional", "draws_of"]
-
 #: Whole weights stand for repeated rows up to this many of them.
 MOST_SLOTS = 1 << 28
 
@@ -28,16 +26,7 @@ Times = NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The draws of some members from the rows of a table.
-
-    Examples
-    --------
-    >>> draws = draws_of(1000, members=2, seed=7)
-    >>> [int(draws.times(member).sum()) for member in (0, 1)]
-    [1000, 1000]
-    >>> int(draws_of(10, members=1, fraction=0.5, replace=False, seed=7).times(0).max())
-    1
-    """
+    """The draws of some members from the rows of a table."""
 
     rows: int
     members: int
@@ -84,14 +73,7 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class Proportional:
-    """Draws with replacement in proportion to weights that are not whole numbers.
-
-    Examples
-    --------
-    >>> draws = Proportional(3, 1, 100, 7, np.array([0.2, 0.0, 0.3]))
-    >>> int(draws.times(0).sum()), int(draws.times(0)[1])
-    (100, 0)
-    """
+    """Draws with replacement in proportion to weights that are not whole numbers."""
 
     rows: int
     members: int

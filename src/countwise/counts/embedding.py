@@ -23,8 +23,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-__all__ = ["STEEP", "Axis", "Space", "axis_gap", "from_sums", "with_gap"]
-
 Doubles = NDArray[np.float64]
 
 #: Powers of gaps to more than this leave the range of doubles too soon: distances are then kept
@@ -250,15 +248,7 @@ class Space:
 
 
 def with_gap(sums: Doubles, gap: Doubles, p: float) -> Doubles:
-    """Add a gap to sums of p-th powers; to the distances themselves where p is steep.
-
-    Examples
-    --------
-    >>> with_gap(np.array([9.0]), np.array([4.0]), 2.0).tolist()
-    [25.0]
-    >>> with_gap(np.array([1e-9]), np.array([1e-9]), 64).tolist() == [1e-9 * 2 ** (1 / 64)]
-    True
-    """
+    """Add a gap to sums of p-th powers; to the distances themselves where p is steep."""
     if p <= STEEP:
         return np.asarray(sums + gap**p)
     top = np.maximum(sums, gap)
@@ -276,14 +266,7 @@ def from_sums(sums: Doubles, p: float) -> Doubles:
 
 
 def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[Doubles, NDArray[Any]]:
-    """The stretched gap of cells on one axis, far where either is missing, and which are known.
-
-    Examples
-    --------
-    >>> gap, known = axis_gap(Axis(0, "number", 0.5), np.array([1.0, np.nan]), np.array([3.0, 0.0]))
-    >>> gap.tolist(), known.tolist()
-    ([1.0, 1.0], [True, False])
-    """
+    """The stretched gap of cells on one axis, far where either is missing, and which are known."""
     if axis.kind == "number":
         gap = np.abs(one - two) * axis.stretch
         known = ~np.isnan(gap)

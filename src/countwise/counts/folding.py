@@ -10,15 +10,6 @@ from countwise.counts.counts import Counts
 from countwise.tables.schema import Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
-__all__ = [
-    "MOST_PAIR_CELLS",
-    "OTHER",
-    "fold_table",
-    "frequent_levels",
-    "too_many_columns",
-    "width_limit",
-]
-
 #: All tables of two columns together may have this many cells: a quarter of a gigabyte, of which
 #: learning holds a few copies.
 MOST_PAIR_CELLS = 1 << 25
@@ -31,13 +22,6 @@ def width_limit(widths: Sequence[int], classes: int, most: int | None = None) ->
 
     `most` is how many cells all tables together may have, usually `MOST_PAIR_CELLS`. Two levels are
     the least there is; `too_many_columns` says whether even they would be too many.
-
-    Examples
-    --------
-    >>> width_limit([3, 3, 4], classes=2) is None
-    True
-    >>> width_limit([10_000, 10_000], classes=2)
-    2894
     """
     allowed = MOST_PAIR_CELLS if most is None else most
     widest = max(widths, default=0)
@@ -52,13 +36,7 @@ def width_limit(widths: Sequence[int], classes: int, most: int | None = None) ->
 
 
 def too_many_columns(widths: Sequence[int], classes: int) -> bool:
-    """Whether pairs of so many columns do not fit in memory, however few levels they keep.
-
-    Examples
-    --------
-    >>> too_many_columns([9] * 200, classes=2), too_many_columns([9] * 20_000, classes=2)
-    (False, True)
-    """
+    """Whether pairs of so many columns do not fit in memory, however few levels they keep."""
     return _pair_cells(widths, classes, 2) > 4 * MOST_PAIR_CELLS
 
 
@@ -87,15 +65,7 @@ def frequent_levels(counts: Counts, limit: int) -> dict[str, tuple[Level, ...]]:
 
 
 def fold_table(table: Table, kept: Mapping[str, tuple[Level, ...]]) -> Table:
-    """The table with all levels but the kept ones folded into one.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> table = cw.read({"a": ["x", "y", "z"], "k": ["p", "q", "p"]}, target="k")
-    >>> fold_table(table, {"a": ("x",)}).decode("a").tolist()
-    ['x', '(other)', '(other)']
-    """
+    """The table with all levels but the kept ones folded into one."""
     data = {name: table.raw_array(name) for name in table.names}
     changed = []
     for name, levels in kept.items():

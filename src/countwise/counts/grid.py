@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import CountsError
 
-__all__ = ["MOST_CELLS", "Grid", "keys_of", "values_of"]
-
 #: How many occupied cells a fine grid may have before it halves its resolution.
 MOST_CELLS = 4096
 
@@ -26,14 +24,7 @@ _FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
 def keys_of(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Map doubles to integers that sort as they do.
-
-    Examples
-    --------
-    >>> keys = keys_of(np.array([-2.0, -0.0, 0.0, 3.5]))
-    >>> bool(np.all(np.diff(keys) >= 0)), int(keys[1] == keys[2])
-    (True, 1)
-    """
+    """Map doubles to integers that sort as they do."""
     bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.int64)
     return np.where(bits >= 0, bits, bits ^ _FLIP)
 

@@ -26,8 +26,6 @@ from countwise.counts.left_out_words import Words
 from countwise.counts.metrics import farthest, learn_spaces, masses, number_figures
 from countwise.tables.table import Table
 
-__all__ = ["Figures", "LeftOut"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -70,15 +68,6 @@ class LeftOut:
 
     `factors` are attribute weights: one an attribute, or a line of them for each row. Rows that
     are `unsure` must be learned without one by one.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> iris = cw.read("sample:iris")
-    >>> learned = LeftOut(iris, "minkowski", (2.0,), "z", None, None, np.ones(4))
-    >>> figures = learned.figures(learned.spaces[0], np.arange(150))
-    >>> figures.stretch.shape, bool(0.99 < figures.ratio.min() < figures.ratio.max() < 1.01)
-    ((150, 4), True)
     """
 
     def __init__(

@@ -13,8 +13,6 @@ from countwise.counts.cuts import cut_borders
 from countwise.counts.grid import MOST_CELLS, keys_of
 from countwise.tables.table import Table
 
-__all__ = ["gains_without"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
@@ -25,14 +23,7 @@ _ODD = np.int64(6364136223846793005)
 
 
 def gains_without(table: Table, weight: Doubles | None = None, bins: int = 10) -> Doubles:
-    """The information gain of each attribute (columns) without each row (rows).
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> gains_without(cw.read("sample:weather")).shape
-    (14, 4)
-    """
+    """The information gain of each attribute (columns) without each row (rows)."""
     own = np.ones(len(table)) if weight is None else weight
     target, classes = table.target.astype(np.intp), len(table.classes)
     made = np.zeros((len(table), len(table.schema.attributes)))

@@ -16,8 +16,6 @@ from countwise.counts.embedding import Space
 from countwise.counts.metrics import ends, spread_of
 from countwise.counts.moments import freedom
 
-__all__ = ["Bent", "bent_without", "ends_without", "variance_without"]
-
 Doubles = NDArray[np.float64]
 
 #: A row that leaves less than this of the squares behind is left out by summing up the others.
@@ -29,14 +27,7 @@ _LEAST_EIGENVALUE = 1e-5
 
 
 def ends_without(values: Doubles) -> tuple[Doubles, Doubles]:
-    """The smallest and the largest known value without each row.
-
-    Examples
-    --------
-    >>> low, high = ends_without(np.array([1.0, 5.0, 2.0, np.nan]))
-    >>> low.tolist(), high.tolist()
-    ([2.0, 1.0, 1.0, 1.0], [5.0, 2.0, 5.0, 5.0])
-    """
+    """The smallest and the largest known value without each row."""
     lowest, highest = ends(values)
     low, high = np.full(len(values), lowest), np.full(len(values), highest)
     known = np.sort(values[~np.isnan(values)])
@@ -49,13 +40,7 @@ def ends_without(values: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def variance_without(values: Doubles, weight: Doubles | None) -> Doubles:
-    """The sample variance of the known values without each row.
-
-    Examples
-    --------
-    >>> variance_without(np.array([1.0, 3.0, 11.0, np.nan]), None).tolist()
-    [32.0, 50.0, 2.0, 28.0]
-    """
+    """The sample variance of the known values without each row."""
     made = np.full(len(values), spread_of(values, weight)[1])
     known = np.flatnonzero(~np.isnan(values))
     own = np.ones(len(known)) if weight is None else weight[known]
@@ -97,16 +82,6 @@ def bent_without(space: Space, values: Doubles, weight: Doubles | None) -> Bent 
 
     `values` holds the numeric columns (columns × rows). Missing numbers stand at means that move,
     and a covariance that was drawn towards its diagonal, or nearly, is not changed by subtraction.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_space
-    >>> iris = cw.read("sample:iris")
-    >>> values = np.stack([iris.values(column.name) for column in iris.schema.numeric])
-    >>> bent = bent_without(learn_space(iris, "mahalanobis"), values, None)
-    >>> bent.along.shape, int(bent.unsure.sum())
-    ((150, 4), 0)
     """
     if space.whitening is None or space.middle is None or space.notes or np.isnan(values).any():
         return None

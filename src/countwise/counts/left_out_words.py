@@ -15,8 +15,6 @@ from countwise.counts.metrics import farthest
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-__all__ = ["Words"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -25,17 +23,7 @@ _LEAST_LEFT = 1e-3
 
 
 class Words:
-    """The words of a column by class, and what leaving out a row does to their distances.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> words = Words(weather, weather.schema["outlook"], None)
-    >>> lines, line = words.lines(np.arange(14), 1.0, None)
-    >>> lines.shape, line[:3].tolist()
-    ((6, 5), [0, 0, 2])
-    """
+    """The words of a column by class, and what leaving out a row does to their distances."""
 
     def __init__(self, table: Table, column: Column, weight: Doubles | None) -> None:
         self.width, self.classes = column.width, len(table.classes)

@@ -9,14 +9,6 @@ from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
 
-__all__ = [
-    "conditional_information",
-    "entropy",
-    "information_gain",
-    "partition_gain",
-    "shared_information",
-]
-
 Doubles = NDArray[np.float64]
 
 #: How many cells of tables are worked on together.
@@ -26,13 +18,7 @@ _ROUNDING = 1e-9
 
 
 def entropy(counts: Doubles, axis: int = 0) -> Doubles:
-    """Entropy in bits of the classes along `axis`; nothing counted has none.
-
-    Examples
-    --------
-    >>> float(entropy(np.array([9.0, 5.0])).round(3))
-    0.94
-    """
+    """Entropy in bits of the classes along `axis`; nothing counted has none."""
     total = counts.sum(axis=axis, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
@@ -40,15 +26,7 @@ def entropy(counts: Doubles, axis: int = 0) -> Doubles:
 
 
 def information_gain(table: Doubles) -> float:
-    """How many bits about the class (rows) the value (columns) gives (Quinlan 1986).
-
-    Examples
-    --------
-    Outlook on the weather data:
-
-    >>> round(information_gain(np.array([[3.0, 0.0, 2.0], [2.0, 4.0, 3.0]])), 3)
-    0.247
-    """
+    """How many bits about the class (rows) the value (columns) gives (Quinlan 1986)."""
     weight = table.sum(axis=0)
     total = weight.sum()
     if total <= 0:
@@ -68,12 +46,6 @@ def partition_gain(
     `counts` and `judged` are cells × classes, `gain` is true class × decision (Panda and Garg, eq.
     2 to 5). Returns what the counts earn, and what other rows, the judged ones, earn by the same
     decisions; a cell without counts takes decision `fallback`. Divide by the weight of the rows.
-
-    Examples
-    --------
-    >>> counts = np.array([[3.0, 1.0], [0.0, 2.0]])
-    >>> partition_gain(counts, np.array([[1.0, -1.0], [-2.0, 3.0]]))
-    (7.0, 0.0)
     """
     paid = counts @ gain
     # Of decisions that pay the same, but for rounding, the first is taken.
@@ -92,11 +64,6 @@ def conditional_information(table: Doubles) -> float:
     """How many bits two attributes (axes 1 and 2) tell of each other, given the class (axis 0).
 
     Σ P(a, b, c) log P(a, b | c) / (P(a | c) P(b | c)), by plain shares (Friedman et al. 1997).
-
-    Examples
-    --------
-    >>> conditional_information(np.array([[[2.0, 0.0], [0.0, 2.0]]]))
-    1.0
     """
     return float(_conditional(table[None])[0])
 
@@ -105,16 +72,6 @@ def shared_information(counts: Counts, columns: Sequence[str]) -> Doubles:
     """Conditional information of every two columns given the class, from the rows that hold both.
 
     Tables of one shape are worked on together: 200 columns make 20 000 of them.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> table = cw.read("sample:weather")
-    >>> counts = cw.count(table, cw.Plan.pairs(table.schema))
-    >>> shared_information(counts, ["outlook", "temperature", "windy"]).round(3)
-    array([[0.   , 0.42 , 0.312],
-           [0.42 , 0.   , 0.169],
-           [0.312, 0.169, 0.   ]])
     """
     shared = np.zeros((len(columns), len(columns)))
     waiting: dict[tuple[int, ...], list[tuple[int, int, Doubles]]] = {}

@@ -21,21 +21,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
-__all__ = [
-    "METRICS",
-    "POWERS",
-    "SCALES",
-    "class_shares",
-    "ends",
-    "farthest",
-    "learn_space",
-    "learn_spaces",
-    "masses",
-    "number_figures",
-    "spread_of",
-    "stretches",
-]
-
 Doubles = NDArray[np.float64]
 
 #: Columns whose numbers are no farther apart do not vary.
@@ -83,38 +68,7 @@ def learn_space(
     weights: Doubles | None = None,
     sample_weight: Doubles | None = None,
 ) -> Space:
-    """Learn from training rows where they are compared.
-
-    Parameters
-    ----------
-    table
-        The training rows; ``vdm`` and ``hvdm`` need their classes.
-    metric
-        ``euclidean``, ``manhattan``, ``maximum`` and ``minkowski`` compare numbers by `scale` and
-        words by overlap. ``mahalanobis`` whitens the numbers by their covariance. ``overlap``
-        counts the columns that differ. ``vdm``: as ``minkowski``, words by Σ over classes
-        |P(class | word) - P(class | other)|^p. ``hvdm`` and ``heom`` as Wilson & Martinez (1997)
-        have them, ``gower`` as Gower (1971).
-    p
-        The exponent of ``minkowski`` and ``vdm``.
-    scale
-        ``range`` divides a number by the range of its column, ``z`` by the standard deviation.
-    missing
-        A missing cell is ``far``: as far from any other as two training cells of its column can
-        be, by `scale` for numbers (1 in ``hvdm`` and ``heom``); or it is ``ignore``d and the
-        rest rescaled. None: far, but ignored in ``gower``.
-    weights
-        One factor an attribute, by which its axes are stretched.
-    sample_weight
-        One weight a row.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> space = learn_space(cw.read("sample:weather"), "hvdm")
-    >>> space.axes[0].figures.shape
-    (5, 5)
-    """
+    """Learn from training rows where they are compared."""
     return learn_spaces(table, metric, (p,), scale, missing, weights, sample_weight)[0]
 
 
@@ -127,14 +81,7 @@ def learn_spaces(
     weights: Doubles | None = None,
     sample_weight: Doubles | None = None,
 ) -> list[Space]:
-    """Learn one space for each of several exponents; what does not depend on them is learned once.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> [space.p for space in learn_spaces(cw.read("sample:weather"), "vdm", (1, 2, 3))]
-    [1.0, 2.0, 3.0]
-    """
+    """Learn one space for each exponent; what does not depend on exponents is learned once."""
     learner = _Learner(table, metric, scale, sample_weight)
     stretch = np.ones(len(table.schema.attributes))
     if weights is not None:
@@ -277,14 +224,7 @@ class _Learner:
 
 
 def class_shares(table: Table, sample_weight: Doubles | None = None) -> dict[str, Doubles]:
-    """P(class | word) of every level (rows) and class (columns); 0 where a level has no rows.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> class_shares(cw.read("sample:weather"))["outlook"].round(2).tolist()
-    [[0.6, 0.4], [0.0, 1.0], [0.4, 0.6]]
-    """
+    """P(class | word) of every level (rows) and class (columns); 0 where a level has no rows."""
     schema = Schema((*table.schema.nominal, table.target_column))
     names = tuple((column.name,) for column in schema.nominal)
     counts = count(table, Plan(names, (), ()), weight=sample_weight)
@@ -297,13 +237,7 @@ def class_shares(table: Table, sample_weight: Doubles | None = None) -> dict[str
 
 
 def masses(stretch: Doubles, p: float) -> Doubles:
-    """What attributes (the last axis) weigh against each other where some are left out.
-
-    Examples
-    --------
-    >>> masses(np.array([1.0, 0.5]), 2.0).tolist()
-    [1.0, 0.25]
-    """
+    """What attributes (the last axis) weigh against each other where some are left out."""
     if math.isinf(p):
         return stretch
     if p <= STEEP:
@@ -365,11 +299,6 @@ def number_figures(
     """By what gaps of a number are multiplied, and how far a missing one is, by what is learned.
 
     `spread` is the range of the column; spreads and deviations may be those of many columns.
-
-    Examples
-    --------
-    >>> number_figures("minkowski", "z", 1.0, np.array([8.0, 0.0]), np.array([2.0, 0.0]))
-    (array([0.5, 0. ]), array([4., 0.]))
     """
     wide = np.asarray(spread, dtype=np.float64)
     units = {"range": wide, "z": np.asarray(deviation), None: np.ones_like(wide)}
@@ -393,37 +322,19 @@ def _between(shares: Doubles, p: float) -> Doubles:
 
 
 def farthest(classes: int, p: float) -> float:
-    """The farthest two words can be: all of one in one class, all of the other in another.
-
-    Examples
-    --------
-    >>> farthest(3, 1.0)
-    2.0
-    """
+    """The farthest two words can be: all of one in one class, all of the other in another."""
     if classes < 2:
         return 0.0
     return 1.0 if math.isinf(p) else float(2 ** (1.0 / p))
 
 
 def ends(values: Doubles) -> tuple[float, float]:
-    """The smallest and the largest known value; noughts where none is known.
-
-    Examples
-    --------
-    >>> ends(np.array([3.0, np.nan, -1.0]))
-    (-1.0, 3.0)
-    """
+    """The smallest and the largest known value; noughts where none is known."""
     return _numbers.ends(values)
 
 
 def spread_of(values: Doubles, weight: Doubles | None) -> tuple[float, float]:
-    """Mean and sample variance of the known values.
-
-    Examples
-    --------
-    >>> spread_of(np.array([1.0, np.nan, 3.0]), None)
-    (2.0, 2.0)
-    """
+    """Mean and sample variance of the known values."""
     known = ~np.isnan(values)
     own = values[known]
     if len(own) and own.min() == own.max():  # rounding must not make equal values vary

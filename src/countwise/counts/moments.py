@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 
 from countwise.errors import CountsError
 
-__all__ = ["Moments", "freedom"]
-
 Doubles = NDArray[np.float64]
 
 
 def freedom(weight: Doubles | float) -> Doubles:
-    """What a sum of squares is divided by for a sample variance: weight - 1 from a weight of 2 on.
-
-    Examples
-    --------
-    >>> freedom(np.array([0.5, 1.0, 1.5, 2.0, 10.0]))
-    array([0.5, 1. , 1. , 1. , 9. ])
-    """
+    """The divisor of a sum of squares for a sample variance: weight - 1 from a weight of 2 on."""
     return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
 

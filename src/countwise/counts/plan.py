@@ -10,8 +10,6 @@ from typing import Any, Literal
 from countwise.errors import CountsError
 from countwise.tables.schema import Schema
 
-__all__ = ["Plan"]
-
 Numeric = Literal["moments", "grid", "both", "none"]
 
 

@@ -15,21 +15,11 @@ from countwise.counts.engines import _resampling
 from countwise.tables.schema import Column, level_text
 from countwise.tables.table import Table
 
-__all__ = ["row_keys", "scattered", "uniforms"]
-
 Keys = NDArray[np.uint64]
 
 
 def row_keys(table: Table, target: bool = False) -> Keys:
-    """Return a 64-bit key a row, of its attributes and, if asked, its class.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> bool((row_keys(weather)[::-1] == row_keys(weather.take(slice(None, None, -1)))).all())
-    True
-    """
+    """Return a 64-bit key a row, of its attributes and, if asked, its class."""
     columns = [*table.schema.attributes, *((table.target_column,) if target else ())]
     salts = {column.name: str(place) for place, column in enumerate(columns)}
     coded = [column for column in columns if column.coded]
@@ -50,11 +40,6 @@ def scattered(keys: Keys) -> Keys:
 
     Rows must be in the order of their keys. Parts that are chosen by these keys share out equal
     rows among them, and are still the same when rows are shuffled before they are put in order.
-
-    Examples
-    --------
-    >>> len(set(scattered(np.array([5, 5, 5, 8], dtype=np.uint64)).tolist()))
-    4
     """
     if not len(keys):
         return keys

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import ParameterError
 
-__all__ = ["Laplace", "MEstimate", "Smoothing", "smoothing_of"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -121,13 +119,7 @@ Smoothing = Laplace | MEstimate
 
 
 def smoothing_of(given: float | str | Smoothing | Mapping[str, Any] | None) -> Smoothing:
-    """Bring what a user writes to a smoothing: a number is Laplace's alpha, None adds nothing.
-
-    Examples
-    --------
-    >>> smoothing_of(0.5), smoothing_of(None)
-    (Laplace(alpha=0.5, by='values'), Laplace(alpha=0.0, by='values'))
-    """
+    """Bring what a user writes to a smoothing: a number is Laplace's alpha, None adds nothing."""
     if isinstance(given, Laplace | MEstimate):
         return given
     if given is None or given == "none":

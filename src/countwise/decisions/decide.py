@@ -31,8 +31,6 @@ from countwise.decisions.training import (
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.weights import weights_or_ones
 
-__all__ = ["Decide"]
-
 Reals: TypeAlias = NDArray[np.float64]
 
 
@@ -97,17 +95,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Fit a copy of the model and make the rule ready for its classes.
 
-        Parameters
-        ----------
-        X
-            Whatever the model's ``fit`` takes; it is passed on untouched.
-        y
-            The classes, or the name of their column where the model's ``fit`` takes one; None if
-            `X` holds them, as a `Table` does.
-        sample_weight
-            A weight per row, passed on if given.
-        **fit_params
-            Further arguments of the model's ``fit``.
+        X, y, sample_weight and all further arguments are passed on to the model untouched.
         """
         rule_of(self.rule)
         _refuse_without_posteriors(self.model)

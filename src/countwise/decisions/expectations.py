@@ -28,27 +28,7 @@ def expected_accuracy(
     classes: Iterable[Any] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Judge a rule by how often it is right on average: the mean of f_i[y_i].
-
-    Parameters
-    ----------
-    rule
-        A rule, or what `rule_of` makes one of.
-    posteriors
-        A row per case, a column per class.
-    y
-        The true labels. A label that is none of the classes can not be hit: its share is zero.
-    classes
-        The labels of the columns; without them they are the positions 0, 1, ...
-    sample_weight
-        A weight per case.
-
-    Examples
-    --------
-    >>> from countwise.decisions.expectations import expected_accuracy
-    >>> expected_accuracy("roulette", [[0.2, 0.8], [0.5, 0.5]], ["b", "a"], classes=["a", "b"])
-    0.65
-    """
+    """Judge a rule by how often it is right on average: the mean of f_i[y_i]."""
     who = "expected_accuracy"
     rows, names, bound = _prepared(who, rule, posteriors, classes)
     shares = bound.shares(rows)
@@ -66,31 +46,7 @@ def expected_gain(
     classes: Iterable[Any] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Judge a rule by what it earns on average on cases whose class is known (eq. 7).
-
-    Parameters
-    ----------
-    rule
-        A rule, or what `rule_of` makes one of.
-    posteriors
-        A row per case, a column per class.
-    y
-        The true labels, each one of the classes.
-    gain
-        The gain matrix, or anything `GainMatrix.of` reads; without it that of an `ExpectedGain`.
-    classes
-        The labels of the columns; without them those of the gain matrix, in its order, or the
-        positions 0, 1, ... if it has none.
-    sample_weight
-        A weight per case.
-
-    Examples
-    --------
-    >>> from countwise.decisions.expectations import expected_gain
-    >>> gains = {"bad": {"bad": 1, "good": -5}, "good": {"bad": -1, "good": 1}}
-    >>> expected_gain("argmax", [[0.3, 0.7], [0.2, 0.8]], ["bad", "good"], gains)
-    -2.0
-    """
+    """Judge a rule by what it earns on average on cases whose class is known (eq. 7)."""
     who = "expected_gain"
     rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
     true = _matching(who, positions(y, names, who), len(rows))
@@ -115,15 +71,6 @@ def promised_gain(
     """Say what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
 
     The arguments are those of `expected_gain`. No rule promises more than `ExpectedGain`.
-
-    Examples
-    --------
-    >>> from countwise.decisions.expectations import promised_gain
-    >>> gains = {"bad": {"bad": 1, "good": -5}, "good": {"bad": -1, "good": 1}}
-    >>> round(promised_gain("argmax", [[0.3, 0.7]], gains), 12)
-    -0.8
-    >>> round(promised_gain(gains, [[0.3, 0.7]]), 12)
-    -0.4
     """
     who = "promised_gain"
     rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
@@ -135,16 +82,7 @@ def promised_gain(
 
 
 def earned_by_row(gains: Reals, true: NDArray[Any], decided: NDArray[Any]) -> Reals:
-    """Return what each row earns, by the position of its decision or by its shares of decisions.
-
-    Examples
-    --------
-    >>> gains = np.array([[1.0, -5.0], [-1.0, 1.0]])
-    >>> earned_by_row(gains, np.array([0, 1]), np.array([1, 1]))
-    array([-5.,  1.])
-    >>> earned_by_row(gains, np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]]))
-    array([-2.,  1.])
-    """
+    """Return what each row earns, by the position of its decision or by its shares of decisions."""
     if decided.ndim == 1:
         return np.asarray(gains[true, decided])
     return np.asarray(np.einsum("ij,ij->i", decided, gains[true]))
@@ -156,14 +94,7 @@ def earned_by_cells(gains: Reals, cells: Reals) -> float:
 
 
 def gains_of(matrix: GainMatrix, decisions: Iterable[Label]) -> Reals:
-    """Return the columns of the matrix that belong to these decisions, in their order.
-
-    Examples
-    --------
-    >>> gains_of(GainMatrix.identity(["bad", "good"]), ["good", "bad"])
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """Return the columns of the matrix that belong to these decisions, in their order."""
     columns = []
     for label in map(plain, decisions):
         at = find(label, matrix.decisions, "GainMatrix")

@@ -10,8 +10,6 @@ from countwise.decisions.labels import Label, find, is_missing, plain
 from countwise.decisions.sources import Grid
 from countwise.errors import GainError, did_you_mean, listing
 
-__all__ = ["Rows", "arranged", "checked_gains", "checked_labels", "order_of"]
-
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
 

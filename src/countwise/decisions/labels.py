@@ -17,18 +17,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import CountwiseError, GainError, ParameterError
 
-__all__ = [
-    "Label",
-    "Labels",
-    "as_array",
-    "find",
-    "label_array",
-    "plain",
-    "positions",
-    "quoted",
-    "text",
-]
-
 Label: TypeAlias = Hashable
 Labels: TypeAlias = NDArray[Any]
 
@@ -70,17 +58,7 @@ def find(
     who: str,
     error: type[CountwiseError] = GainError,
 ) -> int:
-    """Return the position of a label among others, by equality, text, then value; -1 if absent.
-
-    Examples
-    --------
-    >>> find("1", [0, 1], who="GainMatrix")
-    1
-    >>> find(1.0, ["0.5", "1.0"], who="GainMatrix")
-    1
-    >>> find("maybe", [0, 1], who="GainMatrix")
-    -1
-    """
+    """Return the position of a label among others, by equality, text, then value; -1 if absent."""
     equal = [at for at, other in enumerate(among) if label == other]
     if equal:
         return equal[0]
@@ -108,13 +86,7 @@ def _value(label: Label) -> int | float | None:
 
 
 def label_array(classes: Iterable[Any], extra: Label | None = None) -> Labels:
-    """Return labels as an array that keeps each label what it was, with one more if asked.
-
-    Examples
-    --------
-    >>> label_array([0, 1], extra="ask")
-    array([0, 1, 'ask'], dtype=object)
-    """
+    """Return labels as an array that keeps each label what it was, with one more if asked."""
     if extra is None and isinstance(classes, np.ndarray):
         return classes
     kept = [plain(label) for label in classes]
@@ -135,13 +107,7 @@ def as_array(y: Any) -> Labels:
 
 
 def positions(y: Any, classes: Sequence[Any] | Labels, who: str) -> NDArray[np.intp]:
-    """Return where each label of `y` stands among the classes; -1 for a label that is no class.
-
-    Examples
-    --------
-    >>> positions(["good", "bad", "ugly"], ["bad", "good"], who="expected_accuracy")
-    array([ 1,  0, -1])
-    """
+    """Return where each label of `y` stands among the classes; -1 for a label that is no class."""
     column = as_array(y)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]

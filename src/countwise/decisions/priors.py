@@ -28,15 +28,7 @@ SLACK = 1e-3
 def class_shares(
     prior: Prior | None, classes: Sequence[Any] | NDArray[Any], who: str
 ) -> Reals | None:
-    """Return the stated prior in class order, or None where the data's own shares are meant.
-
-    Examples
-    --------
-    >>> class_shares({"good": 0.6, "bad": 0.4}, ["bad", "good"], who="Decide")
-    array([0.4, 0.6])
-    >>> class_shares("uniform", ["bad", "good"], who="Decide")
-    array([0.5, 0.5])
-    """
+    """Return the stated prior in class order, or None where the data's own shares are meant."""
     known = [plain(label) for label in classes]
     if prior is None:
         return None
@@ -74,11 +66,6 @@ def prior_of(
     """Return the stated prior, or the shares of the class weights where the data's are meant.
 
     Axes of `weight` after that of the classes are alternatives, each with a prior.
-
-    Examples
-    --------
-    >>> prior_of("empirical", np.array([1.0, 3.0]), ["a", "b"], who="NaiveBayes")
-    array([0.25, 0.75])
     """
     stated = class_shares(prior, classes, who)
     if stated is None:

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from countwise.decisions.labels import Label
 
-__all__ = ["gain_sentences", "idle_decisions"]
-
 Reals = NDArray[np.float64]
 
 
@@ -32,13 +30,7 @@ def _amount(gain: float, losing: str) -> str:
 
 
 def idle_decisions(values: Reals, decisions: Sequence[Label]) -> tuple[str, ...]:
-    """Name the decisions that another one, or for two classes any mixture, always beats.
-
-    Examples
-    --------
-    >>> idle_decisions(np.array([[1.0, -1.0, -0.5], [-1.0, 1.0, -0.5]]), ["no", "yes", "ask"])
-    ("'ask' is never the best decision, whatever the posterior.",)
-    """
+    """Name the decisions that another one, or for two classes any mixture, always beats."""
     said = []
     for at, label in enumerate(decisions):
         other = _beaten_by(values, at)

@@ -22,8 +22,6 @@ from countwise.decisions.labels import Label, Labels, label_array
 from countwise.decisions.sources import Bare, grid_from
 from countwise.errors import ParameterError, did_you_mean
 
-__all__ = ["Argmax", "ExpectedGain", "RouletteWheel", "Rule", "checked_posteriors", "rule_of"]
-
 Reals: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
@@ -211,12 +209,6 @@ def rule_of(rule: Rule | Gains) -> Rule:
     """Return the rule a user means: a rule, a word, or a gain matrix to earn most by.
 
     A text that is no word is the path of a gain matrix if a file is there or it ends like one.
-
-    Examples
-    --------
-    >>> from countwise.decisions.rules import rule_of
-    >>> rule_of("roulette")
-    RouletteWheel(random_state=None)
     """
     if isinstance(rule, Rule):
         return rule
@@ -243,11 +235,6 @@ def checked_posteriors(who: str, posteriors: ArrayLike) -> Reals:
     """Return posteriors as an array; refuse what no decision can be made from.
 
     They need not sum to one: a rule looks at their proportions.
-
-    Examples
-    --------
-    >>> checked_posteriors("Argmax", [[1 / 4, 3 / 4]])
-    array([[0.25, 0.75]])
     """
     try:
         rows = np.asarray(posteriors, dtype=np.float64)

@@ -11,8 +11,6 @@ from countwise.decisions.labels import positions, quoted
 from countwise.errors import ParameterError, listing
 from countwise.tables.weights import weights_or_ones
 
-__all__ = ["corrected", "ratio_of", "refuse_product_of_posteriors", "training_shares"]
-
 Reals: TypeAlias = NDArray[np.float64]
 
 
@@ -21,11 +19,6 @@ def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weigh
 
     A model may have been given a prior of its own (``GaussianNB(priors=...)``), so its word goes
     before the weighted shares of the labels it was fitted on.
-
-    Examples
-    --------
-    >>> training_shares(None, np.array(["a", "b"]), ["a", "a", "a", "b"], None)
-    array([0.75, 0.25])
     """
     column = np.asarray(labels)
     told = _told_by(model)
@@ -55,13 +48,7 @@ def _told_by(model: Any) -> Reals | None:
 
 
 def refuse_product_of_posteriors(model: Any) -> None:
-    """Refuse a model that multiplies P(c|x): its prior enters once per attribute, not once.
-
-    Examples
-    --------
-    >>> from countwise.posteriors.naive_bayes import NaiveBayes
-    >>> refuse_product_of_posteriors(NaiveBayes())
-    """
+    """Refuse a model that multiplies P(c|x): its prior enters once per attribute, not once."""
     params = model.get_params() if hasattr(model, "get_params") else {}
     combined = [value for name, value in params.items() if name.split("__")[-1] == "combine"]
     if any(isinstance(value, str) and value == "posteriors" for value in combined):
@@ -73,15 +60,7 @@ def refuse_product_of_posteriors(model: Any) -> None:
 
 
 def ratio_of(prior: Reals, training: Reals, classes: NDArray[Any]) -> tuple[Reals, str]:
-    """Return what to multiply posteriors by, and a sentence that says so.
-
-    Examples
-    --------
-    >>> ratio, note = ratio_of(np.array([0.4, 0.6]), np.array([0.5, 0.5]), np.array(["a", "b"]))
-    >>> note
-    "Posteriors are re-weighted from the training shares 0.5, 0.5 to the prior 0.4, 0.6 of the \
-classes 'a', 'b'."
-    """
+    """Return what to multiply posteriors by, and a sentence that says so."""
     lost = classes[(training <= 0) & (prior > 0)].tolist()
     if lost:
         raise ParameterError(

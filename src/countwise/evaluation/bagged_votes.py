@@ -22,8 +22,6 @@ from countwise.posteriors.casting import cast
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["WAYS", "BaggedVotes", "bagged_votes"]
-
 Doubles = NDArray[np.float64]
 
 #: Ways of voting: whole votes, posteriors averaged, drawn votes; and a label drawn from the mean.
@@ -78,30 +76,7 @@ def bagged_votes(
     progress: Callable[[int, int, str], None] | None = None,
     **read_options: Any,
 ) -> BaggedVotes:
-    """Let one bagging a split vote in every way, on rows it has not seen.
-
-    Parameters
-    ----------
-    data
-        A `Table` with classes, or anything `read` takes with `target`.
-    base
-        The model that is bagged; None is an unpruned `ID3`.
-    members
-        How many vote.
-    holdout, repeats
-        The protocol of the paper: 30 % set aside, ten times.
-    random_state
-        The seed of splits and draws.
-    progress
-        Called with splits done, splits in all, and a text.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> found = bagged_votes("sample:votes", cw.NaiveBayes(), members=5, repeats=3)
-    >>> sorted(found.accuracy), found.verdict()
-    (['majority', 'mean', 'roulette', 'wheel over mean'], 'no difference')
-    """
+    """Let one bagging a split vote in every way, on rows it has not seen."""
     table = data if isinstance(data, Table) else read(data, target=target, **read_options)
     table = table.take(table.target < table.target_column.width)
     if repeats < 2:

@@ -21,8 +21,6 @@ from countwise.evaluation.trials import Trials
 from countwise.evaluation.verdict import table_of
 from countwise.tables.notes import Note
 
-__all__ = ["Curve", "learning_curve"]
-
 #: Up to so many rows a curve is the mean of so many repeats.
 REPEATS = ((20_000, 10), (200_000, 3))
 
@@ -226,13 +224,7 @@ def _curve(
 
 
 def sizes_of(points: Any, rows: int, classes: int) -> tuple[int, ...]:
-    """Return the training sizes a user means, ascending, each once.
-
-    Examples
-    --------
-    >>> sizes_of(4, 1000, 2), sizes_of([0.1, 1.0], 700, 2), sizes_of([5, 50], 700, 2)
-    ((10, 46, 215, 1000), (70, 700), (5, 50))
-    """
+    """Return the training sizes a user means, ascending, each once."""
     if isinstance(points, numbers.Integral) and not isinstance(points, bool):
         if points < 2:
             raise ParameterError(

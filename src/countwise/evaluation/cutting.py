@@ -27,8 +27,6 @@ from countwise.evaluation.outcomes import Said
 from countwise.evaluation.passes import Pass, Tick, asked, side_by_side
 from countwise.tables.table import Table
 
-__all__ = ["TooFineError", "cut_said"]
-
 Doubles = NDArray[np.float64]
 Points = dict[str, Doubles]
 #: How numbers are cut: the method and the number of intervals.

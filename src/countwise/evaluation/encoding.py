@@ -27,8 +27,6 @@ from countwise.errors import ParameterError
 from countwise.posteriors.base import Classifier
 from countwise.tables.table import Table
 
-__all__ = ["Material", "material_of"]
-
 #: Beyond this many cells one column a level is kept as a sparse matrix.
 MOST_CELLS = 50_000_000
 
@@ -73,17 +71,7 @@ class Material:
 
 
 def material_of(model: Any, table: Table) -> Material:
-    """Bring a table to the shape a model takes.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> material_of(LogisticRegression(), cw.read("sample:iris")).steps is None
-    True
-    >>> material_of(LogisticRegression(), cw.read("sample:weather")).X.shape
-    (14, 4)
-    """
+    """Bring a table to the shape a model takes."""
     labels = table.labels
     if isinstance(model, Classifier):
         return Material(table, labels)

@@ -18,8 +18,6 @@ from countwise.posteriors.counted import CountedClassifier
 from countwise.posteriors.joint import JointClassifier
 from countwise.tables.schema import Schema
 
-__all__ = ["MAJORITY", "Entrant", "Learner", "Majority", "entrants_of", "learners_of"]
-
 #: The name of the baseline: the class shares of the training rows, whatever the row.
 MAJORITY = "majority"
 
@@ -89,14 +87,7 @@ class Entrant:
 
 
 def entrants_of(who: str, models: Any, gain: GainMatrix | None) -> list[Entrant]:
-    """Name the models, look into `Decide`, add the majority and, with a gain, deciding by it.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> [entrant.name for entrant in entrants_of("evaluate", cw.NaiveBayes(), None)]
-    ['NaiveBayes', 'majority']
-    """
+    """Name the models, look into `Decide`, add the majority and, with a gain, deciding by it."""
     named = _named(who, models)
     entrants = _share([_entrant(name, model) for name, model in named.items()])
     if MAJORITY not in named:

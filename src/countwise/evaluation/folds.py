@@ -19,8 +19,6 @@ from countwise.errors import ParameterError, listing
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["Deal", "Seed", "Split", "deal", "folds_of", "generator", "holdouts_of", "proportions"]
-
 Numbers = NDArray[np.unsignedinteger[Any]]
 Seed = int | np.random.Generator | None
 Kind = Literal["folds", "holdout", "leave-one-out", "given"]
@@ -31,12 +29,6 @@ class Deal:
     """One repeat: the test part of each row, and how many parts there are.
 
     Rows numbered ``parts`` always train; rows numbered ``parts + 1`` take no part at all.
-
-    Examples
-    --------
-    >>> deal = Deal(np.array([1, 0, 2, 0], dtype=np.uint8), parts=2)
-    >>> deal.order.tolist(), deal.edges.tolist()
-    ([1, 3, 0, 2], [0, 2, 3, 4])
     """
 
     part: Numbers
@@ -71,13 +63,7 @@ class Split:
 
 
 def generator(who: str, seed: Any) -> np.random.Generator:
-    """Return the stream of a seed: a whole number, a Generator, or None for a new one each time.
-
-    Examples
-    --------
-    >>> int(generator("evaluate", 0).integers(10))
-    8
-    """
+    """Return the stream of a seed: a whole number, a Generator, or None for a new one each time."""
     if isinstance(seed, np.random.Generator):
         return seed
     whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0
@@ -101,13 +87,6 @@ def folds_of(
 
     Every fold has the same number of rows but for one, and the same number of each class but for
     one (two with the sizes taken together), as Kohavi (1995) recommends.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> split = folds_of(cw.read("sample:weather"), 2, 1, True, np.random.default_rng(0))
-    >>> split.words, np.bincount(split.deals[0].part).tolist()
-    ('2-fold cross-validation, stratified', [7, 7])
     """
     rows = len(table)
     _whole(who, "folds", folds, 2)
@@ -133,15 +112,7 @@ def holdouts_of(
     rng: np.random.Generator,
     who: str = "evaluate",
 ) -> Split:
-    """Set a share of the rows aside for testing, several times anew.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> split = holdouts_of(cw.read("sample:weather"), 0.3, 10, True, np.random.default_rng(0))
-    >>> split.words, np.bincount(split.deals[0].part).tolist()
-    ('hold-out 70:30, stratified, 10 repeats', [4, 10])
-    """
+    """Set a share of the rows aside for testing, several times anew."""
     rows = len(table)
     tested = tested_rows(who, holdout, rows)
     _whole(who, "repeats", repeats, 1)
@@ -172,14 +143,6 @@ def deal(pattern: Numbers, table: Table, stratified: bool, rng: np.random.Genera
 
     The pattern is laid along the rows sorted by class; shuffling it class by class leaves how many
     of each number a class gets.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> half = deal(np.arange(14, dtype=np.uint8) % 2, weather, True, np.random.default_rng(0))
-    >>> np.bincount(half[weather.target == 1]).tolist()
-    [4, 5]
     """
     dealt = pattern.copy()
     if not stratified:
@@ -202,13 +165,6 @@ def proportions(
 
     The rows of every class are spread evenly over the numbers, so that the first so many of them
     hold the classes in the proportions of the table.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> np.bincount(proportions([4, 6, 4], weather, True, np.random.default_rng(0))).tolist()
-    [4, 6, 4]
     """
     numbers_of = np.repeat(np.arange(len(sizes)), sizes).astype(_type(len(sizes)))
     if not stratified:
@@ -239,14 +195,7 @@ def _small_classes(table: Table, folds: int) -> tuple[Note, ...]:
 
 
 def usable(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
-    """Leave out rows without a known class, and refuse a table of one class.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> len(usable("evaluate", cw.read("sample:weather"))[0])
-    14
-    """
+    """Leave out rows without a known class, and refuse a table of one class."""
     column = table.target_column
     known = table.target < column.width
     notes: tuple[Note, ...] = ()

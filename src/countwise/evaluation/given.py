@@ -12,20 +12,11 @@ from countwise.errors import ParameterError
 from countwise.evaluation.folds import Deal, Split
 from countwise.tables.table import Table
 
-__all__ = ["given_split"]
-
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def given_split(table: Table, folds: Any) -> Split:
-    """Return the protocol that given folds describe.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> given_split(cw.read("sample:weather"), [0, 1] * 7).words
-    'the 2 folds given'
-    """
+    """Return the protocol that given folds describe."""
     if hasattr(folds, "split") and not isinstance(folds, str):
         pairs = list(folds.split(np.zeros((len(table), 1)), table.labels))
         return _from_pairs(len(table), pairs, type(folds).__name__)

@@ -18,8 +18,6 @@ from countwise.evaluation.refits import refitted
 from countwise.evaluation.task import Task
 from countwise.tables.table import Table
 
-__all__ = ["Round", "fold_rounds", "grown", "holdout_rounds"]
-
 Rows = NDArray[np.intp]
 #: What every learner said at every size, round by round.
 Answers = dict[str, list[list[Said]]]

@@ -25,8 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-__all__ = ["Estimate", "corrected", "effective", "of_rows", "quantile", "wilson"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -77,11 +75,6 @@ def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Est
 
     `ratio` is the number of tested rows over the number of training rows. Parts whose score is not
     defined (NaN) are left out.
-
-    Examples
-    --------
-    >>> print(corrected([0.8, 0.9, 1.0], ratio=1 / 2))
-    0.9 (0.5072 to 1.293)
     """
     known = np.asarray([value for value in values if not math.isnan(value)], dtype=np.float64)
     method = f"corrected t over {len(known)} test parts (Nadeau and Bengio 2003)"
@@ -95,13 +88,7 @@ def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Est
 
 
 def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
-    """Return a share of so many independent rows with Wilson's interval.
-
-    Examples
-    --------
-    >>> print(wilson(0.9, 100))
-    0.9 (0.8256 to 0.9448)
-    """
+    """Return a share of so many independent rows with Wilson's interval."""
     if not size > 0 or math.isnan(share):
         return Estimate(share, math.nan, math.nan, (share,), level, "no rows")
     z = quantile(level, math.inf)
@@ -113,13 +100,7 @@ def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
 
 
 def of_rows(rows: Doubles, weight: Doubles | None, level: float = 0.95) -> Estimate:
-    """Return the mean of one figure a row with its t interval; weights are shares, not repeats.
-
-    Examples
-    --------
-    >>> print(of_rows(np.array([1.0, 2.0, 3.0, 2.0]), None))
-    2 (0.7008 to 3.299)
-    """
+    """Return the mean of one figure a row with its t interval; weights are shares, not repeats."""
     mean = float(np.average(rows, weights=weight))
     size = effective(len(rows), weight)
     if size <= 1:
@@ -130,13 +111,7 @@ def of_rows(rows: Doubles, weight: Doubles | None, level: float = 0.95) -> Estim
 
 
 def effective(rows: int, weight: Doubles | None) -> float:
-    """How many equally weighted rows these are worth (Kish): (Σw)² / Σw².
-
-    Examples
-    --------
-    >>> effective(3, np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
+    """How many equally weighted rows these are worth (Kish): (Σw)² / Σw²."""
     if weight is None:
         return float(rows)
     squares = float(weight @ weight)
@@ -144,12 +119,6 @@ def effective(rows: int, weight: Doubles | None) -> float:
 
 
 def quantile(level: float, freedom: float) -> float:
-    """The point a t variable stays within, on both sides, with this probability.
-
-    Examples
-    --------
-    >>> round(quantile(0.95, 9), 3), round(quantile(0.95, math.inf), 3)
-    (2.262, 1.96)
-    """
+    """The point a t variable stays within, on both sides, with this probability."""
     finite = min(freedom, 1e12)
     return float(stdtrit(finite, 0.5 + level / 2))

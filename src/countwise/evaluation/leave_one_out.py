@@ -24,17 +24,7 @@ Doubles = NDArray[np.float64]
 
 
 def without_each_row(model: Any, table: Table, weight: Doubles | None = None) -> Said:
-    """Return the posteriors of every row by the model of all other rows.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> said = without_each_row(cw.NaiveBayes(), weather)
-    >>> model = cw.NaiveBayes().fit(weather.take(slice(1, None)))
-    >>> bool(np.allclose(said.posteriors[:1], model.predict_proba(weather.take([0]))))
-    True
-    """
+    """Return the posteriors of every row by the model of all other rows."""
     started = perf_counter()
     counts = count(table, model.plan(table.schema), weight=weight)
     rows: Sequence[int] = range(len(table))

@@ -24,14 +24,13 @@ from countwise.params import check, whole
 from countwise.posteriors.base import weighty
 from countwise.posteriors.leave_one_out import Progress, Steps, found_without
 from countwise.posteriors.nearest import BLOCK, found_rows
-from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors, voters
+from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors
+from countwise.posteriors.row_voter import voters
 from countwise.posteriors.search import searches
 from countwise.posteriors.spaces import Wanted, spaces_of_powers
 from countwise.posteriors.votes import Electorate, Found, verdicts
 from countwise.tables.read import read
 from countwise.tables.table import Table
-
-__all__ = ["NeighborGrid", "neighbor_grid"]
 
 Doubles = NDArray[np.float64]
 Part = tuple[NDArray[np.intp], NDArray[np.intp]]

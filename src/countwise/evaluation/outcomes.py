@@ -15,8 +15,6 @@ from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import ParameterError
 from countwise.evaluation.entrants import Entrant
 
-__all__ = ["MOST_DOUBLES", "Entry", "Part", "Piece", "Said", "entry_of", "largest", "widened"]
-
 Doubles = NDArray[np.float64]
 Reals = NDArray[np.floating[Any]]
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -155,13 +153,7 @@ def _single(figures: Reals) -> Reals:
 
 
 def largest(figures: Reals) -> Codes:
-    """Return the column of the first largest figure of each row.
-
-    Examples
-    --------
-    >>> largest(np.array([[0.2, 0.8], [0.5, 0.5], [0.1, 0.0]])).tolist()
-    [1, 0, 0]
-    """
+    """Return the column of the first largest figure of each row."""
     kind = np.min_scalar_type(figures.shape[1])
     if figures.shape[1] > 8:
         return np.asarray(figures.argmax(axis=1).astype(kind))
@@ -180,13 +172,7 @@ def largest(figures: Reals) -> Codes:
 
 
 def widened(posteriors: Any, classes: Any, every: Sequence[Label]) -> Doubles:
-    """Return posteriors with a column for every class; classes the model never saw have none.
-
-    Examples
-    --------
-    >>> widened([[0.3, 0.7]], ["a", "c"], ["a", "b", "c"])
-    array([[0.3, 0. , 0.7]])
-    """
+    """Return posteriors with a column for every class; classes the model never saw have none."""
     known = [plain(label) for label in classes]
     names = [plain(label) for label in every]
     given = np.asarray(posteriors, dtype=np.float64)

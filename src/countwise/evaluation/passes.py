@@ -24,18 +24,6 @@ from countwise.evaluation.folds import Deal
 from countwise.evaluation.outcomes import Said, widened
 from countwise.tables.table import Table
 
-__all__ = [
-    "Pass",
-    "asked",
-    "counted_said",
-    "majority_said",
-    "pass_over",
-    "said_by",
-    "side_by_side",
-    "union_plan",
-    "without_each",
-]
-
 Doubles = NDArray[np.float64]
 Tick = Callable[[str], None]
 
@@ -53,14 +41,6 @@ def without_each(parts: Sequence[Counts], tested: int) -> list[Counts]:
     """Return, for each of the first `tested` parts, the merged counts of all the others.
 
     Merges run from both ends and meet, so that k parts cost about 3 k merges, not k².
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> table = cw.read("sample:weather")
-    >>> parts = cw.count_groups(table, groups=[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1])
-    >>> without_each(parts, 3)[1] == parts[0] + parts[2]
-    True
     """
     after: list[Counts | None] = [None]
     for part in reversed(parts[1:]):

@@ -13,8 +13,6 @@ from countwise.evaluation.verdict import sentence, table_of
 if TYPE_CHECKING:
     from countwise.evaluation.trials import Trials
 
-__all__ = ["SUMMARY", "plain_of", "summary_of", "text_of", "verdict_of"]
-
 #: The scores a summary shows beside the one it ranks by.
 SUMMARY = ("accuracy", "balanced_accuracy", "log_loss", "brier")
 

@@ -17,8 +17,6 @@ from countwise.evaluation.encoding import Material
 from countwise.evaluation.entrants import Learner
 from countwise.evaluation.outcomes import Said, widened
 
-__all__ = ["expected_seconds", "refitted"]
-
 Rows = NDArray[np.intp]
 Doubles = NDArray[np.float64]
 

@@ -12,8 +12,6 @@ from countwise.tables.notes import Note
 if TYPE_CHECKING:
     from countwise.evaluation.task import Task
 
-__all__ = ["remarks"]
-
 
 def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[Note]:
     """Yield the remarks an evaluation calls for."""

@@ -25,8 +25,6 @@ from countwise.evaluation.task import Progress, Task, task_of
 from countwise.evaluation.trials import Trials
 from countwise.tables.table import Table
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     models: Any,

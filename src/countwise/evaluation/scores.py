@@ -22,19 +22,6 @@ from countwise.decisions.labels import Label
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.outcomes import Entry, Part, Piece
 
-__all__ = [
-    "CELLS",
-    "LIMITS",
-    "LOWER_IS_BETTER",
-    "ROWS",
-    "WIDE",
-    "Scored",
-    "View",
-    "cells_of",
-    "position",
-    "score_named",
-]
-
 Doubles = NDArray[np.float64]
 Scored = str | Callable[..., float]
 

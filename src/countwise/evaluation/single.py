@@ -19,8 +19,6 @@ from countwise.evaluation.scores import (
     score_named,
 )
 
-__all__ = ["estimate_of_one"]
-
 
 def estimate_of_one(what: Scored, view: View, label: Any, level: float) -> Estimate:
     """Return a score of one test part with the interval its rows allow.

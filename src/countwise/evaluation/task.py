@@ -23,8 +23,6 @@ from countwise.tables.read import read
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["Progress", "Task", "task_of"]
-
 Doubles = NDArray[np.float64]
 #: Called with steps done, steps in all, and a text.
 Progress = Callable[[int, int, str], None]

@@ -20,8 +20,6 @@ from countwise.evaluation.scores import LIMITS, ROWS, WIDE, Scored, View, cells_
 from countwise.evaluation.single import estimate_of_one
 from countwise.tables.notes import Note
 
-__all__ = ["Trials"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trials:

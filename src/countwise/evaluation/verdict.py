@@ -7,8 +7,6 @@ from typing import Any
 
 from countwise.evaluation.intervals import Estimate
 
-__all__ = ["sentence", "table_of"]
-
 
 def sentence(
     leader: str,
@@ -73,14 +71,7 @@ def _figures(gap: Estimate) -> str:
 
 
 def table_of(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
-    """Lay lines out in columns; numbers with four digits, what is unknown as a dash.
-
-    Examples
-    --------
-    >>> print(table_of([{"model": "a", "accuracy": 0.5}], ["model", "accuracy"]))
-    model  accuracy
-    a           0.5
-    """
+    """Lay lines out in columns; numbers with four digits, what is unknown as a dash."""
     cells = [[_shown(line[name]) for name in columns] for line in lines]
     heads = [name.replace("_", " ") for name in columns]
     widths = [max(len(row[at]) for row in [heads, *cells]) for at in range(len(columns))]

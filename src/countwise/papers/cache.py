@@ -15,8 +15,6 @@ from countwise.papers.findings import Outcome
 from countwise.papers.parts import Part, data_hash
 from countwise.store.atomic import atomic_write
 
-__all__ = ["code_version", "folder", "keep", "kept", "key_of"]
-
 _ENVIRONMENT = "COUNTWISE_CACHE"
 
 
@@ -36,13 +34,7 @@ def folder() -> Path:
 
 @cache
 def code_version() -> str:
-    """Return a hash of every source file of countwise: any change makes old results stale.
-
-    Examples
-    --------
-    >>> len(code_version())
-    16
-    """
+    """Return a hash of every source file of countwise: any change makes old results stale."""
     root = Path(str(resources.files("countwise")))
     found = hashlib.sha256()
     for path in sorted(root.rglob("*.py*")):

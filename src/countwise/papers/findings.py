@@ -9,20 +9,6 @@ from typing import Any, Literal, get_args
 
 from countwise.errors import ParameterError
 
-__all__ = [
-    "VERDICTS",
-    "Finding",
-    "Interval",
-    "Outcome",
-    "Shown",
-    "Verdict",
-    "cannot",
-    "erratum",
-    "held",
-    "measured",
-    "worked",
-]
-
 Verdict = Literal[
     "agrees",
     "agrees within the interval",
@@ -135,13 +121,7 @@ def _digits(printed: float, digits: int) -> str:
 def worked(
     ledger: str, what: str, printed: float, ours: float, digits: int, reason: str = "", **place: Any
 ) -> Finding:
-    """Judge a figure worked by hand: it agrees if ours rounds to the printed digits.
-
-    Examples
-    --------
-    >>> worked("P4.9", "25 members, error 0.35", 0.06, 0.0604, 2).verdict
-    'agrees'
-    """
+    """Judge a figure worked by hand: it agrees if ours rounds to the printed digits."""
     same = abs(ours - printed) <= 0.5 * 10.0**-digits * (1 + 1e-9)
     gap = "" if same else f"by {abs(ours - printed):.3g}. "
     return Finding(
@@ -169,13 +149,6 @@ def measured(
     """Judge a figure that was measured on data: ours with an interval against the printed one.
 
     The printed figure counts as an interval of half its last digit either way.
-
-    Examples
-    --------
-    >>> measured("P1.10", "NB, glass", 0.65, 0.63, (0.55, 0.71), 2).verdict
-    'agrees within the interval'
-    >>> measured("P1.10", "NB, glass", 0.85, 0.63, (0.55, 0.71), 2, "Other rows.").reason
-    'by 0.22: the interval ends at 0.71. Other rows.'
     """
     half = 0.5 * 10.0**-digits * (1 + 1e-9)
     low, high = interval
@@ -220,13 +193,7 @@ def held(
     value: float | None = None,
     **place: Any,
 ) -> Finding:
-    """Judge a statement that is no single figure: it holds, or it does not.
-
-    Examples
-    --------
-    >>> held("P0.1", "Euclidean equals eq. 2", True, "largest gap 0").verdict
-    'agrees'
-    """
+    """Judge a statement that is no single figure: it holds, or it does not."""
     verdict: Verdict = "agrees" if holds else "differs"
     return Finding(ledger, what, printed, ours, verdict, reason, value=value, **place)
 
@@ -237,13 +204,7 @@ def cannot(ledger: str, what: str, why: str, printed: str = "", **place: Any) ->
 
 
 def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
-    """Count the verdicts, the best first.
-
-    Examples
-    --------
-    >>> tally([held("P0.1", "a", True, "1"), held("P0.1", "b", False, "2")])
-    {'agrees': 1, 'differs': 1}
-    """
+    """Count the verdicts, the best first."""
     every = [own.verdict for own in findings]
     unknown = set(every) - set(VERDICTS)
     if unknown:
@@ -255,13 +216,7 @@ def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
 
 
 def said(counts: dict[Verdict, int] | Sequence[tuple[Verdict, int]]) -> str:
-    """Put a tally into words.
-
-    Examples
-    --------
-    >>> said({"agrees": 3, "differs": 1})
-    '3 agree, 1 differs'
-    """
+    """Put a tally into words."""
     one = dict(
         zip(
             VERDICTS,

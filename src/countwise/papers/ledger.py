@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["LEDGER", "PAPERS", "Paper", "paper_of"]
-
 
 @dataclass(frozen=True)
 class Paper:
@@ -84,11 +82,5 @@ LEDGER: Mapping[str, str] = {
 
 
 def paper_of(ledger: str) -> Paper:
-    """Return the paper of an id.
-
-    Examples
-    --------
-    >>> paper_of("P3.6").authors
-    'Panda and Garg'
-    """
+    """Return the paper of an id."""
     return PAPERS[ledger.split(".")[0].lower()]

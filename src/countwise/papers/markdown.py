@@ -13,18 +13,9 @@ from countwise.reports.picture import Picture
 from countwise.reports.wording import seconds
 from countwise.store.atomic import atomic_write
 
-__all__ = ["page_of", "write_pages"]
-
 
 def page_of(found: Reproduction, paper: str, images: Sequence[str] = ()) -> str:
-    """Return the page of one paper; `images` are links to put under its parts.
-
-    Examples
-    --------
-    >>> from countwise.papers.run import reproduce
-    >>> print(page_of(reproduce(only=["P4.2"], use_cache=False), "p4").splitlines()[0])
-    # P4: Introductory applied machine learning: a lecture (Kuo)
-    """
+    """Return the page of one paper; `images` are links to put under its parts."""
     own = PAPERS[paper]
     results = [result for result in found.results if result.part.paper == paper]
     every = [one for result in results for one in result.outcome.findings]

@@ -33,8 +33,6 @@ from countwise.posteriors.neighbors import Neighbors
 from countwise.reports.draw import draw
 from countwise.tables.table import Table
 
-__all__ = ["PARTS", "SETS", "TABLE_3"]
-
 Doubles = NDArray[np.float64]
 
 #: Table 3, in per cent: NB I, NB II, KNN I, KNN II (I decides by the largest, II by the wheel).

@@ -23,8 +23,6 @@ from countwise.reports.figures.curves import curve_figure
 from countwise.reports.standings import curve_facts
 from countwise.tables.table import Table
 
-__all__ = ["PARTS", "SETS", "TABLE_1"]
-
 #: Table 1: the share of right answers under 1 × 10 cross-validation.
 TABLE_1: Mapping[str, tuple[float, ...]] = {
     "kNN": (0.953154, 0.579221, 0.96, 1.0, 0.942389),

@@ -21,8 +21,6 @@ from countwise.posteriors.neural import NeuralNet
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["PARTS"]
-
 _DAY = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "windy": ["TRUE"]}
 
 #: Counts by class (yes, no), as the slide's table has them.

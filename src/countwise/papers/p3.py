@@ -21,8 +21,6 @@ from countwise.posteriors.naive_bayes import NaiveBayes
 from countwise.reports.draw import draw
 from countwise.tables.samples import find
 
-__all__ = ["PARTS"]
-
 Doubles = NDArray[np.float64]
 
 #: What the paper prints.

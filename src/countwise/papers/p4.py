@@ -24,8 +24,6 @@ from countwise.reports.regions import regions
 from countwise.reports.teaching import draw_bayes_error, draw_rounds, draw_sigmoids
 from countwise.tables.read import read
 
-__all__ = ["PARTS"]
-
 
 def _by_class(model: Any, figures: NDArray[np.float64]) -> dict[str, float]:
     return {str(name): float(own) for name, own in zip(model.classes_, figures, strict=True)}

@@ -12,22 +12,12 @@ from countwise.papers.run import Reproduction, Result
 from countwise.reports.shell import filled, marked
 from countwise.store.atomic import atomic_write
 
-__all__ = ["render", "write"]
-
 #: The style class of each verdict.
 _LOOK = dict(zip(VERDICTS, ("same", "near", "apart", "wrong", "not-run"), strict=True))
 
 
 def render(found: Reproduction) -> str:
-    """Return the page as text.
-
-    Examples
-    --------
-    >>> from countwise.papers.run import reproduce
-    >>> page = render(reproduce(only=["P4.2"], use_cache=False))
-    >>> page.startswith("<!DOCTYPE html>"), "meningitis" in page
-    (True, True)
-    """
+    """Return the page as text."""
     plain = found.to_dict()
     facts = {**plain, "parts": [{**part, "pictures": []} for part in plain["parts"]]}
     papers = [

@@ -14,8 +14,6 @@ from countwise.tables.read import read
 from countwise.tables.samples import find
 from countwise.tables.table import Table
 
-__all__ = ["Part", "Work", "data_hash"]
-
 Tell = Callable[[float, str], None]
 
 
@@ -70,13 +68,7 @@ class Part:
 
 @dataclass
 class Work:
-    """What a part is run with: its data, its seed, whether to be quick, and whom to tell.
-
-    Examples
-    --------
-    >>> len(Work().table("weather"))
-    14
-    """
+    """What a part is run with: its data, its seed, whether to be quick, and whom to tell."""
 
     quick: bool = False
     seed: int = 0
@@ -102,13 +94,7 @@ class Work:
 
 
 def data_hash(name: str) -> str:
-    """Return the first letters of the SHA-256 of a sample's file, or say that it is missing.
-
-    Examples
-    --------
-    >>> data_hash("iris") == data_hash("iris"), len(data_hash("iris"))
-    (True, 16)
-    """
+    """Return the first letters of the SHA-256 of a sample's file, or say that it is missing."""
     try:
         content = find(name).locate().read_bytes()
     except SampleError:

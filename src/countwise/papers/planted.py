@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GAIN", "HIDDEN", "HiddenGrid"]
-
 Doubles = NDArray[np.float64]
 
 #: One line a feature: where its hidden boundaries are.
@@ -35,30 +33,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class HiddenGrid:
-    """Uniform columns on [0, 1], cut at hidden boundaries; every cell has one class.
-
-    Parameters
-    ----------
-    boundaries
-        Where each column is cut; a value at a boundary is on its left.
-    classes
-        How many classes there are.
-    noise
-        The share of rows whose class is another one, drawn at random.
-    decimals
-        How many decimals the values have: few make ties.
-    nuisance
-        Columns behind the others that say nothing.
-    seed
-        Of the cells' classes and of the rows.
-
-    Examples
-    --------
-    >>> grid = HiddenGrid(((0.3,), (0.8,)))
-    >>> X, y = grid.rows(5)
-    >>> X.shape, X.dtype, sorted(set(y.tolist())) in ([0], [1], [0, 1])
-    ((5, 2), dtype('float32'), True)
-    """
+    """Uniform columns on [0, 1], cut at hidden boundaries; every cell has one class."""
 
     boundaries: Sequence[Sequence[float]]
     classes: int = 2
@@ -104,13 +79,7 @@ class HiddenGrid:
         return float(gain[y, chosen].mean())
 
     def expected_gain(self, gain: ArrayLike = GAIN) -> float:
-        """What the true rule earns a fresh row: no rule can earn more.
-
-        Examples
-        --------
-        >>> round(HiddenGrid(((0.5,),), seed=3).expected_gain(), 2)
-        2.0
-        """
+        """What the true rule earns a fresh row: no rule can earn more."""
         volume = np.ones(1)
         for cuts in self.boundaries:
             volume = np.multiply.outer(volume, np.diff([0.0, *cuts, 1.0])).ravel()

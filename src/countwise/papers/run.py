@@ -16,8 +16,6 @@ from countwise.papers.findings import Finding, Outcome, Verdict, cannot, said, t
 from countwise.papers.ledger import LEDGER, PAPERS
 from countwise.papers.parts import Part, Work
 
-__all__ = ["Reproduction", "Result", "parts", "reproduce"]
-
 Progress = Callable[[float, float, str], None]
 
 
@@ -124,13 +122,7 @@ class Reproduction:
 
 
 def parts() -> tuple[Part, ...]:
-    """Return every part of the five papers, in order.
-
-    Examples
-    --------
-    >>> sorted({part.paper for part in parts()})
-    ['p0', 'p1', 'p2', 'p3', 'p4']
-    """
+    """Return every part of the five papers, in order."""
     found: list[Part] = []
     for name in PAPERS:
         found.extend(import_module(f"countwise.papers.{name}").PARTS)

@@ -21,8 +21,6 @@ from countwise.posteriors.terms import ZERO, Sum, TableTerm, Term
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["AODE"]
-
 Doubles = NDArray[np.float64]
 
 _CHUNK = 1 << 14

@@ -42,8 +42,6 @@ from countwise.posteriors.members import (
 from countwise.posteriors.out_of_bag import OutOfBag, asked_out_of_bag
 from countwise.tables.table import Table
 
-__all__ = ["Bagging"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -150,17 +148,7 @@ class Bagging(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Let every member draw its rows, and train it on them.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Let every member draw its rows, and train it on them."""
         rows, weight, kept, total = self._training(X, y, sample_weight)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._take_classes(rows)

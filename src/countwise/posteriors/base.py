@@ -38,17 +38,6 @@ from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = [
-    "Classifier",
-    "TableReader",
-    "check_frame",
-    "check_lengths",
-    "class_labels",
-    "in_our_family",
-    "sized",
-    "weighty",
-]
-
 Doubles = NDArray[np.float64]
 
 
@@ -182,7 +171,17 @@ class Classifier(ClassifierMixin, TableReader):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from rows and their classes."""
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row, or the name of the column of X that holds them (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
         raise NotImplementedError
 
     def _scores(self, table: Table) -> Doubles:

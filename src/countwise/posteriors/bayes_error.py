@@ -17,8 +17,6 @@ from countwise.counts.counts import Counts
 from countwise.errors import ParameterError
 from countwise.tables.notes import Note
 
-__all__ = ["BayesError", "bayes_error", "boundaries", "overlap"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -192,12 +190,6 @@ def boundaries(densities: Sequence[Any], priors: ArrayLike | None = None) -> Dou
 
     Between two normals the places are roots of a quadratic; otherwise they are searched for on a
     fine grid of quantiles and narrowed by bisection.
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> boundaries([norm(0, 1), norm(2, 1)]).round(6).tolist()
-    [1.0]
     """
     shares = _shares(priors, len(densities))
     if len(densities) == 2 and all(_normal(own) is not None for own in densities):
@@ -250,14 +242,7 @@ def _between_normals(densities: Sequence[Any], priors: Doubles) -> Doubles:
 
 
 def overlap(densities: Sequence[Any], priors: ArrayLike | None = None) -> float:
-    """Return the integral of all but the largest density: the Bayes error by another way.
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> round(overlap([norm(0, 1), norm(2, 1)]), 4)
-    0.1587
-    """
+    """Return the integral of all but the largest density: the Bayes error by another way."""
     shares = _shares(priors, len(densities))
 
     def rest(x: float) -> float:

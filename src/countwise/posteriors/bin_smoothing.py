@@ -16,8 +16,6 @@ from countwise.posteriors.cell_grid import Axis, CellGrid
 from countwise.posteriors.cell_table import CellTable
 from countwise.posteriors.row_blocks import in_threads
 
-__all__ = ["BinSmoothing", "candidates"]
-
 Doubles = NDArray[np.float64]
 Levels = NDArray[np.int32]
 
@@ -35,15 +33,7 @@ _MANY_CELLS = 100_000
 
 
 def candidates(rows: float, cells: int) -> list[float]:
-    """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4; few rows get a list of their own.
-
-    Examples
-    --------
-    >>> [round(k) for k in candidates(10_000_000 / 3, 7776)]
-    [0, 21, 43, 64, 86]
-    >>> candidates(900, 7776)
-    [0.0, 1.0, 3.0, 10.0, 30.0, 100.0]
-    """
+    """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4; few rows get another list."""
     printed = [j * rows / (20 * cells) for j in range(5)]
     if printed[-1] >= 1:
         return printed
@@ -53,27 +43,7 @@ def candidates(rows: float, cells: int) -> list[float]:
 
 
 class BinSmoothing:
-    """Class weights of any cell of a grid, its neighbours asked where it holds fewer than k rows.
-
-    Parameters
-    ----------
-    table
-        The cells and what fell into them.
-    k
-        How many rows are enough.
-    by
-        ``rows``: k rows of all classes together, so that classes are compared over the same cells.
-        ``class``: k rows of each class by itself, divided by the volume they were found in, as the
-        paper has it.
-
-    Examples
-    --------
-    >>> from countwise.posteriors.cell_grid import Axis
-    >>> grid = CellGrid((Axis("x", np.array([1.0, 2.0]), None, 3, low=0.0, high=3.0),))
-    >>> table = CellTable.of(grid, np.array([[0], [2]], np.int32), np.array([[4.0, 1], [0, 2]]))
-    >>> BinSmoothing(table).weights(np.array([[0], [1]], np.int32)).tolist()
-    [[4.0, 1.0], [4.0, 3.0]]
-    """
+    """Class weights of any cell of a grid; one with fewer than k rows uses its neighbors, too."""
 
     def __init__(self, table: CellTable, k: float = 0.0, by: str = "rows") -> None:
         self.table, self.k, self.by = table, float(k), by

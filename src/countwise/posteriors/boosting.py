@@ -27,8 +27,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
-__all__ = ["AdaBoost", "Round"]
-
 Doubles = NDArray[np.float64]
 
 #: How often in a row weights may be set back before rounds by resampling end.
@@ -150,17 +148,7 @@ class AdaBoost(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn one rule a round.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Learn one rule a round."""
         rows, given, kept, total = self._training(X, y, sample_weight)
         weight = np.ones(len(rows)) if given is None else given
         present = self._take_classes(rows)

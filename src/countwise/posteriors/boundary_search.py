@@ -20,8 +20,6 @@ from countwise.posteriors.search_clock import SearchClock
 from countwise.posteriors.sweeping import GAIN, Aim
 from countwise.tables.notes import Note
 
-__all__ = ["SAMPLE", "BoundarySearch", "expected_gain_of", "sampled"]
-
 Doubles = NDArray[np.float64]
 Cuts = list[list[int]]
 
@@ -66,25 +64,7 @@ def _weight(part: Part) -> Doubles:
 
 
 class BoundarySearch:
-    """Boundaries of the numeric axes of a grid, by a method, within a time.
-
-    Parameters
-    ----------
-    parts
-        All rows, to train on and to check by.
-    axes
-        The columns; the width of a numeric one is how many levels it is to have.
-    classes
-        How many classes there are.
-    aim
-        What is to be earned; `totals` divides it into gains a row.
-    totals
-        Weight of the training rows and of the checking rows.
-    shares
-        Class shares.
-    clock, rng
-        When to stop, and where chance comes from.
-    """
+    """Boundaries of the numeric axes of a grid, by a method, within a time."""
 
     def __init__(
         self,

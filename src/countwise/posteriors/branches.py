@@ -17,8 +17,6 @@ from scipy.spatial import cKDTree
 from countwise.counts.embedding import STEEP, Space
 from countwise.counts.engines.memory import threads
 
-__all__ = ["Branches", "worth_it"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -38,14 +36,6 @@ def worth_it(space: Space, holes: bool, rows: int, queries: int, k: int) -> bool
 
     Building a tree takes the time in which a scan answers some thousand queries, so it pays when
     as many `queries` were asked, the present ones with all before.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_space
-    >>> space = learn_space(cw.read("sample:iris"))
-    >>> worth_it(space, False, 1_000_000, 100_000, 5), worth_it(space, False, 150, 100_000, 5)
-    (True, False)
     """
     axes = len(space.axes)
     few = axes <= (MOST_AXES if rows < _MANY_ROWS else MOST_AXES_OF_MANY) and k <= 64
@@ -59,14 +49,7 @@ def worth_it(space: Space, holes: bool, rows: int, queries: int, k: int) -> bool
 
 
 class Branches:
-    """A tree over the coordinates of the kept rows.
-
-    Examples
-    --------
-    >>> tree = Branches([np.array([0.0, 1.0, 5.0])], np.array([0.0]), np.array([1.0]), 2.0)
-    >>> tree.proposed([np.array([0.9])], 2)[0].tolist()
-    [[1, 0]]
-    """
+    """A tree over the coordinates of the kept rows."""
 
     def __init__(
         self, cells: list[NDArray[Any]], centre: Doubles, stretch: Doubles, p: float

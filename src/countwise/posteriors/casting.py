@@ -19,13 +19,7 @@ CASTS = ("majority", "mean", "roulette")
 def cast(
     posteriors: Doubles, how: str, keys: NDArray[np.uint64] | None, seed: int, member: int
 ) -> Doubles:
-    """Return one member's vote for each row, rows × classes, each row summing to one.
-
-    Examples
-    --------
-    >>> cast(np.array([[0.4, 0.6]]), "majority", None, 0, 0)
-    array([[0., 1.]])
-    """
+    """Return one member's vote for each row, rows × classes, each row summing to one."""
     if how == "mean":
         return posteriors
     if how == "roulette":
@@ -46,14 +40,7 @@ def whole_votes(scores: Doubles, slack: float = 0.0) -> Doubles:
 
 
 def drawn(posteriors: Doubles, ball: Doubles) -> Doubles:
-    """Return one for the class on whose part of the wheel the ball of each row falls.
-
-    Examples
-    --------
-    >>> drawn(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return one for the class on whose part of the wheel the ball of each row falls."""
     wheel = np.cumsum(posteriors, axis=1)
     place = (wheel <= (ball * wheel[:, -1])[:, None]).sum(axis=1)
     votes = np.zeros(posteriors.shape)

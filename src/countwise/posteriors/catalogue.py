@@ -14,30 +14,12 @@ from typing import Any, Literal
 
 from countwise.errors import ParameterError, did_you_mean, listing
 
-__all__ = [
-    "CATALOGUE",
-    "COMPARED",
-    "DEFAULT",
-    "GROWN",
-    "Listed",
-    "listed",
-    "made",
-    "parsed_parameters",
-    "select",
-]
-
 Family = Literal["counted", "grown", "kept", "rows", "ensemble", "scikit-learn", "baseline"]
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A model of the catalogue: its name, what it is in a phrase, and how it is made from a seed.
-
-    Examples
-    --------
-    >>> listed("naive-bayes").make(0)
-    NaiveBayes()
-    """
+    """A model of the catalogue: its name, a phrase about it, and how to make it from a seed."""
 
     name: str
     words: str
@@ -274,21 +256,7 @@ GROWN = ("naive-bayes", "logistic")
 
 
 def listed(name: str) -> Listed:
-    """Return the model of this name.
-
-    Raises
-    ------
-    ParameterError
-        There is none; a near miss is suggested.
-
-    Examples
-    --------
-    >>> listed("naive bayse")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    countwise.errors.ParameterError: models: there is no model 'naive bayse'. Did you mean \
-'naive-bayes'? Known are naive-bayes, ...
-    """
+    """Return the model of this name."""
     key = name.strip().casefold().replace("_", "-").replace(" ", "-")
     if key in CATALOGUE:
         return CATALOGUE[key]
@@ -307,13 +275,6 @@ def select(
 
     Where nobody named them, models that differ only on numeric columns stay out of tables that
     have none (``numeric=False``).
-
-    Examples
-    --------
-    >>> "naive-bayes-kernel" in [own.name for own in select(None, numeric=False)]
-    False
-    >>> [own.name for own in select(["tree", "naive-bayes"])]
-    ['tree', 'naive-bayes']
     """
     words = None if names is None else [name for name in names if name.strip()]
     if words is not None and not words:
@@ -328,13 +289,7 @@ def select(
 
 
 def made(own: Listed, seed: int = 0, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Make a model, with some of its parameters changed.
-
-    Examples
-    --------
-    >>> made(listed("naive-bayes"), parameters={"smoothing": 0.5})
-    NaiveBayes(smoothing=0.5)
-    """
+    """Make a model, with some of its parameters changed."""
     model = own.make(seed)
     given = dict(parameters or {})
     known = model.get_params(deep=False)
@@ -354,13 +309,7 @@ def made(own: Listed, seed: int = 0, parameters: Mapping[str, Any] | None = None
 
 
 def parsed_parameters(pairs: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` pairs; a value is a number, inf, a word, true, false, none, or JSON.
-
-    Examples
-    --------
-    >>> parsed_parameters(["smoothing=0.5", "numeric=kernel", 'prior={"a": 0.5, "b": 0.5}'])
-    {'smoothing': 0.5, 'numeric': 'kernel', 'prior': {'a': 0.5, 'b': 0.5}}
-    """
+    """Read ``name=value`` pairs; a value is a number, inf, a word, true, false, none, or JSON."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, between, text = pair.partition("=")

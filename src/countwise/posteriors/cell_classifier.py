@@ -34,8 +34,6 @@ from countwise.tables.schema import Column, Schema, labels_array, level_key
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["CellClassifier"]
-
 Doubles = NDArray[np.float64]
 Columns = tuple[NDArray[Any], ...]
 

@@ -14,8 +14,6 @@ from countwise.posteriors.cell_grid import Axis
 from countwise.posteriors.cell_table import CellTable
 from countwise.tables.schema import Column
 
-__all__ = ["CellStory", "level_names", "stepwise", "stories"]
-
 Doubles = NDArray[np.float64]
 Levels = NDArray[np.int32]
 
@@ -54,13 +52,7 @@ def _rows(label: Any, weight: float) -> str:
 
 
 def level_names(axis: Axis, column: Column, kept: tuple[Any, ...] | None) -> tuple[str, ...]:
-    """What the levels of an axis are called, the slot of missing values last.
-
-    Examples
-    --------
-    >>> level_names(Axis("x", np.array([2.5]), None, 2, True), Column("x", "numeric"), None)
-    ('≤ 2.5', '> 2.5', 'missing')
-    """
+    """What the levels of an axis are called, the slot of missing values last."""
     if axis.edges is not None:
         own = interval_names(axis.edges)
     elif axis.size == 1 and column.width != 1:

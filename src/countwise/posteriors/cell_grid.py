@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from countwise.posteriors._quantize import add_levels
 
-__all__ = ["ANY", "Axis", "CellGrid"]
-
 Doubles = NDArray[np.float64]
 
 #: The level of a row whose value says nothing about its level.
@@ -27,24 +25,7 @@ _EXACT = 1 << 62
 
 @dataclass(frozen=True)
 class Axis:
-    """One column of the grid: intervals between edges, or the levels of a nominal column.
-
-    Parameters
-    ----------
-    name
-        Of the column.
-    edges
-        Where a numeric column is cut; an edge belongs to the level on its left. None: nominal.
-    lookup
-        Level of each code of a nominal column, of the missing and of the unseen code; `ANY` where
-        the code has none.
-    width
-        How many levels there are, the slot of missing values left out.
-    blank
-        Whether missing values have a slot of their own, behind the levels.
-    low, high
-        The least and the largest number in training.
-    """
+    """One column of the grid: intervals between edges, or the levels of a nominal column."""
 
     name: str
     edges: Doubles | None
@@ -72,13 +53,7 @@ class Axis:
         return np.concatenate([[self.low], inner]), np.concatenate([inner, [self.high]])
 
     def levels(self, column: NDArray[Any]) -> NDArray[np.int64]:
-        """The level of every value; `ANY` where it has none.
-
-        Examples
-        --------
-        >>> Axis("x", np.array([1.5]), None, 2).levels(np.array([1.0, 2.0, np.nan])).tolist()
-        [0, 1, -1]
-        """
+        """The level of every value; `ANY` where it has none."""
         made = np.zeros(len(column), np.int64)
         if self.lookup is not None and self.size > 1:
             return np.asarray(self.lookup[column])
@@ -104,14 +79,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class CellGrid:
-    """The grid of all columns: a cell is one level of each.
-
-    Examples
-    --------
-    >>> grid = CellGrid((Axis("x", np.array([1.5]), None, 2), Axis("y", np.array([0.0]), None, 2)))
-    >>> grid.cells, grid.addresses([np.array([1.0, 2.0]), np.array([1.0, -1.0])], 2).tolist()
-    (4, [1, 2])
-    """
+    """The grid of all columns: a cell is one level of each."""
 
     axes: tuple[Axis, ...]
     strides: tuple[int, ...] = field(init=False)

@@ -14,8 +14,6 @@ from countwise.posteriors._quantize import count_cells
 from countwise.posteriors.cell_grid import CellGrid
 from countwise.posteriors.row_blocks import NO_MARKS, Part, in_threads
 
-__all__ = ["CellTable"]
-
 Doubles = NDArray[np.float64]
 
 #: Weight that rounding leaves of a cell whose rows were all forgotten.

@@ -22,8 +22,6 @@ from countwise.posteriors.votes import SAME
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["CondensedNeighbors"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -104,13 +102,8 @@ class CondensedNeighbors(RowVoter):
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Learn the space from all rows, and keep the rows that are enough.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`). Weights are not asked for: Hart's rule goes by
-            the order of the rows, which no weight says anything about.
+        There is no sample_weight: Hart's rule goes by the order of the rows, which no weight says
+        anything about.
         """
         table, _, known, _ = self._training(X, y, None)
         space, relevance, notes = learned_space(Wanted.of(self), table, None)

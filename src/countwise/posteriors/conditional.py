@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from countwise.counts.smoothing import Smoothing
 from countwise.posteriors.terms import ZERO
 
-__all__ = ["BACK_OFF", "backed_off", "child_figures", "prior_logs"]
-
 Doubles = NDArray[np.float64]
 
 #: How many imagined rows Friedman's back-off spreads by the child's share in all rows.
@@ -17,13 +15,7 @@ BACK_OFF = 5.0
 
 
 def prior_logs(weight: Doubles) -> Doubles:
-    """Logs of the class shares; a class never counted has the log of nought.
-
-    Examples
-    --------
-    >>> prior_logs(np.array([1.0, 1.0])).round(3)
-    array([-0.693, -0.693])
-    """
+    """Logs of the class shares; a class never counted has the log of nought."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
 
@@ -35,11 +27,6 @@ def backed_off(own: Doubles, total: Doubles, overall: Doubles) -> Doubles:
     α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are
     shares among all N rows. With `own` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that is
     (own + s overall) / (total + s).
-
-    Examples
-    --------
-    >>> backed_off(np.array([5.0, 0.0]), np.array([5.0, 0.0]), np.array([0.2, 0.2]))
-    array([0.6, 0.2])
     """
     return np.asarray((own + BACK_OFF * overall) / (total + BACK_OFF))
 

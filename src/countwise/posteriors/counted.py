@@ -22,8 +22,6 @@ from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["CountedClassifier", "shown_value"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -57,17 +55,7 @@ class CountedClassifier(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Count the rows and learn from the counts.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Count the rows and learn from the counts."""
         self._check_parameters()
         self._named: tuple[Any, ...] = ()
         table = self._labelled(X, y, **self._wishes())

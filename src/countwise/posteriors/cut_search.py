@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from countwise.posteriors.row_blocks import NONE
 from countwise.posteriors.sweeping import Aim, Line, Move, View, walk
 
-__all__ = ["CutSearch"]
-
 Doubles = NDArray[np.float64]
 
 #: Contexts are numbered directly up to so many; beyond, only those that occur are.
@@ -21,24 +19,7 @@ _MOVES = 200
 
 
 class CutSearch:
-    """Cuts of several columns over one set of rows, and the moves that improve them.
-
-    Parameters
-    ----------
-    columns
-        The numbers to be cut, NaN where missing: those rows are in a slab of their own.
-    fixed
-        Columns that are not cut: the level of every row, and how many levels there are.
-    label
-        Twice the class of a row, one more for a row to check by.
-    weight
-        Of every row; empty if all weigh one.
-    classes
-        How many classes there are.
-    on_move
-        Called after every accepted move with the search and what the move promised: the value in
-        training and the value in checking.
-    """
+    """Cuts of several columns over one set of rows, and the moves that improve them."""
 
     def __init__(
         self,

@@ -26,8 +26,6 @@ from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 from countwise.tables.weights import read_weights
 
-__all__ = ["Cuts"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -93,14 +91,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> Self:
         """Learn where to cut.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array of numbers, or a `Table`.
-        y
-            One label a row, for ``two-way`` and ``mdl``; a `Table` brings them along.
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
+        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
         """
         check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from countwise.counts.moments import freedom
 
-__all__ = ["KernelDensity", "bandwidth_of"]
-
 Doubles = NDArray[np.float64]
 
 _NODES = 13
@@ -32,12 +30,6 @@ def bandwidth_of(points: Doubles, weights: Doubles, rule: str | float, floor: fl
 
     Silverman (1986): 0.9 · min(standard deviation, interquartile range / 1.34) · n^(-1/5);
     Scott (1992): 1.06 · standard deviation · n^(-1/5).
-
-    Examples
-    --------
-    >>> points = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> round(bandwidth_of(points, np.ones(4), "scott", 1e-9), 4)
-    1.0371
     """
     if not isinstance(rule, str):
         return float(rule)
@@ -58,14 +50,7 @@ def bandwidth_of(points: Doubles, weights: Doubles, rule: str | float, floor: fl
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """A weighted sum of Gaussian bumps, quick to evaluate anywhere.
-
-    Examples
-    --------
-    >>> density = KernelDensity(np.array([0.0]), np.array([1.0]), 1.0)
-    >>> [part.shape for part in density.arrays[3:]]
-    [(11,), (11, 13)]
-    """
+    """A weighted sum of Gaussian bumps, quick to evaluate anywhere."""
 
     points: Doubles
     weights: Doubles  # shares, summing to one

@@ -17,8 +17,6 @@ from countwise.posteriors.sharing import LEAST_SHARE
 from countwise.posteriors.tree import NO_CHILD, Tree
 from countwise.tables.table import Table
 
-__all__ = ["Parts", "begin", "ends", "moved", "posteriors", "told", "values_of"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 

@@ -34,8 +34,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import labels_array
 from countwise.tables.weights import read_weights
 
-__all__ = ["DiscreteBayes", "held_out", "seeded", "tally"]
-
 Doubles = NDArray[np.float64]
 
 #: With so many occupied cells at most a row can be judged by the others.
@@ -238,16 +236,8 @@ class DiscreteBayes(CellClassifier):
     ) -> Self:
         """Find the boundaries and count the cells.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array (single numbers stay single), or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        validation
-            Rows to judge by, ``(X, y)`` or a `Table`; without, a share of the rows is held out.
+        An array of single-precision numbers is not converted. Rows to judge by come as
+        `validation`, a pair of X and y or a `Table`; without it a share of the rows is held out.
         """
         self._check_parameters()
         rows = self._brought(X, y)

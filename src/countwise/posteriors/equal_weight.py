@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from countwise.posteriors.row_blocks import Part
 from countwise.posteriors.sweeping import Line, middle
 
-__all__ = ["equal_weight"]
-
 Doubles = NDArray[np.float64]
 
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -23,12 +21,6 @@ def equal_weight(parts: Sequence[Part], at: int, levels: int) -> Doubles:
     """Where to cut a numeric column so that its levels weigh about the same (P3, eq. 14 and 15).
 
     What `Line.quantiles` finds, but of a copy of the numbers alone, sorted where it is.
-
-    Examples
-    --------
-    >>> part = Part((np.array([4.0, 1, 3, 2, np.nan]),), np.zeros(5, np.uint16))
-    >>> equal_weight([part], 0, 2).tolist()
-    [2.5]
     """
     if any(part.weight is not None for part in parts):
         values = np.concatenate([np.asarray(part.columns[at], np.float64) for part in parts])

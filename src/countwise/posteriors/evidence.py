@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.numeric import softmax
 
-__all__ = ["Explanation"]
-
 Doubles = NDArray[np.float64]
 
 

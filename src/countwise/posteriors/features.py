@@ -19,8 +19,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 
-__all__ = ["MOST_LEVELS", "Feature", "Features"]
-
 Doubles = NDArray[np.float64]
 
 #: A column keeps so many levels of its own, the most frequent ones; the rest share one.

@@ -25,8 +25,6 @@ from countwise.posteriors.tree import LEAF, NO_CHILD, Tree
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes
 
-__all__ = ["Limits", "grow"]
-
 Doubles = NDArray[np.float64]
 
 _ROWS = 1 << 16
@@ -53,16 +51,7 @@ def grow(
     weight: Doubles | None,
     limits: Limits,
 ) -> Tree:
-    """Grow a tree on coded columns until its leaves are pure or nothing tells their rows apart.
-
-    Examples
-    --------
-    >>> from countwise.posteriors.splits import ranked
-    >>> column = ranked("x", np.array([1.0, 2.0, 10.0, 11.0]))
-    >>> tree = grow([column], np.array([0, 0, 1, 1], np.uint8), ("a", "b"), None, Limits())
-    >>> tree.threshold[:1].tolist(), tree.counts.tolist()
-    ([6.0], [[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]])
-    """
+    """Grow a tree on coded columns until its leaves are pure or nothing tells their rows apart."""
     if weight is None and not limits.ratio and _is_compact(columns, target, len(classes)):
         return _compiled(columns, target, classes, limits)
     return _Growth(columns, target, classes, weight, limits).tree()

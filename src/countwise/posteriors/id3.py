@@ -21,8 +21,6 @@ from countwise.posteriors.splits import Attribute, ranked
 from countwise.posteriors.tree_classifier import TreeClassifier
 from countwise.tables.table import Table
 
-__all__ = ["ID3"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -159,17 +157,7 @@ class ID3(TreeClassifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Grow the tree, and prune it if asked.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Grow the tree, and prune it if asked."""
         table, weight, *_ = self._training(X, y, sample_weight)
         present = np.flatnonzero(count(table, Plan()).weight[:-1])
         self.classes_ = np.asarray([table.classes[place] for place in present])

@@ -39,8 +39,6 @@ from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["JOINT_PARAMETERS", "JointClassifier"]
-
 Doubles = NDArray[np.float64]
 
 #: The parameter lines that every model of this family has.

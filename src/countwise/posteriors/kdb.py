@@ -27,8 +27,6 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["KDB"]
-
 Doubles = NDArray[np.float64]
 Family = tuple[str, ...]
 

@@ -12,8 +12,6 @@ from countwise.posteriors.nearest import Kept
 from countwise.posteriors.neighborhood import Neighborhood, neighborhood
 from countwise.tables.table import Table
 
-__all__ = ["Keeper"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

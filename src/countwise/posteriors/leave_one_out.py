@@ -14,22 +14,13 @@ from countwise.posteriors.spaces import Wanted, left_out_spaces, spaces_of_power
 from countwise.posteriors.votes import Electorate, Found
 from countwise.tables.table import Table
 
-__all__ = ["Progress", "Steps", "found_without", "relearned_without"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Progress = Callable[[int, int, str], None]
 
 
 class Steps:
-    """Counts steps that several threads take, and tells them one at a time.
-
-    Examples
-    --------
-    >>> steps = Steps(lambda done, total, text: print(f"{done} of {total}: {text}"), 2)
-    >>> steps.tell("test part 1")
-    1 of 2: test part 1
-    """
+    """Counts steps that several threads take, and tells them one at a time."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
@@ -58,16 +49,6 @@ def found_without(
     and a row compares them by figures from which it was subtracted. What cannot be told by
     subtraction is learned anew: everything where attributes are weighed by hits and misses, and
     the covariance without rows that hold most of it, with missing numbers or where it is singular.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.neighbors import voters
-    >>> iris = cw.read("sample:iris")
-    >>> wanted = Wanted("neighbor_grid", "minkowski", 2.0, "z", None, None, 0)
-    >>> every = voters(iris, None, np.arange(3))
-    >>> [own.who.shape for own in found_without(wanted, iris, None, every, 5, (1, 2))]
-    [(150, 5), (150, 5)]
     """
     made = _Lists(len(table), min(k, len(table) - 1), electorate.width, len(powers))
     learned = left_out_spaces(wanted, table, weight, powers)

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from countwise.posteriors._quantize import count_widths
 from countwise.posteriors.row_blocks import Part, Range, in_threads
 
-__all__ = ["Demand", "Granted", "corrected_entropy", "entropies", "entropy_levels", "grant"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -32,14 +30,6 @@ def corrected_entropy(counts: Doubles, correction: str = "miller-madow") -> floa
 
     ``miller-madow`` adds (occupied - 1) / (2 N ln 2) (Miller 1955); ``printed`` adds
     (empty - 1) / (2 N ln 2), as Panda and Garg write it.
-
-    Examples
-    --------
-    >>> counts = np.array([5.0, 5.0, 0.0, 0.0])
-    >>> round(corrected_entropy(counts), 4), round(corrected_entropy(counts, "printed"), 4)
-    (1.0721, 1.0721)
-    >>> round(corrected_entropy(counts, "none"), 4)
-    1.0
     """
     total = float(counts.sum())
     if total <= 0:
@@ -74,13 +64,7 @@ def entropies(
 
 
 def entropy_levels(bits: Sequence[float], budget: float) -> list[int]:
-    """Levels by entropy: the floor of M to the power of a column's share (eq. 12 and 13).
-
-    Examples
-    --------
-    >>> entropy_levels([12.0] * 5, 10_000)
-    [6, 6, 6, 6, 6]
-    """
+    """Levels by entropy: the floor of M to the power of a column's share (eq. 12 and 13)."""
     total = sum(bits)
     if not bits:
         return []
@@ -113,17 +97,7 @@ class Granted:
 
 
 def grant(demands: Sequence[Demand], budget: float) -> Granted:
-    """Share the budget: nominal columns first, numeric ones by entropy, the least telling dropped.
-
-    Examples
-    --------
-    >>> five = [Demand(None, 12.0, False, 0.1)] * 5
-    >>> grant(five, 10_000).levels
-    (6, 6, 6, 6, 6)
-    >>> two = Demand(None, 12.0, False, 0.2)
-    >>> grant([two, Demand(3, 0.0, False, 0.1), Demand(None, 12.0, False, 0.0)], 6)
-    Granted(levels=(2, 3, 1), dropped=(2,))
-    """
+    """Share the budget: nominal columns first, numeric ones by entropy; drop the least telling."""
     kept = list(range(len(demands)))
     dropped: list[int] = []
     while kept and _least(demands, kept, 2) > budget:

@@ -14,8 +14,6 @@ from countwise.posteriors.cut_search import CutSearch
 from countwise.posteriors.search_clock import SearchClock
 from countwise.posteriors.sweeping import Aim, Move, View
 
-__all__ = ["by_merit"]
-
 Cuts = list[list[int]]
 
 #: How often boundaries enter and leave again, and how far beyond the budget they may go.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Children", "Open", "Split", "next_level", "nothing_open"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -38,8 +38,6 @@ from countwise.posteriors.matrix_classifier import Layer, MatrixClassifier, Rows
 from countwise.tables.read import read
 from countwise.tables.schema import level_text
 
-__all__ = ["LinearDiscriminant", "LinearSVM", "Logistic", "Perceptron"]
-
 Doubles = NDArray[np.float64]
 
 NOMINAL = Parameter(one_of("all") | names(), "number columns that are codes")
@@ -417,12 +415,6 @@ def steepness(margins: Doubles, truth: NDArray[np.intp], weight: Doubles) -> flo
 
     As Platt does, every class is given one row more than it has, so that rows without a mistake
     still leave a finite factor.
-
-    Examples
-    --------
-    >>> margins = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> 0 < steepness(margins, np.array([1, 1, 0, 0]), np.ones(4)) < 3
-    True
     """
     number = margins.shape[1]
     total = np.bincount(truth, weight, minlength=number)

@@ -16,8 +16,6 @@ from countwise.posteriors.regressor import DISTANCE_PARAMETERS, KeptRegressor
 from countwise.posteriors.votes import SAME, Electorate
 from countwise.tables.table import Table
 
-__all__ = ["KERNELS", "LocalRegression"]
-
 Doubles = NDArray[np.float64]
 
 #: How the weight of a row falls with its distance, in widths.

@@ -20,8 +20,6 @@ from countwise.posteriors.terms import GaussianTerm, Sum, TableTerm
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["LogisticWeights", "logistic_weights"]
-
 Doubles = NDArray[np.float64]
 
 

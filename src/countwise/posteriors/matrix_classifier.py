@@ -17,8 +17,6 @@ from countwise.posteriors.evidence import Explanation
 from countwise.posteriors.features import Features
 from countwise.tables.table import Table
 
-__all__ = ["Coefficient", "Layer", "MatrixClassifier", "Rows"]
-
 Doubles = NDArray[np.float64]
 
 #: Cells of the matrix that are looked at together.
@@ -69,17 +67,7 @@ class MatrixClassifier(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from rows and their classes.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Learn from rows and their classes."""
         rows = self._prepared(X, y, sample_weight)
         if len(self.classes_) == 1:
             self.layers_, self.scale_ = self._constant(), 1.0

@@ -19,18 +19,6 @@ from countwise.posteriors.features import Features
 from countwise.tables.schema import level_key
 from countwise.tables.table import Table
 
-__all__ = [
-    "CHUNK",
-    "Member",
-    "a_classifier",
-    "chunks",
-    "encoded",
-    "places_of",
-    "quiet",
-    "seeded",
-    "trained",
-]
-
 #: How many rows are asked about together, and how many cells their features may have.
 CHUNK = 1 << 16
 _CELLS = 1 << 23

@@ -35,8 +35,6 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["NaiveBayes"]
-
 Doubles = NDArray[np.float64]
 
 #: What numbers can be taken as.

@@ -12,8 +12,6 @@ from countwise.posteriors.search import Search
 from countwise.posteriors.votes import Electorate, Found, Scheme, beyond, voted
 from countwise.tables.table import Table
 
-__all__ = ["Kept", "found_rows"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -22,18 +20,7 @@ BLOCK = 1 << 14
 
 
 class Kept:
-    """Kept rows in a space, with what each votes for.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_space
-    >>> iris = cw.read("sample:iris")
-    >>> classes = np.eye(3)[iris.target]
-    >>> kept = Kept(learn_space(iris), iris, Electorate(classes, np.ones(len(iris))))
-    >>> kept.votes(iris.take([0, 60]), 5).tolist()
-    [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
-    """
+    """Kept rows in a space, with what each votes for."""
 
     def __init__(self, space: Space, table: Table, electorate: Electorate) -> None:
         self.space, self.table, self.electorate = space, table, electorate

@@ -16,8 +16,6 @@ from countwise.posteriors.relevance import informative
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.tables.table import Table
 
-__all__ = ["NeighborExplanation", "explained"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from countwise.params import whole
 from countwise.posteriors.nearest import Kept
 from countwise.tables.table import Table
 
-__all__ = ["Neighborhood", "neighborhood"]
-
 Doubles = NDArray[np.float64]
 
 

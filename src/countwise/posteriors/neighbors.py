@@ -23,13 +23,11 @@ from countwise.params import (
 )
 from countwise.params import whole as whole_number
 from countwise.posteriors.neighborhood import Neighborhood
-from countwise.posteriors.row_voter import RowVoter, voters
+from countwise.posteriors.row_voter import RowVoter
 from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.posteriors.votes import SCHEMES
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
-
-__all__ = ["METRIC_PARAMETERS", "POWER", "Neighbors", "voters"]
 
 Doubles = NDArray[np.float64]
 
@@ -131,17 +129,7 @@ class Neighbors(RowVoter):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Keep the rows and learn the space they are compared in.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Keep the rows and learn the space they are compared in."""
         rows, weight, places, _ = self._training(X, y, sample_weight)
         space, relevance, notes = learned_space(Wanted.of(self), rows, weight)
         self.notes_ = (*self.notes_, *notes, *self._everybody(rows, weight))

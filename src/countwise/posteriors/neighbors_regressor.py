@@ -17,8 +17,6 @@ from countwise.posteriors.regressor import DISTANCE_PARAMETERS, KeptRegressor
 from countwise.posteriors.votes import SCHEMES, Electorate
 from countwise.tables.table import Table
 
-__all__ = ["NeighborsRegressor"]
-
 Doubles = NDArray[np.float64]
 
 

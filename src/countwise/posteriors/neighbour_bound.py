@@ -22,8 +22,6 @@ from countwise.tables.notes import Note
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["bayes_error_bound"]
-
 #: Rows of which neighbours are looked for; more say the same more slowly.
 MOST_ROWS = 20_000
 #: Fewer rows than this for each column leave the bound far from what it says of many.

@@ -19,8 +19,6 @@ from countwise.params import Constraint, Parameter, number, one_of, whole
 from countwise.posteriors.linear import NOMINAL, SEED, share
 from countwise.posteriors.matrix_classifier import Layer, MatrixClassifier, Rows
 
-__all__ = ["Epoch", "NeuralNet"]
-
 Doubles = NDArray[np.float64]
 #: Called with epochs done, epochs at most, and a text.
 Progress = Callable[[int, int, str], None]
@@ -143,16 +141,7 @@ class NeuralNet(MatrixClassifier):
     ) -> Self:
         """Learn from rows and their classes, epoch by epoch.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        progress
-            Called after each epoch with epochs done, epochs at most, and a text.
+        `progress` is called after each epoch with epochs done, epochs at most, and a text.
         """
         self._progress = progress
         self.curve_, self.best_epoch_ = (), 0

@@ -19,8 +19,6 @@ from countwise.posteriors.casting import cast
 from countwise.posteriors.members import Member, chunks
 from countwise.tables.table import Table
 
-__all__ = ["OutOfBag", "asked_out_of_bag"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from countwise.posteriors.cut_search import CutSearch
 from countwise.posteriors.search_clock import SearchClock
 from countwise.posteriors.sweeping import Aim, View
 
-__all__ = ["perturb"]
-
 Doubles = NDArray[np.float64]
 
 #: Random moves in a row without success that end the first part, and steps of the second.

@@ -18,8 +18,6 @@ from countwise.posteriors.descent import Parts, begin, moved
 from countwise.posteriors.tree import Tree
 from countwise.tables.table import Codes
 
-__all__ = ["Pruning", "held_out", "prune"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -45,15 +43,7 @@ class Pruning:
 def held_out(
     target: Codes, classes: int, share: float, rng: np.random.RandomState
 ) -> NDArray[np.bool_]:
-    """Mark a stratified part of the rows; each class keeps at least one row to grow on.
-
-    Examples
-    --------
-    >>> target = np.array([0] * 10 + [1] * 5, dtype=np.uint8)
-    >>> marked = held_out(target, 2, 0.2, np.random.RandomState(0))
-    >>> np.bincount(target[marked]).tolist()
-    [2, 1]
-    """
+    """Mark a stratified part of the rows; each class keeps at least one row to grow on."""
     marked = np.zeros(len(target), dtype=bool)
     for code in range(classes):
         own = np.flatnonzero(target == code)
@@ -66,17 +56,7 @@ def held_out(
 def prune(
     tree: Tree, values: Doubles, target: Codes, weight: Doubles | None, fractions: bool
 ) -> tuple[Tree, Pruning]:
-    """Make leaves of the nodes whose subtrees do not lower the error on rows held out.
-
-    Parameters
-    ----------
-    tree
-        The tree as it was grown.
-    values, target, weight
-        The rows held out: their values, see `values_of`, their classes and weights.
-    fractions
-        Whether a row without a value goes down every child.
-    """
+    """Make leaves of the nodes whose subtrees do not lower the error on rows held out."""
     wrong, stayed = _errors(tree, values, target, weight, fractions)
     below = np.where(tree.split, 0.0, wrong) + stayed
     closed = np.zeros(len(tree), dtype=bool)

@@ -22,8 +22,6 @@ from countwise.tables.schema import Column
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-__all__ = ["Quantizer"]
-
 Doubles = NDArray[np.float64]
 
 _SHARED = ("budget", "levels", "search", "validation", "correction", "max_seconds", "random_state")
@@ -113,17 +111,7 @@ class Quantizer(Cuts):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Find the boundaries.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array of numbers, or a `Table`.
-        y
-            One label a row; a `Table` brings them along.
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Find the boundaries."""
         check("Quantizer", self.PARAMETERS, self.get_params(deep=False))
         numbers = self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))

@@ -23,8 +23,6 @@ from countwise.posteriors.sweeping import Aim, Line, middle
 from countwise.tables.notes import Note
 from countwise.tables.schema import Column
 
-__all__ = ["Quantized", "Wishes", "kept_levels", "nominal_axis", "quantize"]
-
 Doubles = NDArray[np.float64]
 
 #: Rows from which the merit of columns is judged, and intervals a number is cut into for it.
@@ -207,14 +205,7 @@ def kept_levels(column: Column, often: Doubles, levels: int) -> tuple[Any, ...]:
 
 
 def nominal_axis(column: Column, kept: tuple[Any, ...] | None, blank: bool) -> Axis:
-    """The axis of a nominal column: all its levels, or the kept ones and one for the rest.
-
-    Examples
-    --------
-    >>> axis = nominal_axis(Column("sky", "nominal", ("fog", "rain", "sun")), ("sun",), False)
-    >>> axis.width, axis.lookup.tolist()
-    (2, [1, 1, 0, -1, 1])
-    """
+    """The axis of a nominal column: all its levels, or the kept ones and one for the rest."""
     width = column.width if kept is None else len(kept) + 1
     lookup = np.empty(column.width + 2, np.int64)
     if kept is None:

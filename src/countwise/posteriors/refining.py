@@ -19,8 +19,6 @@ from countwise.posteriors.cell_grid import CellGrid
 from countwise.posteriors.row_blocks import NO_MARKS, NONE, Part, in_threads
 from countwise.posteriors.sweeping import Aim, Line, middle, walk
 
-__all__ = ["Nearby", "count_parts", "gather"]
-
 Doubles = NDArray[np.float64]
 Bands = dict[int, Doubles]
 
@@ -77,21 +75,7 @@ class _Band:
 
 
 class Nearby:
-    """The boundaries of a grid, all rows counted, and the rows near a boundary.
-
-    Parameters
-    ----------
-    grid
-        The cells to start from.
-    parts
-        All rows.
-    classes
-        How many classes there are.
-    bands
-        By axis, the ends of the band around each boundary, one after the other.
-    on_move
-        Called after each accepted move with the grid, the value in training and in checking.
-    """
+    """The boundaries of a grid, all rows counted, and the rows near a boundary."""
 
     def __init__(
         self,

@@ -20,8 +20,6 @@ from countwise.posteriors.spaces import Wanted, learned_space
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["DISTANCE_PARAMETERS", "KeptRegressor"]
-
 Doubles = NDArray[np.float64]
 
 #: Targets beyond this are divided by a power of two, which loses nothing.
@@ -57,14 +55,7 @@ class KeptRegressor(Keeper, RegressorMixin, TableReader):
     ) -> Self:
         """Keep the rows and the numbers to predict, and learn the space.
 
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table`.
-        y
-            One number a row, or the name of the column of X that holds them.
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
+        `y` is one number a row, or the name of the column of X that holds them.
         """
         self._check_parameters()
         table, target = self._measured(X, y)

@@ -22,8 +22,6 @@ from countwise.posteriors.votes import beyond
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["MOST_ROWS", "informative", "informative_without", "kept_attributes", "relief"]
-
 Doubles = NDArray[np.float64]
 
 #: More rows than this are not asked for their hits and misses, but as many evenly spaced ones.
@@ -41,14 +39,7 @@ _CELLS = 1 << 22
 
 
 def informative(table: Table, sample_weight: Doubles | None = None) -> Doubles:
-    """How many bits each attribute tells about the class; numbers in ten equally full intervals.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> informative(cw.read("sample:weather")).round(3).tolist()
-    [0.247, 0.029, 0.152, 0.048]
-    """
+    """How many bits each attribute tells about the class; numbers in ten equally full intervals."""
     schema = table.schema
     names = tuple((column.name,) for column in schema.nominal)
     grids = tuple(column.name for column in schema.numeric)
@@ -60,16 +51,7 @@ def informative(table: Table, sample_weight: Doubles | None = None) -> Doubles:
 
 
 def informative_without(table: Table, sample_weight: Doubles | None = None) -> Doubles:
-    """`informative` without each row in turn: rows × attributes, from counts that are made once.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> weather = cw.read("sample:weather")
-    >>> without = informative(weather.take(np.arange(1, 14)))
-    >>> bool(np.allclose(informative_without(weather)[0], without))
-    True
-    """
+    """`informative` without each row in turn: rows × attributes, from counts that are made once."""
     return _told(gains_without(table, sample_weight))
 
 
@@ -87,14 +69,6 @@ def relief(
     weighted by that class' share, less the gap to the nearest rows of its own; both in the gaps
     of the space. What does not tell classes apart comes out at nought or below, and is then nought.
     Equally near rows count alike, and a row of integer weight w as w rows.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_space
-    >>> iris = cw.read("sample:iris")
-    >>> relief(learn_space(iris), iris)[0].round(2).tolist()
-    [0.15, 0.14, 0.35, 0.36]
     """
     target = table.target.astype(np.intp)
     weight = np.ones(len(table)) if sample_weight is None else sample_weight
@@ -178,11 +152,6 @@ def kept_attributes(worth: Doubles, drop: float, names: Sequence[str]) -> NDArra
 
     `worth` has one line of attributes, or many. Of equally relevant ones those that come later by
     name go first, in whatever order they stand.
-
-    Examples
-    --------
-    >>> kept_attributes(np.array([0.2, 0.0, 0.5, 0.0]), 1, ["a", "c", "d", "b"]).tolist()
-    [True, False, True, True]
     """
     attributes = worth.shape[-1]
     number = min(int(drop) if drop >= 1 else int(drop * attributes), attributes - 1)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from countwise.posteriors._quantize import column_range
 
-__all__ = ["NONE", "NO_MARKS", "Part", "Range", "in_threads", "ranges_of"]
-
 Doubles = NDArray[np.float64]
 Made = TypeVar("Made")
 
@@ -30,12 +28,6 @@ class Part:
     """Rows with their classes: to train on, to check by, or marked row by row.
 
     Columns are numbers (single or double, NaN is missing) or codes of levels; any stride will do.
-
-    Examples
-    --------
-    >>> part = Part((np.array([0.5, 1.5]),), np.array([0, 1], np.uint16))
-    >>> len(part), part.label(slice(0, 2)).tolist()
-    (2, [0, 2])
     """
 
     columns: tuple[NDArray[Any], ...]
@@ -96,14 +88,7 @@ class Range:
 
 
 def ranges_of(parts: Sequence[Part], numeric: Sequence[bool]) -> list[Range]:
-    """Range of every numeric column over all parts, in one pass; nominal ones get a dummy.
-
-    Examples
-    --------
-    >>> part = Part((np.array([0.5, np.nan, 1.5]),), np.zeros(3, np.uint16))
-    >>> ranges_of([part], [True])
-    [Range(low=0.5, high=1.5, blank=True)]
-    """
+    """Range of every numeric column over all parts, in one pass; nominal ones get a dummy."""
 
     def of(place: int) -> Range:
         if not numeric[place]:

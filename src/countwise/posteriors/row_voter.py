@@ -14,8 +14,6 @@ from countwise.posteriors.neighbor_evidence import NeighborExplanation, explaine
 from countwise.posteriors.votes import Electorate, shares_of_votes
 from countwise.tables.table import Table
 
-__all__ = ["RowVoter", "voters"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -64,13 +62,6 @@ class RowVoter(Keeper, Classifier):
 
 
 def voters(table: Table, weight: Doubles | None, present: NDArray[np.intp]) -> Electorate:
-    """Rows as voters for the classes that are present.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> voters(cw.read("sample:weather"), None, np.array([0, 1])).total().tolist()
-    [5.0, 9.0]
-    """
+    """Rows as voters for the classes that are present."""
     place = np.searchsorted(present, table.target).astype(np.int64, copy=False)
     return Electorate.of_classes(place, len(present), weight)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from countwise.posteriors.tree import NO_CHILD, Tree
 
-__all__ = ["Step", "held_text", "path_of", "rules_of"]
-
 #: Deeper tests are numbered rather than indented, or a chain of thousands would be all blanks.
 _INDENTED = 24
 
@@ -57,19 +55,6 @@ def rules_of(tree: Tree, most: int | None = None) -> str:
     """Write a tree as indented tests; a leaf says its class and how many of its rows are of it.
 
     Levels that no row of training reached answer as the node above them and are not listed.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.id3 import ID3
-    >>> print(rules_of(ID3().fit(cw.read("sample:weather")).tree_))
-    if outlook = sunny:
-      if humidity = high: no (3 rows)
-      if humidity = normal: yes (2 rows)
-    if outlook = overcast: yes (4 rows)
-    if outlook = rainy:
-      if windy = TRUE: no (2 rows)
-      if windy = FALSE: yes (3 rows)
     """
     if not tree.split[0]:
         return f"always {_answer(tree, 0)}"

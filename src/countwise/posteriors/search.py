@@ -28,8 +28,6 @@ from countwise.posteriors._search import Asked, Kernel, Members
 from countwise.posteriors.branches import Branches, worth_it
 from countwise.tables.table import Table
 
-__all__ = ["LANES", "Search", "searches"]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -53,17 +51,7 @@ _NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
 
 
 class Search:
-    """Training rows in a space, ready to be asked for the nearest.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_space
-    >>> iris = cw.read("sample:iris")
-    >>> who, far = Search(learn_space(iris), iris).nearest(iris.take([0]), 3)
-    >>> who.tolist(), far.round(4).tolist()
-    ([[0, 27, 17]], [[0.0, 0.0011, 0.0017]])
-    """
+    """Training rows in a space, ready to be asked for the nearest."""
 
     def __init__(self, space: Space, table: Table) -> None:
         self.space, self.rows = space, len(table)
@@ -438,17 +426,7 @@ class Search:
 
 
 def searches(spaces: Sequence[Space], table: Table) -> Iterator[Search]:
-    """Lay out the rows in each space in turn; spaces that differ in p alone share the tiles.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.counts.metrics import learn_spaces
-    >>> iris = cw.read("sample:iris")
-    >>> spaces = learn_spaces(iris, "minkowski", (1, 2))
-    >>> [own.nearest(iris.take([0]), 2)[0].tolist() for own in searches(spaces, iris)]
-    [[[0, 17]], [[0, 27]]]
-    """
+    """Lay out the rows in each space in turn; spaces that differ in p alone share the tiles."""
     made: Search | None = None
     for space in spaces:
         if made is not None and np.array_equal(made.space.weights, space.weights):

@@ -7,24 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["EnoughError", "SearchClock"]
-
 
 class EnoughError(Exception):
     """The time is over; what was found so far counts."""
 
 
 class SearchClock:
-    """Keeps the history of a search, tells its progress, and ends it when the time is over.
-
-    Examples
-    --------
-    >>> clock = SearchClock(None, None)
-    >>> with clock.until_enough():
-    ...     clock.note("start", gain=1.0)
-    >>> clock.history[0]["stage"], clock.stopped
-    ('start', None)
-    """
+    """Keeps the history of a search, tells its progress, and ends it when the time is over."""
 
     def __init__(
         self, max_seconds: float | None, progress: Callable[[dict[str, Any]], None] | None

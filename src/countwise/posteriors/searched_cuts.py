@@ -23,8 +23,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["CUT_NOTES", "KeepsCuts", "searched_cuts"]
-
 Doubles = NDArray[np.float64]
 
 #: Codes of what the search has to say about columns and rows.
@@ -37,13 +35,6 @@ def searched_cuts(
     """Cut these numeric columns together, where it tells most about the class, and say remarks.
 
     The rows held out to judge by are drawn by a fixed seed, so that equal rows give equal cuts.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> points, _ = searched_cuts(cw.read("sample:iris"), ["petal_width"], None)
-    >>> sorted(points)
-    ['petal_width']
     """
     if not names:
         return {}, ()

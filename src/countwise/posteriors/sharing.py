@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_SHARE", "shared_out"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
@@ -22,33 +20,7 @@ def shared_out(
     offset: NDArray[np.int64],
     fractions: bool,
 ) -> tuple[Places, Places, Doubles]:
-    """Divide rows without a value among the slots of their nodes.
-
-    Parameters
-    ----------
-    node
-        The node of each row.
-    part
-        How much of each row is there.
-    heavy
-        The weight of the rows with a value in each slot.
-    offset
-        Where the slots of each node begin, and the number of slots at the end.
-    fractions
-        Whether rows are divided by weight; else each goes to the heaviest slot of its node.
-
-    Returns
-    -------
-    taken, where, parts
-        Which row, into which slot, and how much of it.
-
-    Examples
-    --------
-    >>> taken, where, parts = shared_out(
-    ...     np.array([0], np.uint32), np.ones(1), np.array([3.0, 0.0, 1.0]), np.array([0, 3]), True)
-    >>> where.tolist(), parts.tolist()
-    ([0, 2], [0.75, 0.25])
-    """
+    """Divide rows without a value among the slots of their nodes."""
     nodes = len(offset) - 1
     owner = np.repeat(np.arange(nodes), np.diff(offset))
     filled = np.flatnonzero(heavy > 0)

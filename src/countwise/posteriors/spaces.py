@@ -22,8 +22,6 @@ from countwise.posteriors.relevance import (
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["Wanted", "learned_factors", "learned_space", "left_out_spaces", "spaces_of_powers"]
-
 Doubles = NDArray[np.float64]
 
 #: The exponent nobody asked for.
@@ -63,14 +61,6 @@ def learned_space(
 
     Returns the space, the learned weights of the attributes (None if none were learned) and what
     should be said.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> wanted = Wanted("Neighbors", "heom", 2.0, "range", None, "information", 2)
-    >>> space, worth, _ = learned_space(wanted, cw.read("sample:weather"), None)
-    >>> worth.round(2).tolist(), [axis.attribute for axis in space.axes]
-    ([0.25, 0.03, 0.15, 0.05], [0, 2])
     """
     relevance, factors, notes = learned_factors(wanted, table, weight)
     space = _spaces(wanted, table, weight, factors, (wanted.p,))[0]
@@ -91,15 +81,7 @@ def _unasked_power(wanted: Wanted) -> tuple[Note, ...]:
 def spaces_of_powers(
     wanted: Wanted, table: Table, weight: Doubles | None, powers: Sequence[float]
 ) -> list[Space]:
-    """Learn one space for each exponent; what does not depend on exponents is learned once.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> wanted = Wanted("neighbor_grid", "vdm", 2.0, "range", None, None, 0)
-    >>> [own.p for own in spaces_of_powers(wanted, cw.read("sample:weather"), None, (1, 3))]
-    [1.0, 3.0]
-    """
+    """Learn one space for each exponent; what does not depend on exponents is learned once."""
     if _by_hits(wanted):  # who is near, and so what attributes are worth, depends on the exponent
         return [learned_space(replace(wanted, p=float(p)), table, weight)[0] for p in powers]
     _, factors, _ = learned_factors(wanted, table, weight)
@@ -162,13 +144,6 @@ def left_out_spaces(
 
     Hits and misses (``relief``) are themselves found by a search among the rows that are left, and
     rows that drop other attributes have a covariance of other columns.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> wanted = Wanted("neighbor_grid", "vdm", 2.0, "z", None, "information", 1)
-    >>> left_out_spaces(wanted, cw.read("sample:weather"), None, (1, 3)).factors.shape
-    (14, 4)
     """
     given, attributes = wanted.attribute_weights, table.schema.attributes
     drops = wanted.drop_least > 0

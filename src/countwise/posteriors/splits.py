@@ -17,8 +17,6 @@ from countwise.counts.engines import _kernels
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes, Values, code_type
 
-__all__ = ["TIE", "Attribute", "Best", "Block", "best_splits", "ranked", "tallied"]
-
 Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
@@ -48,13 +46,7 @@ class Attribute:
 
 
 def ranked(name: str, values: Values) -> Attribute:
-    """Return a numeric column as ranks of its distinct values.
-
-    Examples
-    --------
-    >>> ranked("x", np.array([2.5, np.nan, 1.0, 2.5])).codes.tolist()
-    [1, 2, 0, 1]
-    """
+    """Return a numeric column as ranks of its distinct values."""
     known = ~np.isnan(values)
     points, place = np.unique(values[known], return_inverse=True)
     codes = np.full(len(values), len(points), dtype=code_type(len(points)))

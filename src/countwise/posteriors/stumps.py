@@ -18,8 +18,6 @@ from countwise.counts.plan import Plan
 from countwise.posteriors import _boosting
 from countwise.tables.table import Table
 
-__all__ = ["Rule", "WeightedTables", "best_rule", "fine_cuts", "rule_words"]
-
 Doubles = NDArray[np.float64]
 
 #: A number is cut into at most so many intervals, between which a threshold may lie.
@@ -121,13 +119,6 @@ def best_rule(tables: dict[str, Doubles], numeric: Sequence[str]) -> Rule:
 
     A nominal column says for each level its heaviest class; a number is asked whether it lies above
     a threshold. Missing values have an answer of their own, levels of no weight that of all rows.
-
-    Examples
-    --------
-    >>> cells = np.array([[3.0, 0.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0]])
-    >>> rule = best_rule({"windy": cells}, numeric=())
-    >>> rule.said.tolist(), round(rule.error, 3)
-    ([0, 1, 0, 0], 0.167)
     """
     total = float(next(iter(tables.values())).sum())
     best: Rule | None = None

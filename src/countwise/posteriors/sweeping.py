@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from countwise.posteriors._quantize import sweep
 from countwise.posteriors.row_blocks import NONE
 
-__all__ = ["GAIN", "INFORMATION", "SQUARES", "Aim", "Line", "Move", "Swept", "View", "middle"]
-
 Doubles = NDArray[np.float64]
 
 #: What a cell is worth: the gain of its best decision; the weight of pairs of rows of one class,
@@ -85,14 +83,7 @@ class Line:
 
     @classmethod
     def of(cls, values: NDArray[Any], label: NDArray[np.uint16], weight: Doubles) -> Line:
-        """Sort a column.
-
-        Examples
-        --------
-        >>> line = Line.of(np.array([2.0, np.nan, 1.0]), np.zeros(3, np.uint16), NONE)
-        >>> line.order.tolist(), line.values.tolist()
-        ([2, 0], [1.0, 2.0])
-        """
+        """Sort a column."""
         order = np.argsort(values, kind="stable").astype(np.int32)
         ordered = np.ascontiguousarray(values[order], dtype=np.float64)
         there = len(order) - int(np.isnan(ordered).sum())
@@ -143,23 +134,7 @@ class Move(NamedTuple):
 
 
 class View:
-    """One column, its rows in order, each in its context: slabs are walked once and remembered.
-
-    Parameters
-    ----------
-    line
-        The column.
-    cuts
-        Where it is cut: how many rows are before each boundary.
-    context
-        Of every row of the line, in its order, the cell of the other columns.
-    number
-        How many such cells there are.
-    aim
-        What is to be earned.
-    aside
-        What rows that never move are worth, in training and in checking.
-    """
+    """One column, its rows in order, each in its context: slabs are walked once and remembered."""
 
     def __init__(
         self,

@@ -19,8 +19,6 @@ from countwise.posteriors.joint import JOINT_PARAMETERS, JointClassifier
 from countwise.posteriors.terms import Sum, TableTerm, Term
 from countwise.tables.schema import Schema
 
-__all__ = ["TAN", "Edge", "spanning_tree"]
-
 Doubles = NDArray[np.float64]
 
 
@@ -135,11 +133,6 @@ def spanning_tree(weights: Doubles) -> list[tuple[float, int, int]]:
     """The edges of the maximum spanning tree, by Kruskal's algorithm with a disjoint set.
 
     `weights` is symmetric; of equal edges the first is taken.
-
-    Examples
-    --------
-    >>> spanning_tree(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]))
-    [(3.0, 0, 2), (2.0, 1, 2)]
     """
     left, right = np.triu_indices(len(weights), k=1)
     # Neither must rounding decide between edges that are equal on paper.

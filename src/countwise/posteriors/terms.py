@@ -23,8 +23,6 @@ from countwise.posteriors import _scoring
 from countwise.posteriors.densities import KernelDensity
 from countwise.tables.table import Table
 
-__all__ = ["LOWEST", "ZERO", "GaussianTerm", "KernelTerm", "Sum", "TableTerm", "Term"]
-
 Doubles = NDArray[np.float64]
 
 #: The log of nought: far below any log density, yet thousands of them still add up to a number.

@@ -15,17 +15,6 @@ from countwise.tables.read import read
 from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
 
-__all__ = [
-    "UNKNOWN",
-    "Labelled",
-    "coded_labels",
-    "columns_of",
-    "from_array",
-    "from_table",
-    "is_plain",
-    "weights_kept",
-]
-
 #: Whole-numbered labels within so wide a range are coded by looking up.
 _NEAR = 1 << 15
 #: The code of a row without a class.
@@ -57,14 +46,7 @@ def is_plain(X: Any, nominal: Any) -> bool:
 
 
 def from_array(X: NDArray[Any], labels: NDArray[Any]) -> Labelled:
-    """Take an array of numbers as it is.
-
-    Examples
-    --------
-    >>> rows = from_array(np.array([[0.5], [1.5]], np.float32), np.array([7, 3]))
-    >>> rows.schema.target.levels, rows.target.tolist(), rows.columns[0].dtype
-    ((3, 7), [1, 0], dtype('float32'))
-    """
+    """Take an array of numbers as it is."""
     levels, codes = coded_labels(labels)
     columns = [Column(f"x{at + 1}", "numeric") for at in range(X.shape[1])]
     schema = Schema((*columns, Column("class", "target", levels)))

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from countwise.errors import StoreError
 from countwise.tables.schema import Level
 
-__all__ = ["LEAF", "NO_CHILD", "Tree"]
-
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from countwise.tables.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = ["TreeClassifier"]
-
 Doubles = NDArray[np.float64]
 
 #: How many cells are looked at together: rows times columns.

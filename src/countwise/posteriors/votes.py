@@ -20,18 +20,6 @@ from countwise.counts.engines.memory import in_chunks
 from countwise.errors import ParameterError
 from countwise.posteriors._votes import Poll, reaches, shares
 
-__all__ = [
-    "SAME",
-    "SCHEMES",
-    "Electorate",
-    "Found",
-    "beyond",
-    "shares_of_votes",
-    "verdicts",
-    "voted",
-    "voted_by_k",
-]
-
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Scheme = str | Callable[[Doubles], Doubles]
@@ -59,13 +47,7 @@ class Electorate:
 
     @classmethod
     def of_classes(cls, label: Rows, classes: int, weight: Doubles | None) -> Electorate:
-        """Rows that vote for their class with their weight.
-
-        Examples
-        --------
-        >>> Electorate.of_classes(np.array([0, 1, 1]), 2, None).total().tolist()
-        [1.0, 2.0]
-        """
+        """Rows that vote for their class with their weight."""
         own = np.ones(len(label)) if weight is None else weight
         places = own if weight is None else np.maximum(own, 1.0)
         return cls(own[:, None], places, label, classes)
@@ -108,45 +90,20 @@ class Found:
 
 
 def beyond(far: Doubles, p: float) -> tuple[Doubles, Doubles]:
-    """Bounds within which powers of distances count as equal to these.
-
-    Examples
-    --------
-    >>> low, high = beyond(np.array([4.0]), 2.0)
-    >>> bool(low[0] < 4.0 < high[0])
-    True
-    """
+    """Bounds within which powers of distances count as equal to these."""
     slack = SAME * (1.0 if p > STEEP else p)
     return far * (1.0 - slack), far * (1.0 + slack)
 
 
 def voted(found: Found, electorate: Electorate, k: float, scheme: Scheme = "uniform") -> Doubles:
-    """Return the sum of ballots of each query's k nearest rows, weighted by the scheme.
-
-    Examples
-    --------
-    Two rows equally far share the second place:
-
-    >>> voters = Electorate(np.eye(3), np.ones(3))
-    >>> found = Found(np.array([[0, 1, 2]]), np.array([[1.0, 2.0, 2.0]]), np.full((1, 4), np.nan))
-    >>> voted(found, voters, 2).tolist()
-    [[1.0, 0.5, 0.5]]
-    """
+    """Return the sum of ballots of each query's k nearest rows, weighted by the scheme."""
     return voted_by_k(found, electorate, (k,), scheme)[:, 0]
 
 
 def voted_by_k(
     found: Found, electorate: Electorate, ks: Sequence[float], scheme: Scheme = "uniform"
 ) -> Doubles:
-    """Return the sums of ballots (queries × k × ballots) of several k, ascending, off one list.
-
-    Examples
-    --------
-    >>> voters = Electorate(np.eye(3), np.ones(3))
-    >>> found = Found(np.array([[0, 1, 2]]), np.array([[1.0, 2.0, 2.0]]), np.full((1, 4), np.nan))
-    >>> voted_by_k(found, voters, (1, 2, 3)).tolist()
-    [[[1.0, 0.0, 0.0], [1.0, 0.5, 0.5], [1.0, 1.0, 1.0]]]
-    """
+    """Return the sums of ballots (queries × k × ballots) of several k, ascending, off one list."""
     pieces = []
     for poll, many in _polls(found, electorate, ks, scheme):
         sums = np.empty((len(found.who), many, electorate.width))
@@ -167,14 +124,6 @@ def verdicts(
 
     The second figure is what a roulette wheel over the votes gets right on average. Where no vote
     weighs anything all neighbours have the same say; of equal votes the first class has it.
-
-    Examples
-    --------
-    >>> voters = Electorate(np.eye(3), np.ones(3))
-    >>> found = Found(np.array([[0, 1, 2]]), np.array([[1.0, 2.0, 2.0]]), np.full((1, 4), np.nan))
-    >>> right, hoped = verdicts(found, voters, (1, 2), np.array([1]), np.ones(1))
-    >>> right.tolist(), hoped.tolist()
-    ([0.0, 0.0], [0.0, 0.25])
     """
     true = np.ascontiguousarray(truth, dtype=np.int64)
     own = np.ascontiguousarray(weight, dtype=np.float64)
@@ -190,13 +139,7 @@ def verdicts(
 
 
 def shares_of_votes(votes: Doubles) -> Doubles:
-    """Divide each line of votes by its sum; lines without a vote stay as they are.
-
-    Examples
-    --------
-    >>> shares_of_votes(np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
-    [[0.75, 0.25], [0.0, 0.0]]
-    """
+    """Divide each line of votes by its sum; lines without a vote stay as they are."""
     made = np.array(votes, dtype=np.float64, order="C")
     shares(made)
     return made

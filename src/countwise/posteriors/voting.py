@@ -33,8 +33,6 @@ from countwise.posteriors.tan import TAN
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["Vote", "ensemble_error"]
-
 Doubles = NDArray[np.float64]
 
 WAYS = ("majority", "weighted", "mean", "roulette", "gain")
@@ -174,17 +172,7 @@ class Vote(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train every member on the same rows.
-
-        Parameters
-        ----------
-        X
-            A data frame, an array, or a `Table` read with a target.
-        y
-            One label a row (not with a `Table`).
-        sample_weight
-            One weight a row; an integer weight equals repeating the row.
-        """
+        """Train every member on the same rows."""
         table, weight, *_ = self._training(X, y, sample_weight)
         self._take_classes(table)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -346,14 +334,7 @@ class Vote(Classifier):
 
 
 def agreement_of(said: NDArray[np.intp], weight: Doubles) -> Doubles:
-    """Return the share of rows on which two members answer alike, from members × rows of labels.
-
-    Examples
-    --------
-    >>> agreement_of(np.array([[0, 1, 1], [0, 1, 0]]), np.ones(3)).round(2)
-    array([[1.  , 0.67],
-           [0.67, 1.  ]])
-    """
+    """Return the share of rows on which two members answer alike, from members × rows of labels."""
     alike = np.ones((len(said), len(said)))
     for one in range(len(said)):
         for two in range(one):

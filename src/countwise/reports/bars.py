@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["STEPS", "interval_bar", "share_bar", "sparkline", "two_sided_bar"]
-
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
 
@@ -13,13 +11,7 @@ STEPS = "▁▂▃▄▅▆▇█"
 def interval_bar(
     low: float, value: float, high: float, least: float, most: float, *, width: int
 ) -> str:
-    """Draw an interval on a scale from `least` to `most`.
-
-    Examples
-    --------
-    >>> interval_bar(0.4, 0.5, 0.6, 0.0, 1.0, width=11)
-    '    ├●┤    '
-    """
+    """Draw an interval on a scale from `least` to `most`."""
     span = most - least
     if value < least or value > most:
         return "◂".ljust(width) if value < least else "▸".rjust(width)
@@ -39,24 +31,12 @@ def interval_bar(
 
 
 def share_bar(share: float, width: int) -> str:
-    """Draw a share of one.
-
-    Examples
-    --------
-    >>> share_bar(0.5, 6)
-    '███'
-    """
+    """Draw a share of one."""
     return "█" * max(round(share * width), 1 if share > 0 else 0)
 
 
 def two_sided_bar(figure: float, most: float, width: int) -> str:
-    """Draw a figure to the left of the middle if it is negative, to the right if positive.
-
-    Examples
-    --------
-    >>> two_sided_bar(-1.0, 2.0, 4)
-    '  ██│    '
-    """
+    """Draw a figure to the left of the middle if it is negative, to the right if positive."""
     size = round(min(abs(figure) / most, 1.0) * width) if most > 0 else 0
     left = "█" * size if figure < 0 else ""
     right = "█" * size if figure > 0 else ""
@@ -64,13 +44,7 @@ def two_sided_bar(figure: float, most: float, width: int) -> str:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Draw a line of small columns.
-
-    Examples
-    --------
-    >>> sparkline([0.1, 0.5, 0.9])
-    '▁▅█'
-    """
+    """Draw a line of small columns."""
     known = [value for value in values if value == value]
     if not known:
         return ""

@@ -15,8 +15,6 @@ from countwise.reports.plain import names, rounded
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-__all__ = ["MOST_COLUMNS", "MOST_LEVELS", "data_facts"]
-
 #: How many columns are listed.
 MOST_COLUMNS = 200
 #: How many levels of a nominal column are listed, and fewer if there are many columns.
@@ -30,17 +28,7 @@ _WHY = {
 
 
 def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
-    """Describe a table: rows, columns with kinds and levels, missing cells, balance, notes.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> facts = data_facts(cw.read("sample:weather"))
-    >>> facts["rows"], facts["balance"][0]
-    (14, {'class': 'no', 'rows': 5.0, 'share': 0.357143})
-    >>> [level["level"] for level in facts["columns"][0]["levels"]]
-    ['sunny', 'overcast', 'rainy']
-    """
+    """Describe a table: rows, columns with kinds and levels, missing cells, balance, notes."""
     schema = table.schema
     marks: dict[str, list[str]] = {}
     for note in table.notes:

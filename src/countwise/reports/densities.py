@@ -15,8 +15,6 @@ from countwise.reports.shares import MOST_ATTRIBUTES, information
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
-__all__ = ["density_facts"]
-
 #: How many lines are drawn in all.
 MOST_LINES = 160
 
@@ -29,22 +27,7 @@ Doubles = NDArray[np.float64]
 def density_facts(
     model: NaiveBayes, only: str | None = None
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the densities of numeric attributes by class, and which classes are drawn.
-
-    Parameters
-    ----------
-    model
-        Fitted, with ``combine="bayes"`` and ``missing="omit"``.
-    only
-        One attribute, if not all are asked for.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> found, drawn = density_facts(cw.NaiveBayes().fit(cw.read("sample:iris")))
-    >>> found[0]["name"], len(found[0]["density"]), drawn
-    ('petal_width', 3, [0, 1, 2])
-    """
+    """Return the densities of numeric attributes by class, and which classes are drawn."""
     columns = [
         column
         for column in model.schema_.numeric

@@ -33,8 +33,6 @@ from countwise.reports.questions import decision_facts
 from countwise.reports.structure import structure_facts
 from countwise.reports.why import model_facts
 
-__all__ = ["draw"]
-
 _SIDES = (" width", " height")
 
 #: How many attributes, or lines of a decision tree, a picture of its own shows.

@@ -18,22 +18,12 @@ from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.probabilities import probability_panel
 from countwise.reports.figures.ranking import ranking_figure
 
-__all__ = ["figures_of"]
-
 _WIDE, _HALF, _NARROW = 1040.0, 480.0, 356.0
 _BARS = 60
 
 
 def figures_of(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw every figure the facts hold, by name; panels are lists.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> list(figures_of(inspect_facts(cw.read("sample:weather"))))
-    ['balance']
-    """
+    """Draw every figure the facts hold, by name; panels are lists."""
     drawn: dict[str, Any] = {}
     if facts["data"]["balance"]:
         shown = sorted(facts["data"]["balance"], key=lambda own: -own["rows"])[:_BARS]

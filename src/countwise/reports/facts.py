@@ -25,8 +25,6 @@ from countwise.reports.why import model_facts
 from countwise.tables.notes import Note
 from countwise.tables.table import Table
 
-__all__ = ["FORMAT", "VERSION", "comparison_facts", "inspect_facts"]
-
 FORMAT = "countwise-facts"
 VERSION = 1
 
@@ -53,36 +51,7 @@ def comparison_facts(
     title: str | None = None,
     source: str | None = None,
 ) -> dict[str, Any]:
-    """Gather what a comparison found: ranking, gain, confusion, why, data and how it was measured.
-
-    Parameters
-    ----------
-    table
-        The rows that were compared on.
-    trials
-        What `evaluate` returned for them.
-    model
-        A fitted model that is to be explained: a `NaiveBayes`, `AODE`, `TAN` or `KDB` (tables and
-        what leans on what), an `ID3` (its tree), or a `Decide` over one. Others have none to show.
-    model_name
-        What it is called in the ranking.
-    curve
-        What `learning_curve` returned, if one was asked for.
-    gain
-        A gain matrix; the one of the trials if not given.
-    title, source
-        The title of the page, and where the data came from in words.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> weather = cw.read("sample:weather")
-    >>> facts = comparison_facts(weather, evaluate(cw.NaiveBayes(), weather, folds=3),
-    ...                          model=cw.NaiveBayes().fit(weather), source="sample:weather")
-    >>> facts["format"], facts["version"], facts["title"]
-    ('countwise-facts', 1, 'sample:weather: predicting play')
-    """
+    """Gather what a comparison found: ranking, gain, confusion, why, data and protocol."""
     matrix = trials.gain if gain is None else GainMatrix.of(gain, trials.classes)
     fitted = getattr(getattr(model, "model_", model), "notes_", ())
     notes = [*trials.notes, *(curve.notes if curve is not None else ()), *fitted]
@@ -107,15 +76,7 @@ def comparison_facts(
 
 
 def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
-    """Gather what a table looks like before any model: kinds, levels, missing, what is dropped.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> facts = inspect_facts(cw.read("sample:glass"), "sample:glass")
-    >>> facts["kind"], facts["data"]["dropped"][0]["column"]
-    ('inspection', 'Id')
-    """
+    """Gather what a table looks like before any model: kinds, levels, missing, what is dropped."""
     return {
         **_head("inspection", _title(table, source), source),
         "data": data_facts(table, source),

@@ -13,8 +13,6 @@ from countwise.reports.figures.palette import HUES
 from countwise.reports.plain import figures
 from countwise.reports.plain import names as texts
 
-__all__ = ["cell_facts", "cut_facts", "drawn_classes", "search_facts", "slice_facts"]
-
 Doubles = NDArray[np.float64]
 
 #: What a page shows: columns, levels of a column that is drawn, boundaries in words, steps.
@@ -22,15 +20,7 @@ MOST_COLUMNS, MOST_LEVELS, MOST_BOUNDARIES, MOST_STEPS = 24, 60, 12, 200
 
 
 def cut_facts(model: DiscreteBayes, only: str | None = None) -> list[dict[str, Any]]:
-    """Return by column its levels, where they begin and end, and the class weights in them.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> facts = cut_facts(cw.DiscreteBayes(20).fit(cw.read("sample:iris")), "petal_width")
-    >>> facts[0]["name"], len(facts[0]["levels"]) == len(facts[0]["weights"])
-    ('petal_width', True)
-    """
+    """Return by column its levels, where they begin and end, and the class weights in them."""
     table, names = model.cells_, model._level_names()
     start = iter(model.start_boundaries_)
     made = []
@@ -80,14 +70,6 @@ def slice_facts(model: DiscreteBayes, one: str, other: str) -> dict[str, Any]:
     """Return two columns with the decision and the weight of every pair of their levels.
 
     The other columns are where most rows are: on the level that is most frequent.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> model = cw.DiscreteBayes(20).fit(cw.read("sample:iris"))
-    >>> facts = slice_facts(model, "petal_length", "petal_width")
-    >>> len(facts["decisions"]) == len(facts["across"]["levels"])
-    True
     """
     axes = model.cells_.grid.axes
     places = {axis.name: at for at, axis in enumerate(axes)}
@@ -121,15 +103,7 @@ def slice_facts(model: DiscreteBayes, one: str, other: str) -> dict[str, Any]:
 
 
 def cell_facts(model: DiscreteBayes) -> dict[str, Any]:
-    """Return what a page shows of a model of cells: cuts, gains, the search, k, and a slice.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> facts = cell_facts(cw.DiscreteBayes(20, random_state=0).fit(cw.read("sample:iris")))
-    >>> facts["cells"], facts["lines"][0]["levels"]
-    (16, 2)
-    """
+    """Return what a page shows of a model of cells: cuts, gains, the search, k, and a slice."""
     every = cut_facts(model)
     drawn = [_plain(own) for own in every if len(own["levels"]) <= MOST_LEVELS][:MOST_COLUMNS]
     pair = [own["name"] for own in every if len(own["levels"]) <= MOST_LEVELS][:2]

@@ -24,25 +24,9 @@ from countwise.reports.shell import filled, marked
 from countwise.reports.wording import score_words
 from countwise.store.atomic import atomic_write
 
-__all__ = ["render", "write"]
-
 
 def render(facts: Mapping[str, Any]) -> str:
-    """Return the page as text.
-
-    Parameters
-    ----------
-    facts
-        What `comparison_facts` or `inspect_facts` returned, perhaps read back from JSON.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> page = render(inspect_facts(cw.read("sample:weather"), "sample:weather"))
-    >>> page.startswith("<!DOCTYPE html>"), "sample:weather: predicting play" in page
-    (True, True)
-    """
+    """Return the page as text."""
     _check(facts)
     comparison = facts["kind"] == "comparison"
     drawn = figures_of(facts)
@@ -69,19 +53,7 @@ def render(facts: Mapping[str, Any]) -> str:
 
 
 def write(facts: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(inspect_facts(cw.read("sample:weather")), Path(folder) / "weather.html")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['weather.html']
-    """
+    """Write the page to a file, whole or not at all."""
     page = render(facts)
     with atomic_write(path, "write") as temporary:
         temporary.write_text(page, encoding="utf-8", errors="replace")

@@ -11,22 +11,12 @@ from countwise.posteriors.neural import NeuralNet
 from countwise.posteriors.voting import Vote
 from countwise.reports.plain import names
 
-__all__ = ["MOST_LINES", "listing_facts"]
-
 #: How many lines a page shows.
 MOST_LINES = 40
 
 
 def listing_facts(model: Any) -> dict[str, Any] | None:
-    """Return words, headers and lines that tell what a model has learned; None of other models.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> facts = listing_facts(cw.AdaBoost(rounds=3).fit(cw.read("sample:weather")))
-    >>> facts["headers"], facts["lines"][0][0]
-    (['round', 'ε', 'α', 'rule'], '1')
-    """
+    """Return words, headers and lines that tell what a model has learned; None of other models."""
     if isinstance(model, AdaBoost):
         return _rounds(model)
     if isinstance(model, Bagging):

@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 from countwise.tables.notes import Note
 
-__all__ = ["NOTES", "Meaning", "Severity", "meaning_of", "note_facts"]
-
 Severity = Literal["info", "caution", "warning"]
 
 
@@ -305,25 +303,12 @@ _UNKNOWN = Meaning("Remark", "info", "")
 
 
 def meaning_of(code: str) -> Meaning:
-    """Return what a code stands for; a code of a later version is a plain remark.
-
-    Examples
-    --------
-    >>> meaning_of("T01").title, meaning_of("T99").title
-    ('Identifier left out', 'Remark')
-    """
+    """Return what a code stands for; a code of a later version is a plain remark."""
     return NOTES.get(code, _UNKNOWN)
 
 
 def note_facts(notes: Iterable[Note]) -> list[dict[str, Any]]:
-    """Return remarks as plain data with their meaning, each once, the most serious first.
-
-    Examples
-    --------
-    >>> note = Note("T01", "Id", "Column 'Id' numbers the rows and is left out.")
-    >>> note_facts([note, note])[0]["title"]
-    'Identifier left out'
-    """
+    """Return remarks as plain data with their meaning, each once, the most serious first."""
     order = {"warning": 0, "caution": 1, "info": 2}
     plain = []
     for note in dict.fromkeys(notes):

@@ -12,8 +12,6 @@ from countwise.reports.figures.palette import DARK, LIGHT
 from countwise.reports.figures.svg import escape, number, standalone
 from countwise.store.atomic import atomic_write
 
-__all__ = ["Picture"]
-
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 _MARGIN = 12
 _PAGE = """<!DOCTYPE html>

@@ -11,30 +11,16 @@ import numpy as np
 from countwise.decisions.labels import text
 from countwise.evaluation.intervals import Estimate
 
-__all__ = ["estimate", "figures", "names", "rounded"]
-
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
-    """Return a number with so many significant digits; None for what is no number.
-
-    Examples
-    --------
-    >>> rounded(1 / 3, 3), rounded(float("nan"))
-    (0.333, None)
-    """
+    """Return a number with so many significant digits; None for what is no number."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{float(value):.{digits}g}")
 
 
 def figures(values: Any, digits: int = 6) -> list[Any]:
-    """Return an array as nested lists of rounded numbers.
-
-    Examples
-    --------
-    >>> figures(np.array([[1.0, 2.0 / 3]]), 3)
-    [[1.0, 0.667]]
-    """
+    """Return an array as nested lists of rounded numbers."""
     given = np.asarray(values, dtype=np.float64).tolist()
     if isinstance(given, float):
         given = [given]
@@ -48,22 +34,10 @@ def _nested(given: Sequence[Any], digits: int) -> list[Any]:
 
 
 def estimate(own: Estimate) -> dict[str, float | None]:
-    """Return a figure and its interval, without the values of the test parts.
-
-    Examples
-    --------
-    >>> estimate(Estimate(0.9, 0.86, 0.94, (0.88, 0.92), 0.95, "of 2 parts"))
-    {'value': 0.9, 'low': 0.86, 'high': 0.94}
-    """
+    """Return a figure and its interval, without the values of the test parts."""
     return {"value": rounded(own.value), "low": rounded(own.low), "high": rounded(own.high)}
 
 
 def names(labels: Iterable[Any]) -> list[str]:
-    """Return labels as texts.
-
-    Examples
-    --------
-    >>> names([1.0, "b"])
-    ['1', 'b']
-    """
+    """Return labels as texts."""
     return [text(label) for label in labels]

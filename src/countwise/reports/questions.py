@@ -12,8 +12,6 @@ from countwise.reports.figures.decision_tree import tree_facts
 from countwise.reports.plain import figures, names
 from countwise.reports.shares import MOST_CLASSES
 
-__all__ = ["MOST_RULES", "decision_facts"]
-
 #: How many lines of rules, and how long a line.
 MOST_RULES = 60
 LONGEST_RULE = 300
@@ -23,14 +21,6 @@ def decision_facts(model: TreeClassifier, most: int = 40) -> dict[str, Any]:
     """Return the tree of a fitted `ID3`: what a picture shows, and its rules, so many lines each.
 
     Of more classes than a page can tell apart the rarest are one.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.id3 import ID3
-    >>> facts = decision_facts(ID3().fit(cw.read("sample:weather")))
-    >>> facts["nodes"], facts["rules"][0], facts["more_rules"]
-    (8, 'if outlook = sunny:', 0)
     """
     shown = tree_facts(model, most=most)
     lines = model.rules(MOST_RULES).splitlines()

@@ -16,8 +16,6 @@ from countwise.reports.picture import Picture
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["regions"]
-
 Doubles = NDArray[np.float64]
 
 #: Points that are asked for across and up, rows that are drawn, and rows whose cells are drawn.

@@ -7,21 +7,11 @@ from typing import Any
 
 from countwise.reports.wording import counted, percent, score_words, short
 
-__all__ = ["data_sentence", "lead_sentence", "measured_sentence", "sections_of", "tiles_of"]
-
 Facts = Mapping[str, Any]
 
 
 def lead_sentence(facts: Facts) -> str:
-    """Say in one line what the page is about.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> lead_sentence(inspect_facts(cw.read("sample:weather")))
-    '14 rows, 4 attributes, 2 classes.'
-    """
+    """Say in one line what the page is about."""
     data = facts["data"]
     attributes = data["kinds"]["nominal"] + data["kinds"]["numeric"]
     words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
@@ -39,15 +29,7 @@ def _several(number: float, one: str, many: str | None = None) -> str:
 
 
 def tiles_of(facts: Facts) -> list[dict[str, str]]:
-    """Return the figures a reader looks for first.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> [tile["name"] for tile in tiles_of(inspect_facts(cw.read("sample:weather")))]
-    ['Rows', 'Attributes', 'Missing cells', 'Largest class']
-    """
+    """Return the figures a reader looks for first."""
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
@@ -102,15 +84,7 @@ def _tile(entry: Facts, what: str, name: str) -> dict[str, str]:
 
 
 def data_sentence(data: Facts) -> str:
-    """Say what the table holds.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.columns import data_facts
-    >>> data_sentence(data_facts(cw.read("sample:weather")))
-    "14 rows, 4 nominal and 0 numeric attributes; the class is 'play'. No cell is missing."
-    """
+    """Say what the table holds."""
     kinds, missing = data["kinds"], data["missing"]
     words = f"{_several(data['rows'], 'row')}, {kinds['nominal']} nominal and "
     words += f"{kinds['numeric']} numeric attributes"
@@ -126,14 +100,7 @@ def data_sentence(data: Facts) -> str:
 
 
 def measured_sentence(protocol: Facts) -> str:
-    """Say how rows were set aside.
-
-    Examples
-    --------
-    >>> measured_sentence({"words": "10-fold cross-validation", "parts": 10, "tested": [15, 15],
-    ...                    "trained": [135, 135]})
-    '10-fold cross-validation: 10 test parts of 15 rows, each judged by models of 135 other rows.'
-    """
+    """Say how rows were set aside."""
     parts = _several(protocol["parts"], "test part")
     words = protocol["words"][:1].upper() + protocol["words"][1:]
     return (
@@ -158,15 +125,7 @@ def _why_title(facts: Facts) -> str:
 
 
 def sections_of(facts: Facts) -> list[dict[str, str]]:
-    """Return the sections the facts can fill: what to call them, and their template.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.reports.facts import inspect_facts
-    >>> [own["id"] for own in sections_of(inspect_facts(cw.read("sample:weather")))]
-    ['data']
-    """
+    """Return the sections the facts can fill: what to call them, and their template."""
     comparison = facts["kind"] == "comparison"
     every = [
         (comparison, "ranking", "Ranking", "Ranking", "ranking.html"),

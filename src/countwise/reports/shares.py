@@ -24,8 +24,6 @@ from countwise.reports.figures.probabilities import MANY_CLASSES
 from countwise.reports.plain import figures, names, rounded
 from countwise.tables.schema import MISSING_VALUE, Column, Level
 
-__all__ = ["MOST_ATTRIBUTES", "MOST_CLASSES", "Shares", "information", "most_probable"]
-
 #: How many attributes are shown, how many values of each, and how many classes and cells in all.
 MOST_ATTRIBUTES = 60
 MOST_LEVELS = 30
@@ -41,14 +39,6 @@ class Shares:
     """What is needed to show the tables of a model: its counts, classes, prior and smoothing.
 
     Bits are those of the smoothed shares, or of the counts as they are (``smoothed_bits=False``).
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> counts = cw.count(cw.read("sample:weather"))
-    >>> shares = Shares(counts, ("no", "yes"), np.array([5 / 14, 9 / 14]), cw.Laplace(0))
-    >>> shares.tables([counts.schema["windy"]], [0, 1])[0]["shares"]
-    [[0.6, 0.4], [0.3333, 0.6667]]
     """
 
     counts: Counts
@@ -94,26 +84,14 @@ class Shares:
 
 
 def most_probable(prior: Doubles) -> list[int]:
-    """Return the classes shown: all, or the most probable in their own order.
-
-    Examples
-    --------
-    >>> most_probable(np.array([0.2, 0.8]))
-    [0, 1]
-    """
+    """Return the classes shown: all, or the most probable in their own order."""
     if len(prior) <= MOST_CLASSES:
         return list(range(len(prior)))
     return sorted(np.argsort(-prior, kind="stable")[:MOST_CLASSES].tolist())
 
 
 def information(prior: Doubles, shares: Doubles) -> float:
-    """Return how many bits a value tells about the class, given P(value | class) in rows.
-
-    Examples
-    --------
-    >>> information(np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]]))
-    1.0
-    """
+    """Return how many bits a value tells about the class, given P(value | class) in rows."""
     total = shares.sum(axis=1, keepdims=True)
     own = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
     mixed = prior @ own

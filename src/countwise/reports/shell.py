@@ -17,25 +17,11 @@ from typing import Any
 from countwise.reports.figures.palette import DARK, LIGHT, page_css, variables
 from countwise.reports.wording import brief, counted, seconds, short, signed
 
-__all__ = ["filled", "marked"]
-
 _HOME = "countwise.reports"
 
 
 def filled(template: str, facts: Mapping[str, Any], home: str = _HOME, **more: Any) -> str:
-    """Fill a template of a package with facts; the page holds them as JSON, too.
-
-    Parameters
-    ----------
-    template
-        Its file name.
-    facts
-        Plain data: the template's ``facts``, and the page's JSON.
-    home
-        The package whose ``templates`` hold it; those of this room are at hand as well.
-    more
-        What else the template asks for.
-    """
+    """Fill a template of a package with facts; the page holds them as JSON, too."""
     import jinja2
     from markupsafe import Markup
 

@@ -14,16 +14,6 @@ from countwise.evaluation.trials import Trials
 from countwise.reports.plain import estimate, figures, names, rounded
 from countwise.reports.wording import SCORES
 
-__all__ = [
-    "MOST_CLASSES",
-    "confusion_facts",
-    "curve_facts",
-    "difference_facts",
-    "gain_facts",
-    "protocol_facts",
-    "ranking_facts",
-]
-
 #: With more classes than these the rarest are shown together.
 MOST_CLASSES = 30
 #: With more entries than these only differences from the leader are given.
@@ -32,16 +22,7 @@ OTHERS = "(other classes)"
 
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
-    """Return the entries in order with every score, its interval, and seconds apart.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> facts = ranking_facts(evaluate(cw.NaiveBayes(), "sample:iris"), None)
-    >>> [entry["name"] for entry in facts["entries"]], facts["ranked_by"]
-    (['NaiveBayes', 'majority'], 'accuracy')
-    """
+    """Return the entries in order with every score, its interval, and seconds apart."""
     scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
     entries = []
     for line in trials.summary(level):
@@ -75,16 +56,7 @@ def _score(trials: Trials, what: str, name: str, gain: GainMatrix | None, level:
 
 
 def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]]:
-    """Return by how much entries differ in the score that ranks, pair by pair, the better first.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> facts = difference_facts(evaluate(cw.NaiveBayes(), "sample:iris"))
-    >>> facts[0]["first"], facts[0]["second"], facts[0]["apart"]
-    ('NaiveBayes', 'majority', True)
-    """
+    """Return by how much entries differ in the score that ranks, pair by pair, the better first."""
     order = [line["model"] for line in trials.summary(level)]
     pairs = list(combinations(order, 2))
     if len(order) > MOST_PAIRED:
@@ -98,16 +70,7 @@ def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]
 
 
 def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str, Any]:
-    """Return counts and joint probabilities of one entry, and precision and recall by class.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> trials = evaluate(cw.NaiveBayes(), "sample:iris")
-    >>> confusion_facts(trials, "NaiveBayes")["decisions"][0]
-    'Iris-setosa'
-    """
+    """Return counts and joint probabilities of one entry, and precision and recall by class."""
     confusion = trials.confusion(name)
     counts, joint = confusion.counts, confusion.joint
     keep = _kept(counts.sum(axis=1))
@@ -159,17 +122,7 @@ def _folded(cells: Any, keep: list[int], extra: list[int]) -> Any:
 
 
 def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
-    """Return the gain matrix, what it says, what every rule earns and where the best earns it.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> trials = evaluate(cw.NaiveBayes(), "sample:credit-g",
-    ...                   gain={"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}})
-    >>> gain_facts(trials, trials.gain, trials.best)["sentences"][1]
-    "Calling a 'bad' case 'good' loses 5."
-    """
+    """Return the gain matrix, what it says, what every rule earns and where the best earns it."""
     confusion = trials.confusion(best)
     values = gain.values
     known = confusion.joint[:, : values.shape[1]] * values[:, : confusion.joint.shape[1]]
@@ -215,16 +168,7 @@ def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any
 
 
 def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
-    """Return a learning curve: sizes, and a point with its interval for every entry and size.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.curves import learning_curve
-    >>> curve = learning_curve(cw.NaiveBayes(), "sample:iris", points=3, repeats=5)
-    >>> curve_facts(curve)["sizes"]
-    [10, 32, 105]
-    """
+    """Return a learning curve: sizes, and a point with its interval for every entry and size."""
     what = curve.ranked_by
     lines: list[dict[str, Any]] = [
         {"name": name, "points": [estimate(own) for own in curve.score(what, name, level=level)]}
@@ -242,15 +186,7 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
 
 
 def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
-    """Return how it was measured: the protocol in words, test parts, rows, kind of interval.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
-    >>> protocol_facts(evaluate(cw.NaiveBayes(), "sample:iris"))["parts"]
-    10
-    """
+    """Return how it was measured: the protocol in words, test parts, rows, kind of interval."""
     tested = [len(part.rows) for part in trials.parts]
     trained = [part.trained for part in trials.parts]
     best = trials.score(trials.ranked_by, trials.best, level=level)

@@ -18,8 +18,6 @@ from countwise.posteriors.kdb import KDB
 from countwise.posteriors.tan import TAN
 from countwise.reports.plain import rounded
 
-__all__ = ["MOST_NODES", "class_name", "structure_facts", "telling"]
-
 #: How many attributes a tree shows on a page.
 MOST_NODES = 100
 
@@ -31,14 +29,6 @@ def structure_facts(model: JointClassifier, most: int = MOST_NODES) -> dict[str,
     """Return the attributes of a fitted `TAN` or `KDB` with their parents, parents first.
 
     At most so many are kept: from the root on, always the heaviest edge next.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.tan import TAN
-    >>> facts = structure_facts(TAN().fit(cw.read("sample:weather")))
-    >>> facts["class"], facts["attributes"][1]["name"], facts["attributes"][1]["parents"][0]["at"]
-    ('play', 'temperature', 0)
     """
     arcs = _arcs(model)
     if arcs is None:
@@ -66,15 +56,7 @@ def structure_facts(model: JointClassifier, most: int = MOST_NODES) -> dict[str,
 
 
 def telling(model: JointClassifier, most: int = MOST_NODES) -> list[dict[str, Any]]:
-    """Return the attributes by how much each alone tells about the class, in bits.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.aode import AODE
-    >>> telling(AODE().fit(cw.read("sample:weather")))[0]
-    {'name': 'outlook', 'bits': 0.24675}
-    """
+    """Return the attributes by how much each alone tells about the class, in bits."""
     columns = [column.name for column in model.counts_.schema.nominal]
     found = [(_gain(model, name), name) for name in columns]
     found.sort(key=lambda own: -round(own[0], 12))

@@ -21,8 +21,6 @@ from countwise.reports.plain import names
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["draw_bayes_error", "draw_rounds", "draw_sigmoids"]
-
 Doubles = NDArray[np.float64]
 
 #: So many rows are drawn at most, evenly taken.
@@ -35,25 +33,7 @@ def draw_bayes_error(
     classes: Sequence[str] | None = None,
     axis: str = "x",
 ) -> Picture:
-    """Draw known densities of one number, where the best class changes, and the least error.
-
-    Parameters
-    ----------
-    densities
-        One frozen continuous distribution of `scipy.stats` for each class.
-    priors
-        The share of each class; equal by default.
-    classes
-        Their names.
-    axis
-        What is measured.
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> draw_bayes_error([norm(0, 1), norm(2, 1)]).title
-    'The least possible error is 15.87 %'
-    """
+    """Draw known densities of one number, where the best class changes, and the least error."""
     found = bayes_error(list(densities), priors)
     given = np.full(len(densities), 1.0) if priors is None else np.asarray(priors, dtype=float)
     shares = given / given.sum()
@@ -78,22 +58,6 @@ def draw_sigmoids(
     """Draw two posteriors over one number: of naive Bayes with a shared variance, and logistic.
 
     Both are sigmoids; one is reached through densities (generative), one straight (discriminative).
-
-    Parameters
-    ----------
-    data
-        A `Table` with classes, or anything `read` takes with `target`.
-    column
-        A numeric column.
-    target
-        The class, as in `read`.
-    label
-        The class whose posterior is drawn, against all others; the last one by default.
-
-    Examples
-    --------
-    >>> draw_sigmoids("sample:iris", "petal_width").title
-    'P(Iris-virginica | petal_width), generative and discriminative'
     """
     table = data if isinstance(data, Table) else read(data, target=target, **read_options)
     if not table.labelled:
@@ -144,24 +108,6 @@ def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
 
     Rows are as large as their weight before the round; the ground is what the rule of the round,
     or the weighted vote of all rounds, says there.
-
-    Parameters
-    ----------
-    model
-        An `AdaBoost` of one-column rules, fitted to a table of two numeric columns and no others,
-        with ``keep_weights=True``.
-    data
-        The table it was fitted to.
-    most
-        How many rounds are drawn.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> iris = cw.read("sample:iris").select(["petal_length", "petal_width"])
-    >>> model = cw.AdaBoost(rounds=4, keep_weights=True).fit(iris)
-    >>> draw_rounds(model, iris).title
-    'AdaBoost: 4 rounds and their vote'
     """
     table = data if isinstance(data, Table) else read(data)
     columns = [own.name for own in table.schema.attributes]

@@ -17,8 +17,6 @@ from countwise.evaluation.trials import Trials
 from countwise.reports.bars import STEPS, interval_bar, share_bar, sparkline, two_sided_bar
 from countwise.reports.wording import counted, percent, score_words, seconds, short, signed
 
-__all__ = ["MOST_LINES", "PLAIN_WIDTH", "Screen", "grid"]
-
 #: Width of text that goes to no terminal, so that it is the same everywhere.
 PLAIN_WIDTH = 100
 #: No more lines than these are shown of a list that could be endless.

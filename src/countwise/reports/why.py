@@ -27,37 +27,15 @@ from countwise.reports.shares import (
     MOST_ATTRIBUTES,
     MOST_CLASSES,
     Shares,
-    information,
     most_probable,
 )
 from countwise.reports.structure import structure_facts, telling
-
-__all__ = ["information", "model_facts"]
 
 
 def model_facts(
     model: Any, name: str | None = None, only: str | None = None
 ) -> dict[str, Any] | None:
-    """Return what a fitted model can be understood by, or None if it has nothing to show.
-
-    Parameters
-    ----------
-    model
-        A `NaiveBayes`, `TAN`, `AODE`, `KDB`, `ID3` or `DiscreteBayes`, a linear model or an
-        ensemble, or a `Decide` over one.
-    name
-        What it is called on the page.
-    only
-        One attribute, if the tables of all are not asked for.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> model = cw.NaiveBayes(smoothing=0).fit(cw.read("sample:weather"))
-    >>> facts = model_facts(model)
-    >>> facts["nominal"][0]["name"], facts["nominal"][0]["shares"][0]
-    ('outlook', [0.6, 0.0, 0.4])
-    """
+    """Return what a fitted model can be understood by, or None if it has nothing to show."""
     model = getattr(model, "model_", model)
     if isinstance(model, NaiveBayes):
         return _naive_bayes(model, name, only)

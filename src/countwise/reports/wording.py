@@ -5,18 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "SCORES",
-    "brief",
-    "counted",
-    "interval_words",
-    "percent",
-    "score_words",
-    "seconds",
-    "short",
-    "signed",
-]
-
 #: What the scores are called, and in a phrase what they say.
 SCORES: dict[str, tuple[str, str]] = {
     "expected_gain": ("Gain a row", "what one decision earns on average, by the gain matrix"),
@@ -28,24 +16,12 @@ SCORES: dict[str, tuple[str, str]] = {
 
 
 def score_words(what: str) -> str:
-    """Return the name of a score.
-
-    Examples
-    --------
-    >>> score_words("log_loss"), score_words("my_score")
-    ('Log loss', 'My score')
-    """
+    """Return the name of a score."""
     return SCORES[what][0] if what in SCORES else what.replace("_", " ").capitalize()
 
 
 def short(figure: float | None, digits: int = 3) -> str:
-    """Return a figure with so many digits after the point, fewer for large ones; – for none.
-
-    Examples
-    --------
-    >>> short(0.98765), short(-1234.5), short(None), short(-0.0001)
-    ('0.988', '−1,234', '–', '0.000')
-    """
+    """Return a figure with so many digits after the point, fewer for large ones; – for none."""
     if figure is None:
         return "–"
     digits = digits if abs(figure) < 10 else max(0, digits - 2) if abs(figure) < 1000 else 0
@@ -55,13 +31,7 @@ def short(figure: float | None, digits: int = 3) -> str:
 
 
 def brief(figure: float | None) -> str:
-    """Return a value of the data with four digits.
-
-    Examples
-    --------
-    >>> brief(18424.0), brief(-0.12345), brief(None)
-    ('18,424', '−0.1235', '–')
-    """
+    """Return a value of the data with four digits."""
     if figure is None:
         return "–"
     large = 1000 <= abs(figure) < 1e9
@@ -69,25 +39,13 @@ def brief(figure: float | None) -> str:
 
 
 def signed(figure: float | None, digits: int = 3) -> str:
-    """Return a difference with its sign.
-
-    Examples
-    --------
-    >>> signed(0.25), signed(-0.25)
-    ('+0.250', '−0.250')
-    """
+    """Return a difference with its sign."""
     written = short(figure, digits)
     return f"+{written}" if figure is not None and figure > 0 else written
 
 
 def interval_words(estimate: Mapping[str, Any], brief: bool = False) -> str:
-    """Return a figure with its interval.
-
-    Examples
-    --------
-    >>> interval_words({"value": 0.9, "low": 0.85, "high": 0.95})
-    '0.900 (0.850 to 0.950)'
-    """
+    """Return a figure with its interval."""
     value = short(estimate["value"])
     if estimate["low"] is None or estimate["high"] is None:
         return value
@@ -96,13 +54,7 @@ def interval_words(estimate: Mapping[str, Any], brief: bool = False) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent, with a digit after the point where it is small.
-
-    Examples
-    --------
-    >>> percent(0.25), percent(0.0312), percent(None), percent(0.00001)
-    ('25 %', '3.1 %', '–', '< 0.1 %')
-    """
+    """Return a share in percent, with a digit after the point where it is small."""
     if share is None:
         return "–"
     if 0 < share < 0.001:
@@ -111,13 +63,7 @@ def percent(share: float | None) -> str:
 
 
 def seconds(time: float | None) -> str:
-    """Return a time in the unit that suits it.
-
-    Examples
-    --------
-    >>> seconds(0.00042), seconds(0.0316), seconds(2.5), seconds(200)
-    ('0.42 ms', '32 ms', '2.5 s', '3.3 min')
-    """
+    """Return a time in the unit that suits it."""
     if time is None:
         return "–"
     if time >= 100:
@@ -130,11 +76,5 @@ def seconds(time: float | None) -> str:
 
 
 def counted(number: float) -> str:
-    """Return a count: whole with thousands apart, or a fraction if weights made it one.
-
-    Examples
-    --------
-    >>> counted(1200.0), counted(2.5)
-    ('1,200', '2.5')
-    """
+    """Return a count: whole with thousands apart, or a fraction if weights made it one."""
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-9 else f"{number:,.1f}"

@@ -23,8 +23,6 @@ from countwise.store.flaws import UnsoundError
 from countwise.store.npy import Kind, read_array, size_of
 from countwise.store.packing import FORMAT, MANIFEST, VERSION, library_version
 
-__all__ = ["MOST_BYTES", "MOST_MEMBERS", "Archive", "Within"]
-
 #: How many members a file may have.
 MOST_MEMBERS = 10_000
 #: How much a file may unpack to unless the caller allows more.

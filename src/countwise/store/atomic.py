@@ -13,40 +13,15 @@ from pathlib import Path
 from countwise.errors import StoreError
 from countwise.store.flaws import shown
 
-__all__ = ["atomic_write"]
-
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Path]:
-    r"""Give a temporary file to write to; it takes the place of `path` when the block ends well.
+    """Give a temporary file to write to; it takes the place of `path` when the block ends well.
 
     The temporary file lies in the same directory and has the same suffix. When the block ends it
     is brought to the disk and renamed over `path`, which no reader and no crash can see half done.
     When the block raises, the temporary file is removed and `path` is as it was. A link is
     followed, and the permissions of a file that is replaced are kept.
-
-    Parameters
-    ----------
-    path
-        Where the file shall be. Its directory must exist.
-    who
-        The name an error message begins with.
-
-    Yields
-    ------
-    Path
-        An empty file of one's own, to be opened and written in any way.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder) / "report.csv"
-    ...     with atomic_write(target) as temporary:
-    ...         _ = temporary.write_text("class\nyes\n")
-    ...         before = target.exists()
-    ...     before, target.read_text(), len(list(Path(folder).iterdir()))
-    (False, 'class\nyes\n', 1)
     """
     target, mode = _target(path, who)
     drafts: list[Path] = []

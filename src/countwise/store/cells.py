@@ -24,8 +24,6 @@ from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.store.schemas import schema_from, schema_to
 from countwise.tables.schema import Column, Level, Schema, labels_array, level_key
 
-__all__ = ["cells_from", "cells_to"]
-
 #: Levels of an axis are numbered by 32 bits.
 _MOST_NUMBER = 2**31 - 1
 #: What a search left behind: shown, never computed with.
@@ -33,15 +31,7 @@ _TOLD = ("gain_", "history_", "smoothing_table_")
 
 
 def cells_to(model: Any, remarks: dict[str, Any]) -> Parts:
-    """Return what a fitted model of cells consists of.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> parts = cells_to(cw.DiscreteBayes().fit(cw.read("sample:weather")), {})
-    >>> parts.documents["cells.json"]["cells"], sorted(parts.arrays)
-    (14, ['cells/counts.npy', 'cells/levels.npy'])
-    """
+    """Return what a fitted model of cells consists of."""
     table: CellTable = model.cells_
     remarks["model"] = [note.to_dict() for note in model.notes_]
     seed = model.random_state

@@ -12,8 +12,6 @@ from countwise.counts.grid import Grid
 from countwise.counts.moments import Moments
 from countwise.store.flaws import UnsoundError
 
-__all__ = ["check_amounts", "check_counts"]
-
 Doubles = NDArray[np.float64]
 
 #: Rounding may leave the sum of a table this share of all weight above its class's weight.
@@ -23,20 +21,7 @@ MOST_WEIGHT = 1e150
 
 
 def check_counts(counts: Counts) -> None:
-    """Refuse what no pass over rows could have left behind.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> counts = cw.count(cw.read("sample:weather"))
-    >>> check_counts(counts)
-    >>> counts.tables[("outlook",)][0, 0] = -1
-    >>> check_counts(counts)
-    Traceback (most recent call last):
-        ...
-    countwise.store.flaws.UnsoundError: holds counts below zero in the table of 'outlook'. Fetch \
-the file again, or save the model again.
-    """
+    """Refuse what no pass over rows could have left behind."""
     weight = counts.weight
     check_amounts(weight, "the class weights", 0.0)
     slack = SLACK * max(1.0, float(weight.sum()))

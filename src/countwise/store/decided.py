@@ -16,8 +16,6 @@ from countwise.store.flaws import UnsoundError
 from countwise.store.models import model_to, prototype
 from countwise.store.plain import RULES, from_plain, to_plain
 
-__all__ = ["decide_from", "decide_to"]
-
 #: The rules a `Decide` may be given by a word.
 RULE_WORDS = ("argmax", "roulette")
 
@@ -26,12 +24,6 @@ def decide_to(decide: Any) -> dict[str, Any]:
     """Return the rule and the prior of a fitted `Decide` as plain data.
 
     A rule that was given as a path, a frame or a mapping is saved as it was read at `fit`.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> decide_to(cw.Decide(cw.NaiveBayes(), "argmax").fit(cw.read("sample:weather")))["rule"]
-    'argmax'
     """
     for rule in (decide.rule, decide.rule_):
         if isinstance(rule, Rule) and type(rule) not in RULES:

@@ -26,8 +26,6 @@ from countwise.store.trees import classes_from
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table, code_type
 
-__all__ = ["ensemble_from", "ensemble_to", "is_ensemble"]
-
 #: A file has room for so many members.
 MOST_MEMBERS = 1000
 
@@ -35,14 +33,7 @@ Doubles = NDArray[np.float64]
 
 
 def is_ensemble(model: Any) -> bool:
-    """Whether a model consists of members or of rules.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> is_ensemble(cw.Vote()), is_ensemble(cw.ID3())
-    (True, False)
-    """
+    """Whether a model consists of members or of rules."""
     return isinstance(model, Bagging | AdaBoost | Vote)
 
 

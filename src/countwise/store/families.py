@@ -8,19 +8,9 @@ from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.tables.schema import Schema
 
-__all__ = ["families_from", "families_to"]
-
 
 def families_to(model: Any) -> dict[str, Any] | None:
-    """Return the families a model chose, each attribute before its parents; None if it has none.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.kdb import KDB
-    >>> families_to(KDB(1).fit(cw.read("sample:votes")))["families"][1]
-    ['adoption-of-the-budget-resolution', 'physician-fee-freeze']
-    """
+    """Return the families a model chose, each attribute before its parents; None if it has none."""
     families = getattr(model, "families_", None)
     return None if families is None else {"families": [list(family) for family in families]}
 

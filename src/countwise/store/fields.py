@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from countwise.store.flaws import UnsoundError
 
-__all__ = ["MOST_DIGITS", "MOST_VALUES", "Fields", "parse"]
-
 #: How many values a document may hold; each costs far more memory than its text.
 MOST_VALUES = 4_000_000
 #: How many digits a whole number may have: as a double it is still finite.
@@ -19,18 +17,7 @@ T = TypeVar("T")
 
 
 def parse(data: bytes, name: str) -> Any:
-    """Read JSON strictly: no NaN, no endless numbers, no name twice, no depth without end.
-
-    Examples
-    --------
-    >>> parse(b'{"rows": 14}', "training.json")
-    {'rows': 14}
-    >>> parse(b'{"rows": NaN}', "training.json")
-    Traceback (most recent call last):
-        ...
-    countwise.store.flaws.UnsoundError: holds no proper JSON in 'training.json' (NaN is no number).\
- Fetch the file again, or save the model again.
-    """
+    """Read JSON strictly: no NaN, no endless numbers, no name twice, no depth without end."""
     if sum(data.count(mark) for mark in (b",", b"[", b"{")) > MOST_VALUES:
         raise UnsoundError(f"holds more than {MOST_VALUES} values in {name!r}")
     try:
@@ -72,19 +59,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Fields:
-    """A JSON object whose values are fetched by name and type.
-
-    Examples
-    --------
-    >>> fields = Fields({"rows": 14}, "training.json")
-    >>> fields.whole("rows")
-    14
-    >>> fields.text("rows")
-    Traceback (most recent call last):
-        ...
-    countwise.store.flaws.UnsoundError: must hold a text under 'rows' of training.json, but 14 is \
-there. Fetch the file again, or save the model again.
-    """
+    """A JSON object whose values are fetched by name and type."""
 
     def __init__(self, plain: Any, where: str) -> None:
         if not isinstance(plain, dict):

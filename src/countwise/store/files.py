@@ -17,8 +17,6 @@ from countwise.store.flaws import UnsoundError, refusals, shown
 from countwise.store.packing import pack
 from countwise.store.states import parts_of, rebuilt
 
-__all__ = ["describe", "load", "save"]
-
 Pathlike = str | os.PathLike[str]
 
 _DOCUMENTS = (
@@ -108,28 +106,7 @@ def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Any:
 
 
 def describe(path: Pathlike) -> dict[str, Any]:
-    """Look into a saved file without loading it: what it holds, from which data, made by whom.
-
-    Returns
-    -------
-    dict
-        Plain data: ``kind``, ``created``, ``library_version``, ``format_version``, ``bytes``,
-        ``unpacked_bytes``, ``members``, the ``summary`` (rows, classes and their shares, columns)
-        and, where the file has them, its documents: ``schema``, ``cuts``, ``families``, ``tree``,
-        ``cells``, ``parameters``, ``decide``, ``training``, ``notes``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import countwise as cw
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "weather.cw"
-    ...     save(cw.NaiveBayes().fit(cw.read("sample:weather")), path, notes="first try")
-    ...     seen = describe(path)
-    >>> seen["kind"], seen["summary"]["classes"], seen["notes"]["saved_with"]
-    ('NaiveBayes', ['no', 'yes'], 'first try')
-    """
+    """Look into a saved file without loading it: what it holds, from which data, made by whom."""
     with _opened("describe", path, 2**62) as archive:
         manifest = archive.manifest
         seen: dict[str, Any] = {

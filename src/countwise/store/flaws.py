@@ -8,24 +8,12 @@ from contextlib import contextmanager
 
 from countwise.errors import CountwiseError, StoreError
 
-__all__ = ["AGAIN", "UnsoundError", "refusals", "shown"]
-
 #: What to do about a file that is not what it was when it was written.
 AGAIN = "Fetch the file again, or save the model again."
 
 
 class UnsoundError(Exception):
-    """What a file does instead of what it must; `refusals` makes the sentence of it.
-
-    Examples
-    --------
-    >>> with refusals("load", "model.cw"):
-    ...     raise UnsoundError("ends too early")
-    Traceback (most recent call last):
-        ...
-    countwise.errors.StoreError: load: 'model.cw' ends too early. Fetch the file again, or save \
-the model again.
-    """
+    """What a file does instead of what it must; `refusals` makes the sentence of it."""
 
     def __init__(self, what: str, cure: str = AGAIN) -> None:
         super().__init__(f"{what}. {cure}")
@@ -58,13 +46,7 @@ def refusals(who: str, path: object) -> Iterator[None]:
 
 
 def shown(path: object) -> str:
-    """Return a path as a message shows it.
-
-    Examples
-    --------
-    >>> shown("models/a.cw")
-    "'models/a.cw'"
-    """
+    """Return a path as a message shows it."""
     try:
         return repr(os.fspath(path))  # type: ignore[call-overload]
     except TypeError:

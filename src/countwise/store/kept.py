@@ -18,21 +18,11 @@ from countwise.store.schemas import schema_from, schema_to
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table, code_type
 
-__all__ = ["kept_from", "kept_to"]
-
 _MOST_ROWS = 2**40
 
 
 def kept_to(model: Any, remarks: dict[str, Any]) -> Parts:
-    """Return what a fitted model of kept rows consists of.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> parts = kept_to(cw.Neighbors().fit(cw.read("sample:weather")), {})
-    >>> parts.summary["rows"], sorted(parts.arrays)
-    (14, ['rows/codes.npy', 'rows/numbers.npy'])
-    """
+    """Return what a fitted model of kept rows consists of."""
     table, schema = model.rows_, model.rows_.schema
     remarks["model"] = [note.to_dict() for note in model.notes_]
     coded = [column.name for column in schema if column.coded]

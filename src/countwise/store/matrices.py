@@ -19,21 +19,11 @@ from countwise.store.schemas import schema_from, schema_to
 from countwise.store.trees import classes_from
 from countwise.tables.schema import Schema, labels_array
 
-__all__ = ["matrix_from", "matrix_to"]
-
 _MOST_LAYERS = 50
 
 
 def matrix_to(model: Any, remarks: dict[str, Any]) -> Parts:
-    """Return what a fitted linear model or network consists of.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> parts = matrix_to(cw.Logistic().fit(cw.read("sample:weather")), {})
-    >>> parts.kind, sorted(parts.arrays)
-    ('Logistic', ['layers/bias_0.npy', 'layers/weights_0.npy'])
-    """
+    """Return what a fitted linear model or network consists of."""
     remarks["model"] = [note.to_dict() for note in model.notes_]
     classes = to_plain(model.classes_.tolist(), "the classes")
     document = {

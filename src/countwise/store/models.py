@@ -16,20 +16,6 @@ from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 
-__all__ = [
-    "MODELS",
-    "UPGRADE",
-    "classes_in",
-    "columns_from",
-    "columns_to",
-    "is_model",
-    "learned",
-    "model_to",
-    "notes_from",
-    "prototype",
-    "training_to",
-]
-
 #: The models a file may hold and their homes. Nothing else is ever imported for a file.
 MODELS: dict[str, str] = {
     "NaiveBayes": "countwise.posteriors.naive_bayes",
@@ -61,27 +47,13 @@ def _home(name: str) -> Any:
 
 
 def is_model(thing: Any) -> bool:
-    """Whether a thing is a model of ours, and no subclass that may hold more than counts.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> is_model(cw.NaiveBayes()), is_model("NaiveBayes")
-    (True, False)
-    """
+    """Whether a thing is a model of ours, and no subclass that may hold more than counts."""
     name = type(thing).__name__
     return name in MODELS and type(thing) is _home(name)
 
 
 def model_to(model: Any) -> dict[str, Any]:
-    """Return the name and the parameters of a model as plain data.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> model_to(cw.NaiveBayes(prior={0: 0.5, 1: 0.5}))["parameters"]["prior"]
-    {'is': 'mapping', 'pairs': [[0, 0.5], [1, 0.5]]}
-    """
+    """Return the name and the parameters of a model as plain data."""
     if not is_model(model):
         raise StoreError(
             f"save: the model must be one of {listing(MODELS, 20)}, but a {type(model).__name__} "
@@ -124,14 +96,7 @@ def _parameter_from(plain: Any, name: str, depth: int = 0) -> Any:
 
 
 def classes_in(counts: Counts) -> dict[str, Any]:
-    """Return the weight of all rows, the classes and their shares, for people.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> classes_in(cw.count(cw.read("sample:weather")))["weight"]
-    14.0
-    """
+    """Return the weight of all rows, the classes and their shares, for people."""
     total = counts.total
     return {
         "weight": total,
@@ -141,14 +106,7 @@ def classes_in(counts: Counts) -> dict[str, Any]:
 
 
 def training_to(model: Any) -> dict[str, Any]:
-    """Return what training left beside the counts: named classes, the columns that came.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> training_to(cw.NaiveBayes().fit([[0.5], [1.5]], [0, 1]))["features_in"]
-    1
-    """
+    """Return what training left beside the counts: named classes, the columns that came."""
     named = getattr(model, "_named", None)
     given = getattr(model, "_given", None)
     return {
@@ -161,14 +119,7 @@ def training_to(model: Any) -> dict[str, Any]:
 
 
 def columns_to(model: Any) -> dict[str, Any]:
-    """Return which columns a model was trained on, as scikit-learn remembers them.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> columns_to(cw.NaiveBayes().fit([[0.5], [1.5]], [0, 1]))
-    {'features_in': 1, 'feature_names_in': None}
-    """
+    """Return which columns a model was trained on, as scikit-learn remembers them."""
     names = getattr(model, "feature_names_in_", None)
     features = getattr(model, "n_features_in_", None)
     return {
@@ -187,13 +138,7 @@ def _given_to(given: Mapping[str, tuple[Level, ...]], schema: Schema) -> list[li
 
 
 def prototype(given: Fields, depth: int = 0) -> Any:
-    """Make the model that is named, if it is on the list, with parameters it knows.
-
-    Examples
-    --------
-    >>> prototype(Fields({"model": "NaiveBayes", "parameters": {"smoothing": 2.0}}, "example"))
-    NaiveBayes(smoothing=2.0)
-    """
+    """Make the model that is named, if it is on the list, with parameters it knows."""
     name = given.text("model")
     if name not in MODELS:
         raise UnsoundError(f"holds a model this countwise does not know, {name[:40]!r}", UPGRADE)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from countwise.store.flaws import UnsoundError
 
-__all__ = ["MOST_HEADER", "Kind", "axes_of", "contents", "header_of", "read_array", "size_of"]
-
 #: The two kinds of numbers there are: counts and sums, and the cells of a grid.
 Kind = Literal["<f8", "<i8"]
 #: The longest header that is looked at.
@@ -33,11 +31,6 @@ def axes_of(array: NDArray[Any]) -> tuple[int, ...]:
 
     A sum over an axis rounds by the order its parts lie in; to get equal bits from a saved table,
     that order must come back too.
-
-    Examples
-    --------
-    >>> axes_of(np.zeros((2, 3))), axes_of(np.zeros((2, 3)).T)
-    ((0, 1), (1, 0))
     """
     every = range(array.ndim)
     if array.flags.c_contiguous:
@@ -46,13 +39,7 @@ def axes_of(array: NDArray[Any]) -> tuple[int, ...]:
 
 
 def header_of(kind: Kind, shape: tuple[int, ...]) -> bytes:
-    """Return the npy header of an array in C order.
-
-    Examples
-    --------
-    >>> header_of("<f8", (2, 3))[10:60].decode()
-    "{'descr': '<f8', 'fortran_order': False, 'shape': "
-    """
+    """Return the npy header of an array in C order."""
     out = io.BytesIO()
     plain = {"descr": kind, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(out, plain)
@@ -60,38 +47,19 @@ def header_of(kind: Kind, shape: tuple[int, ...]) -> bytes:
 
 
 def contents(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of an array in C order without copying them.
-
-    Examples
-    --------
-    >>> contents(np.array([1], dtype="<i8")).tolist()
-    [1, 0, 0, 0, 0, 0, 0, 0]
-    """
+    """Return the bytes of an array in C order without copying them."""
     return array.reshape(-1).view(np.uint8)
 
 
 def size_of(kind: Kind, shape: tuple[int, ...]) -> int:
-    """Return how many bytes the file of such an array has.
-
-    Examples
-    --------
-    >>> size_of("<f8", (2, 3)) - len(header_of("<f8", (2, 3)))
-    48
-    """
+    """Return how many bytes the file of such an array has."""
     return len(header_of(kind, shape)) + 8 * math.prod(shape)
 
 
 def read_array(
     read: Callable[[int], bytes], kind: Kind, shape: tuple[int, ...], name: str
 ) -> NDArray[Any]:
-    r"""Read an array of which kind and shape are known; refuse any other before making room for it.
-
-    Examples
-    --------
-    >>> whole = io.BytesIO(header_of("<i8", (2,)) + b"\x01" + bytes(15))
-    >>> read_array(whole.read, "<i8", (2,), "a.npy")
-    array([1, 0])
-    """
+    """Read an array of known kind and shape; refuse any other before making room for it."""
     start = _MAGIC.fullmatch(_exactly(read, 10, name))
     length = int.from_bytes(start.group(1), "little") if start else MOST_HEADER + 1
     head = _HEADER.fullmatch(_exactly(read, length, name)) if length <= MOST_HEADER else None

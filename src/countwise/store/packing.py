@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from countwise.store.npy import Kind, contents, header_of
 
-__all__ = ["FORMAT", "MANIFEST", "VERSION", "Parts", "library_version", "pack", "readable"]
-
 #: What the manifest of every file says it is.
 FORMAT = "countwise"
 #: The version of the format written here, and the newest that is read.
@@ -43,28 +41,13 @@ class Parts:
 
 
 def library_version() -> str:
-    """Return the version of countwise that runs.
-
-    Examples
-    --------
-    >>> library_version().count(".")
-    2
-    """
+    """Return the version of countwise that runs."""
     # Imported by name: an import statement would tie this room to every public name's home.
     return str(import_module("countwise").__version__)
 
 
 def readable(plain: Any, indent: int = 0) -> str:
-    """Write JSON for people: an entry a line, lists of plain values on one line.
-
-    Examples
-    --------
-    >>> print(readable({"rows": 14, "levels": ["no", "yes"]}))
-    {
-      "rows": 14,
-      "levels": ["no", "yes"]
-    }
-    """
+    """Write JSON for people: an entry a line, lists of plain values on one line."""
     edge, inner = "\n" + " " * indent, "\n" + " " * (indent + 2)
     if isinstance(plain, dict) and plain:
         entries = (f"{_text(str(k))}: {readable(v, indent + 2)}" for k, v in plain.items())

@@ -21,8 +21,6 @@ from countwise.errors import StoreError
 from countwise.store.fields import MOST_DIGITS, Fields
 from countwise.store.flaws import UnsoundError
 
-__all__ = ["RULES", "from_plain", "label_from", "to_plain"]
-
 #: How deep values may lie within each other.
 MOST_DEPTH = 12
 #: The rules that can be saved.
@@ -34,24 +32,7 @@ _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def to_plain(value: Any, where: str, depth: int = 0) -> Any:
-    """Return a value as plain JSON from which `from_plain` makes an equal one.
-
-    Parameters
-    ----------
-    value
-        A parameter, a label, a rule.
-    where
-        What it is, for the message that refuses it.
-    depth
-        How deep it lies within others.
-
-    Examples
-    --------
-    >>> to_plain({1: 0.5}, "prior")
-    {'is': 'mapping', 'pairs': [[1, 0.5]]}
-    >>> to_plain(Laplace(0.5), "smoothing")
-    {'is': 'Laplace', 'alpha': 0.5, 'by': 'values'}
-    """
+    """Return a value as plain JSON from which `from_plain` makes an equal one."""
     if depth > MOST_DEPTH:
         raise StoreError(
             f"save: {where} must not be nested deeper than {MOST_DEPTH} levels, but it is. "
@@ -132,18 +113,7 @@ def _cannot(value: Any, where: str) -> StoreError:
 
 
 def from_plain(plain: Any, where: str, depth: int = 0) -> Any:
-    """Return the value that `to_plain` made plain; anything not listed here is refused.
-
-    Examples
-    --------
-    >>> from_plain({"is": "mapping", "pairs": [[1, 0.5]]}, "prior")
-    {1: 0.5}
-    >>> from_plain({"is": "os.system"}, "prior")
-    Traceback (most recent call last):
-        ...
-    countwise.store.flaws.UnsoundError: holds something unknown, 'os.system', in prior. Fetch the \
-file again, or save the model again.
-    """
+    """Return the value that `to_plain` made plain; anything not listed here is refused."""
     if depth > 3 * MOST_DEPTH:
         raise UnsoundError(f"nests values too deep in {where}")
     if isinstance(plain, list):
@@ -161,13 +131,7 @@ file again, or save the model again.
 
 
 def label_from(plain: Any, where: str) -> str | int | float | bool:
-    """Return a level or a class label: a text, a number, true or false.
-
-    Examples
-    --------
-    >>> label_from(True, "levels"), label_from({"is": "float", "value": "inf"}, "levels")
-    (True, inf)
-    """
+    """Return a level or a class label: a text, a number, true or false."""
     label = from_plain(plain, where) if isinstance(plain, dict) else plain
     if not isinstance(label, str | int | float | bool):
         raise UnsoundError(f"must hold texts, numbers, true or false as {where}, but does not")

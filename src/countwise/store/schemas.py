@@ -17,27 +17,11 @@ from countwise.store.plain import label_from, to_plain
 from countwise.tables.schema import Column, Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
-__all__ = [
-    "Input",
-    "cuts_from",
-    "cuts_to",
-    "points_from",
-    "points_to",
-    "schema_from",
-    "schema_to",
-]
-
 Doubles = NDArray[np.float64]
 
 
 def schema_to(schema: Schema) -> dict[str, Any]:
-    """Return a schema as plain data, its levels with their types.
-
-    Examples
-    --------
-    >>> schema_to(Schema((Column("windy", "nominal", (False, True)),)))
-    {'columns': [{'name': 'windy', 'kind': 'nominal', 'levels': [False, True]}]}
-    """
+    """Return a schema as plain data, its levels with their types."""
     columns = []
     for column in schema:
         plain = column.to_dict()
@@ -48,14 +32,7 @@ def schema_to(schema: Schema) -> dict[str, Any]:
 
 
 def schema_from(document: Fields) -> Schema:
-    """Read a schema back.
-
-    Examples
-    --------
-    >>> schema = Schema((Column("windy", "nominal", (False, True)),))
-    >>> schema_from(Fields(schema_to(schema), "schema.json")) == schema
-    True
-    """
+    """Read a schema back."""
     columns = []
     for entry in document.objects("columns"):
         plain = dict(entry.plain)
@@ -91,14 +68,7 @@ class Input(NamedTuple):
 
 
 def cuts_to(model: Any) -> dict[str, Any] | None:
-    """Return how a model cuts numbers and folds rare levels before it counts; None if it does not.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> cuts_to(cw.NaiveBayes().fit(cw.read("sample:weather"))) is None
-    True
-    """
+    """Return how a model cuts numbers and folds rare levels before it counts, or None."""
     if model.schema_ == model.counts_.schema:
         return None
     points = getattr(model, "cut_points_", {})
@@ -117,13 +87,7 @@ def cuts_to(model: Any) -> dict[str, Any] | None:
 
 
 def points_to(points: Mapping[str, Doubles]) -> list[list[Any]]:
-    """Return the points where columns are cut, each with its column.
-
-    Examples
-    --------
-    >>> points_to({"x": np.array([0.5])})
-    [['x', [0.5]]]
-    """
+    """Return the points where columns are cut, each with its column."""
     return [[name, own.tolist()] for name, own in points.items()]
 
 

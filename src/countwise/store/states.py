@@ -39,8 +39,6 @@ from countwise.store.tallies import counts_from, counts_to
 from countwise.store.trees import tree_from, tree_to
 from countwise.tables.schema import Schema
 
-__all__ = ["OTHERS", "parts_of", "rebuilt"]
-
 #: What a file may hold beside the models.
 OTHERS = ("Decide", "Counts", "Schema", "GainMatrix")
 #: What a fitted model has, one of these.
@@ -48,15 +46,7 @@ _FITTED = ("counts_", "tree_", "rows_", "cells_", "layers_", "members_", "rounds
 
 
 def parts_of(thing: Any, notes: Any = None) -> Parts:
-    """Return what a thing consists of, or refuse to save it.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> parts = parts_of(cw.NaiveBayes().fit(cw.read("sample:weather")))
-    >>> parts.kind, sorted(parts.documents)[0], parts.summary["rows"]
-    ('NaiveBayes', 'counts.json', 14)
-    """
+    """Return what a thing consists of, or refuse to save it."""
     remarks: dict[str, Any] = {"saved_with": to_plain(notes, "notes")}
     if isinstance(thing, Schema):
         documents = {"schema.json": schema_to(thing), "notes.json": remarks}

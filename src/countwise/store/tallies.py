@@ -19,8 +19,6 @@ from countwise.store.flaws import UnsoundError
 from countwise.store.npy import Kind, axes_of
 from countwise.tables.schema import Schema
 
-__all__ = ["FEW", "Arrays", "Shelf", "counts_from", "counts_to"]
-
 #: Up to so many arrays each get a member of their own; more of them share one.
 FEW = 2000
 
@@ -39,14 +37,7 @@ class Arrays(Protocol):
 
 
 class Shelf:
-    """Puts arrays down under names a person can read, and says where each one lies.
-
-    Examples
-    --------
-    >>> shelf = Shelf(together=False)
-    >>> shelf.put("table", "Größe (cm)", np.zeros((2, 2)))
-    'counts/table_0001_Gr_e_cm.npy'
-    """
+    """Puts arrays down under names a person can read, and says where each one lies."""
 
     def __init__(self, together: bool) -> None:
         self._together = together
@@ -76,15 +67,7 @@ class Shelf:
 def counts_to(
     counts: Counts, together: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the index of some counts and their arrays, each its own unless `together`.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> index, arrays = counts_to(cw.count(cw.read("sample:weather")))
-    >>> index["tables"][0], len(arrays)
-    ({'columns': ['outlook'], 'array': 'counts/table_0002_outlook.npy'}, 5)
-    """
+    """Return the index of some counts and their arrays, each its own unless `together`."""
     many = len(counts.plan.tables) + 2 * len(counts.plan.grids) > FEW
     shelf = Shelf(together=many or together)
     index: dict[str, Any] = {"rows": counts.rows}

@@ -24,8 +24,6 @@ from countwise.store.plain import label_from, to_plain
 from countwise.store.schemas import points_from, points_to, schema_from, schema_to
 from countwise.tables.schema import Level, Schema
 
-__all__ = ["classes_from", "tree_from", "tree_to"]
-
 Doubles = NDArray[np.float64]
 
 #: Nodes, columns and slots are numbered by 32 bits.
@@ -33,16 +31,7 @@ _MOST_NUMBER = 2**31 - 1
 
 
 def tree_to(model: Any, remarks: dict[str, Any]) -> Parts:
-    """Return what a fitted tree consists of.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.id3 import ID3
-    >>> parts = tree_to(ID3().fit(cw.read("sample:weather")), {})
-    >>> parts.documents["tree.json"]["nodes"], sorted(parts.arrays)[0]
-    (8, 'tree/child.npy')
-    """
+    """Return what a fitted tree consists of."""
     tree, pruning = model.tree_, model.pruning_
     if _levels(tree.columns, model.schema_, model.cut_points_) != list(tree.levels):
         raise StoreError(

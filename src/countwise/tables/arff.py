@@ -24,8 +24,6 @@ from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source, not_text, one_byte_encoding
 
-__all__ = ["arff_names", "parse_arff"]
-
 _KEYWORD = re.compile(r"\s*@(\w+)(?:\s+|$)(.*)$", re.DOTALL)
 _SPECIAL = re.compile(r"['\"{}%]")
 _CELL = re.compile(rf"[ \t]*(?:{QUOTED}|([^,%'\"{{}}][^,%{{}}]*)?)[ \t]*(,|%.*$|$)", re.DOTALL)

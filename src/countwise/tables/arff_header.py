@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from countwise.errors import TableError, did_you_mean
 
-__all__ = ["Attribute", "attribute", "unquote"]
-
 QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(rf"\s*(?:{QUOTED}|([^\s{{}}'\"%][^\s{{}}]*))\s*(.*)$", re.DOTALL)
 _LEVEL = re.compile(rf"\s*(?:{QUOTED}|([^,{{}}'\"][^,{{}}]*?)?)\s*([,}}])", re.DOTALL)
@@ -43,13 +41,7 @@ class Attribute:
 
 
 def attribute(rest: str, path: str, line: int) -> Attribute:
-    """Read what follows ``@attribute`` on a line.
-
-    Examples
-    --------
-    >>> attribute("outlook {sunny, 'light rain'}", "weather.arff", 3)
-    Attribute(name='outlook', kind='nominal', levels=('sunny', 'light rain'), format='')
-    """
+    """Read what follows ``@attribute`` on a line."""
     found = _NAME.match(rest)
     if not found or not found[4]:
         raise _bad(path, line, f"@attribute must give a name and a type, but '{rest.strip()}' came")

@@ -17,21 +17,6 @@ from countwise.errors import TableError
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.reading import Reading
 
-__all__ = [
-    "COMMA",
-    "NUMBER",
-    "WHOLE",
-    "Settled",
-    "as_dates",
-    "as_numbers",
-    "days",
-    "iso_days",
-    "looks_comma",
-    "marked",
-    "settle",
-    "without_marks",
-]
-
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
@@ -149,13 +134,7 @@ def as_dates(
 
 
 def days(text: str) -> float | None:
-    """Return an ISO date or time as days since 1970-01-01, or None if it is none.
-
-    Examples
-    --------
-    >>> days("1970-01-02 12:00"), days("1970/01/03"), days("2023-02-30")
-    (1.5, 2.0, None)
-    """
+    """Return an ISO date or time as days since 1970-01-01, or None if it is none."""
     if not _DATE.fullmatch(text):
         return None
     try:
@@ -170,13 +149,6 @@ def iso_days(distinct: Sequence[str]) -> NDArray[np.float64] | None:
 
     What counts as a date is what makes a CSV column one; blanks around a text do not matter. No
     text at all makes no dates.
-
-    Examples
-    --------
-    >>> iso_days(["1970-01-02", "1970-01-02 12:00", "1970/01/03"])
-    array([1. , 1.5, 2. ])
-    >>> iso_days(["1970-01-02", "soon"]) is None
-    True
     """
     found: list[float] = []
     for text in distinct:
@@ -208,13 +180,7 @@ def marked(words: Words, marks: frozenset[str]) -> Words:
 
 
 def without_marks(column: Numbers, marks: frozenset[str]) -> Numbers:
-    """Make the numbers missing that a mark names, such as ``-999``; dates are no numbers here.
-
-    Examples
-    --------
-    >>> without_marks(Numbers(np.array([1.0, -999.0])), frozenset({"", "-999"})).values
-    array([ 1., nan])
-    """
+    """Make the numbers missing that a mark names, such as ``-999``; dates are no numbers here."""
     numbers = _numbers_among(marks)
     if not numbers or column.dates:
         return column

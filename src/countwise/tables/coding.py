@@ -15,8 +15,6 @@ from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.schema import MISSING_MARKS, MISSING_VALUE, Column, Level, level_key
 from countwise.tables.table import code_type
 
-__all__ = ["LARGEST", "as_number", "code", "in_order", "numbers", "words"]
-
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _DENSE = 1 << 16
 #: Squares and sums of larger numbers would not fit in a double.
@@ -24,13 +22,7 @@ LARGEST = 1e140
 
 
 def as_number(text: str, decimal: str = ".") -> float | None:
-    """Read a number as people write it, or return None.
-
-    Examples
-    --------
-    >>> as_number(" 00202 "), as_number("1,5", decimal=","), as_number("12a")
-    (202.0, 1.5, None)
-    """
+    """Read a number as people write it, or return None."""
     trimmed = text.strip()
     if decimal != ".":
         trimmed = trimmed.replace(decimal, ".")
@@ -38,13 +30,7 @@ def as_number(text: str, decimal: str = ".") -> float | None:
 
 
 def in_order(levels: Iterable[Level]) -> list[Level]:
-    """Sort levels: by value where they are numbers or read like numbers, else by text.
-
-    Examples
-    --------
-    >>> in_order(["10", "9", "1"]), in_order(["b", "a"])
-    (['1', '9', '10'], ['a', 'b'])
-    """
+    """Sort levels: by value where they are numbers or read like numbers, else by text."""
     every = list(levels)
     if every and all(isinstance(level, str) for level in every):
         sizes = [as_number(str(level)) for level in every]

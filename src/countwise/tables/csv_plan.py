@@ -14,8 +14,6 @@ from countwise.tables.dialect import Dialect
 from countwise.tables.reading import Reading
 from countwise.tables.source import Source
 
-__all__ = ["Plan", "loosened", "options", "plan_reading"]
-
 _CONVERSION = re.compile(
     r"In CSV column #(\d+):.*?conversion error to (\w+): invalid value '(.*)'", re.DOTALL
 )

@@ -23,8 +23,6 @@ from countwise.tables.raw import Numbers, Raw, Words, from_arrow
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = ["parse_delimited", "parse_delimited_blocks"]
-
 _EXACT = 2.0**53
 
 

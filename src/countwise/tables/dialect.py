@@ -20,8 +20,6 @@ from countwise.tables.reading import Reading
 from countwise.tables.schema import MISSING_MARKS
 from countwise.tables.source import Scan, Source, not_text, one_byte_encoding, scan
 
-__all__ = ["Dialect", "encoding_notes", "header_names", "sniff"]
-
 _SAMPLE = 1 << 18
 _LARGEST_SAMPLE = 1 << 24
 _LONGEST_CELL = 1 << 26

@@ -11,8 +11,6 @@ from countwise.errors import ParameterError, TableError
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = ["Parsed", "Reading", "column_names", "is_delimited", "parse", "parse_blocks"]
-
 _FORMS = {
     ".csv": "delimited",
     ".tsv": "delimited",
@@ -31,13 +29,7 @@ _WORKBOOK = (".xls", ".xlsx", ".xlsm", ".ods")
 
 
 def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parsed:
-    """Read a file into raw columns; what it is is told by its extension, else by its content.
-
-    Raises
-    ------
-    TableError
-        If the file is missing, empty or damaged, or a row or a cell is not what it must be.
-    """
+    """Read a file into raw columns; what it is is told by its extension, else by its content."""
     reading = reading or Reading()
     source = Source.at(path)
     form, usual = _form(source)
@@ -60,13 +52,7 @@ def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parse
 
 
 def is_delimited(path: str) -> bool:
-    """Return whether a file is CSV or a relative by its name, and not packed.
-
-    Examples
-    --------
-    >>> is_delimited("new.CSV"), is_delimited("new.csv.gz"), is_delimited("new.parquet")
-    (True, False, False)
-    """
+    """Return whether a file is CSV or a relative by its name, and not packed."""
     return _FORMS.get(os.path.splitext(path)[1].lower()) == "delimited"
 
 
@@ -75,11 +61,6 @@ def column_names(path: str | os.PathLike[str], reading: Reading | None = None) -
 
     The header of a CSV or ARFF file and the footer of a Parquet file say them; any row of a JSON
     file may bring another name, so such a file is read to its end.
-
-    Raises
-    ------
-    TableError
-        If the file is missing or empty, or its names cannot be read or do not differ.
     """
     reading = reading or Reading()
     source = Source.at(path)

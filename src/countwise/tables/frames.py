@@ -12,8 +12,6 @@ from countwise.tables.cells import iso_days
 from countwise.tables.raw import Numbers, Raw, Words, from_arrow, from_numpy, from_objects
 from countwise.tables.schema import Schema
 
-__all__ = ["array_columns", "dated", "frame_columns", "record_columns", "target_column"]
-
 
 def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
     """Turn a two-dimensional array (or a list of rows) into columns x1, x2 and so on.
@@ -107,13 +105,7 @@ def _blank(rows: int) -> Raw:
 
 
 def record_columns(source: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
-    """Turn a list of records, as JSON requests bring them, into columns; what lacks is missing.
-
-    Examples
-    --------
-    >>> sorted(record_columns([{"sky": "sun"}, {"sky": "rain", "hours": 2}]))
-    ['hours', 'sky']
-    """
+    """Turn a list of records, as JSON requests bring them, into columns; what lacks is missing."""
     names = dict.fromkeys(str(name) for record in source for name in record)
     return {name: from_objects(name, [record.get(name) for record in source]) for name in names}
 

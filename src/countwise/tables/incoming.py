@@ -15,8 +15,6 @@ from countwise.tables.reading import Parsed, Reading
 from countwise.tables.schema import MISSING_MARKS, Schema
 from countwise.tables.wishes import Wishes, resolved
 
-__all__ = ["brought"]
-
 
 def brought(
     source: Any,

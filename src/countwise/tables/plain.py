@@ -17,26 +17,12 @@ from countwise.tables.dialect import Dialect
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.reading import Parsed, Reading
 
-__all__ = ["PlainRows"]
-
 #: Signs that may stand in a number, so that a kernel could not tell where a cell ends.
 _IN_NUMBERS = frozenset("+-. ")
 
 
 class PlainRows:
-    r"""Reads lines of a file whose dialect is known and which holds no quotes.
-
-    Examples
-    --------
-    >>> from countwise.tables.source import Scan
-    >>> dialect = Dialect("utf-8", ",", ("age", "sky"), 0, [], Scan())
-    >>> rows = PlainRows(dialect, Reading(number=frozenset({"age"}), text=frozenset({"sky"})))
-    >>> parsed = rows.read(b"41,sun\n?,rain\n")
-    >>> parsed.columns["age"].values.tolist(), parsed.columns["sky"].distinct
-    ([41.0, nan], ('sun', 'rain'))
-    >>> rows.read(b"41,sun,moon\n") is None
-    True
-    """
+    """Reads lines of a file whose dialect is known and which holds no quotes."""
 
     def __init__(self, dialect: Dialect, reading: Reading) -> None:
         self._dialect, self._reading = dialect, reading

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from countwise.tables.notes import Note
 from countwise.tables.raw import Numbers, Raw, Words
 
-__all__ = ["identifies", "kind_of", "oddities"]
-
 #: With fewer rows an identifier looks like any column whose values happen to differ.
 FEWEST_ROWS = 8
 MANY_LEVELS = 1000

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from countwise.errors import TableError
 from countwise.tables.schema import Level, level_key
 
-__all__ = ["Numbers", "Raw", "Words", "from_arrow", "from_numpy", "from_objects"]
-
 
 @dataclass(frozen=True)
 class Numbers:

@@ -25,8 +25,6 @@ from countwise.tables.wishes import Marks, Names, Wishes, resolved
 #: More classes than this, on every second row a new one, are hardly classes.
 MANY_CLASSES = 20
 
-__all__ = ["code_columns", "extend", "read"]
-
 
 def read(
     source: Any,
@@ -298,16 +296,7 @@ def _with_attributes(table: Table) -> Table:
 
 
 def extend(source: Any, known: Schema, target: Any = None) -> Table:
-    """Read more rows under a known schema whose levels and classes may grow.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> first = cw.read({"sky": ["sun", "rain"], "play": ["yes", "no"]}, target="play")
-    >>> more = extend({"sky": ["fog"], "play": ["yes"]}, first.schema)
-    >>> more.schema["sky"].levels, more.codes("sky").tolist()
-    (('rain', 'sun', 'fog'), [2])
-    """
+    """Read more rows under a known schema whose levels and classes may grow."""
     if isinstance(source, Table):
         if source.schema == known:
             return source

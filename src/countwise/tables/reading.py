@@ -9,8 +9,6 @@ from countwise.tables.notes import Note
 from countwise.tables.raw import Raw
 from countwise.tables.schema import MISSING_MARKS
 
-__all__ = ["Parsed", "Reading"]
-
 
 @dataclass(frozen=True)
 class Parsed:
@@ -32,38 +30,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the caller already knows about the columns of a file.
-
-    Parameters
-    ----------
-    marks
-        What counts as missing, by column; other columns use `all_marks`. Marks and cells are
-        compared without surrounding blanks, and an empty cell is always missing.
-    all_marks
-        What counts as missing in columns that `marks` does not name.
-    text
-        Columns that must stay words: declared nominal, or the class.
-    number
-        Columns declared numeric; a cell that is no number is an error naming the row.
-    dates
-        Columns declared as ISO dates; a cell that is no date is an error naming the row.
-    decimal
-        The decimal sign, by column: ``"."`` or ``","``.
-    header
-        Whether the first line names the columns; without it they are ``x1``, ``x2``, ...
-    separator
-        What separates the cells of a delimited file; None finds it out.
-    skip
-        Columns to leave out: nothing of them is looked at, so nothing in them is refused. They
-        keep their place and come back as numbers that are all missing.
-    only
-        If given, every column that is not among these is left out too.
-
-    Examples
-    --------
-    >>> sorted(Reading(marks={"age": ("-1",)}).marks_of("age"))
-    ['', '-1']
-    """
+    """What the caller already knows about the columns of a file."""
 
     marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     all_marks: tuple[str, ...] = MISSING_MARKS
@@ -86,13 +53,7 @@ class Reading:
         return self.marks_of(name) != frozenset(MISSING_MARKS)
 
     def skips(self, name: str) -> bool:
-        """Return whether the cells of a column are not to be looked at.
-
-        Examples
-        --------
-        >>> Reading(only=frozenset({"age"})).skips("name")
-        True
-        """
+        """Return whether the cells of a column are not to be looked at."""
         return name in self.skip or (self.only is not None and name not in self.only)
 
     def wants(self, name: str) -> bool:

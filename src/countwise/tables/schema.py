@@ -14,20 +14,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, did_you_mean, listing
 
-__all__ = [
-    "MISSING_MARKS",
-    "MISSING_VALUE",
-    "Column",
-    "Kind",
-    "Level",
-    "Schema",
-    "WhenMissing",
-    "labels_array",
-    "level_key",
-    "level_number",
-    "level_text",
-]
-
 Kind = Literal["nominal", "numeric", "target", "id", "drop"]
 WhenMissing = Literal["omit", "value", "drop"]
 Level = str | int | float | bool
@@ -39,13 +25,7 @@ MISSING_VALUE = "(missing)"
 
 
 def level_key(level: Level) -> tuple[str, Level]:
-    """What makes a level itself: 1 and 1.0 are one level; 1, True and '1' are three.
-
-    Examples
-    --------
-    >>> level_key(1) == level_key(1.0), level_key(1) == level_key(True)
-    (True, False)
-    """
+    """What makes a level itself: 1 and 1.0 are one level; 1, True and '1' are three."""
     kind = "bool" if isinstance(level, bool) else "text" if isinstance(level, str) else "number"
     return kind, level
 
@@ -71,13 +51,7 @@ def level_number(level: Level) -> float | None:
 
 
 def labels_array(levels: Iterable[Level]) -> NDArray[Any]:
-    """Labels as an array that keeps each one as it is, also where their types are mixed.
-
-    Examples
-    --------
-    >>> labels_array(("a", "b")).dtype.kind, labels_array((1, "a")).tolist()
-    ('U', [1, 'a'])
-    """
+    """Labels as an array that keeps each one as it is, also where their types are mixed."""
     every = tuple(levels)
     if len({level_key(level)[0] for level in every}) <= 1:
         return np.asarray(every)

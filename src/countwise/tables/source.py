@@ -15,8 +15,6 @@ from typing import Any, BinaryIO, cast
 from countwise.errors import TableError, did_you_mean
 from countwise.tables import _plain
 
-__all__ = ["LookAhead", "Scan", "Source", "not_text", "one_byte_encoding", "scan"]
-
 _CHUNK = 1 << 20
 #: Bytes looked through at a time: every step must take the interpreter lock once.
 _LARGE = 1 << 24

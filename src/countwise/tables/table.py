@@ -13,8 +13,6 @@ from countwise.tables.notes import Note
 from countwise.tables.raw import Numbers, Raw, Words
 from countwise.tables.schema import Column, Level, Schema, labels_array
 
-__all__ = ["NEVER_SEEN", "Codes", "Table", "Values", "code_type"]
-
 #: Stands for levels unknown to the schema where several of them share a figure.
 NEVER_SEEN = "(never seen)"
 
@@ -26,13 +24,7 @@ _CODES = tuple((np.dtype(f"u{size}"), 256**size - 2) for size in (1, 2, 4))
 
 
 def code_type(width: int) -> np.dtype[Any]:
-    """Return the smallest unsigned type for `width` levels, the missing and the unseen code.
-
-    Examples
-    --------
-    >>> code_type(254), code_type(255)
-    (dtype('uint8'), dtype('uint16'))
-    """
+    """Return the smallest unsigned type for `width` levels, the missing and the unseen code."""
     for kind, most in _CODES:
         if width <= most:
             return kind

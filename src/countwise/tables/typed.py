@@ -20,15 +20,6 @@ from countwise.tables.raw import Numbers, Raw, Words, from_arrow, from_objects
 from countwise.tables.reading import Parsed, Reading
 from countwise.tables.source import Source
 
-__all__ = [
-    "json_names",
-    "parquet_names",
-    "parse_json",
-    "parse_json_blocks",
-    "parse_parquet",
-    "parse_parquet_blocks",
-]
-
 _BLOCK = 1 << 23
 
 

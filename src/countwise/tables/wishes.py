@@ -11,8 +11,6 @@ import numpy as np
 from countwise.errors import ParameterError, TableError, did_you_mean, listing
 from countwise.tables.schema import MISSING_MARKS, Column, Kind, WhenMissing
 
-__all__ = ["Marks", "Names", "Wishes", "resolved"]
-
 Names = Iterable[str | int] | str
 Mark = str | int | float
 Marks = Mark | Iterable[Mark] | Mapping[str, Mark | Iterable[Mark]]

@@ -17,17 +17,6 @@ from countwise.posteriors.counted import CountedClassifier
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-__all__ = [
-    "law_2_names_and_order",
-    "law_3_weights_repeat_rows",
-    "law_5_batches",
-    "law_5_forget",
-    "law_5_rows_one_by_one",
-    "law_6_posteriors",
-    "law_7_no_evidence",
-    "mirrored",
-]
-
 Make = Callable[[], CountedClassifier]
 
 
@@ -36,14 +25,7 @@ def _close(left: NDArray[np.float64], right: NDArray[np.float64], tolerance: flo
 
 
 def mirrored(table: Table) -> Table:
-    """Return the same rows with the columns in the opposite order.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> mirrored(cw.read("sample:weather")).names[0]
-    'play'
-    """
+    """Return the same rows with the columns in the opposite order."""
     columns = tuple(reversed(table.schema.columns))
     cells = {own.name: table.raw_array(own.name) for own in columns if own.name in table}
     return Table(Schema(columns), cells)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-__all__ = ["columns", "tables", "weights"]
-
 _LEVELS = ("a", "b", "c", "d, with comma", "é", "🙂")
 
 
@@ -48,15 +46,7 @@ def tables(
     missing: bool = True,
     classes: tuple[str, ...] = ("no", "perhaps", "yes"),
 ) -> Table:
-    """Labelled tables of nominal and numeric columns.
-
-    Examples
-    --------
-    >>> from hypothesis import find
-    >>> table = find(tables(least_rows=3), lambda table: len(table.schema.numeric) > 0)
-    >>> len(table), table.schema.target.name
-    (3, 'class')
-    """
+    """Labelled tables of nominal and numeric columns."""
     rows = draw(st.integers(least_rows, most_rows))
     made = draw(columns(rows, kinds, most, missing))
     labels = draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))

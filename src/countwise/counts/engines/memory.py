@@ -26,18 +26,6 @@ from countwise.counts.plan import Plan
 from countwise.errors import CountsError
 from countwise.tables.table import Table
 
-__all__ = [
-    "CHUNK",
-    "Jobs",
-    "fold",
-    "in_chunks",
-    "joint_groups",
-    "margin",
-    "moments_without_unseen",
-    "threads",
-    "without_unseen",
-]
-
 #: Rows a task folds before its counts are merged.
 CHUNK = 1 << 20
 #: A joint table of several columns stays within the processor's nearest caches.
@@ -57,15 +45,7 @@ def threads() -> int:
 
 
 def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
-    """Call `work` with the start and stop of each chunk of rows, in threads if there are several.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> in_chunks(5, 5, lambda start, stop: seen.append((start, stop)))
-    >>> seen
-    [(0, 5)]
-    """
+    """Call `work` with the start and stop of each chunk of rows, in threads if there are many."""
     starts = range(0, rows, step)
     if len(starts) < 2 or threads() == 1:
         for start in starts:
@@ -214,13 +194,7 @@ def _cover(table: Table, plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
 
 
 def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
-    """Put axes of these widths together, in order, while the joint table has at most `most` cells.
-
-    Examples
-    --------
-    >>> joint_groups([5, 5, 5, 200, 5], most=150)
-    [[0, 1, 2], [3], [4]]
-    """
+    """Group axes of these widths, in order, while the joint table has at most `most` cells."""
     groups: list[list[int]] = []
     cells = 0
     for place, width in enumerate(widths):

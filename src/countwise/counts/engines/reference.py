@@ -13,8 +13,6 @@ from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.tables.table import Table
 
-__all__ = ["fold"]
-
 
 def fold(table: Table, plan: Plan, weight: NDArray[np.float64] | None = None) -> Counts:
     """Count the table as the plan says."""

@@ -23,8 +23,6 @@ from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.tables.table import Table
 
-__all__ = ["fold_resampled", "in_one_pass"]
-
 #: Blocks of slots that a thread folds before its tables are merged.
 _PART = 256
 #: Cells that are filled together: with 64 members they take 24 MB.

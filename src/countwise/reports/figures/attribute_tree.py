@@ -15,33 +15,12 @@ from countwise.reports.figures.outline import outline
 from countwise.reports.figures.svg import drawing, element, group, label
 from countwise.reports.wording import short
 
-__all__ = ["attribute_tree_figure"]
-
 _SMALL, _NOTE = 11.0, 12.0
 _TOLD = 60  # edges that the description names
 
 
 def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
-    """Draw the attributes of a model as a tree with the bits that a child shares with its parent.
-
-    Parameters
-    ----------
-    tree
-        The part ``model.structure`` of the facts: ``class`` is its name, ``attributes`` are
-        ``{"name", "bits", "parents"}`` each, parents first; the first parent makes the tree, the
-        further ones are thin lines.
-    width
-        In pixels; the figure is as narrow as it can be.
-
-    Examples
-    --------
-    >>> tree = {"class": "play", "more": 0, "attributes": [
-    ...     {"name": "outlook", "bits": 0.25, "parents": [], "hidden": 0},
-    ...     {"name": "windy", "bits": 0.05, "parents": [{"at": 0, "bits": 0.31}], "hidden": 0}]}
-    >>> figure = attribute_tree_figure(tree)
-    >>> figure.count('class="node"'), "0.310" in figure
-    (2, True)
-    """
+    """Draw the attributes of a model as a tree with the bits a child shares with its parent."""
     attributes = tree["attributes"]
     parent = [own["parents"][0]["at"] if own["parents"] else -1 for own in attributes]
     drawn = layered(attributes, parent, width)

@@ -10,24 +10,9 @@ from countwise.reports.figures.scales import Scale
 from countwise.reports.figures.svg import drawing, label, rect
 from countwise.reports.wording import counted, percent
 
-__all__ = ["balance_figure"]
-
 
 def balance_figure(balance: Sequence[Mapping[str, Any]], width: float = 620) -> str:
-    """Draw the class balance as bars.
-
-    Parameters
-    ----------
-    balance
-        The part ``data.balance`` of the facts: ``{"class", "rows", "share"}`` each.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> balance_figure([{"class": "no", "rows": 5, "share": 0.36}]).count("<rect")
-    1
-    """
+    """Draw the class balance as bars."""
     pitch = 24.0 if len(balance) <= 12 else 19.0
     longest = max((width_of(own["class"], 12) for own in balance), default=0.0)
     left = min(longest + 12, 0.4 * width)

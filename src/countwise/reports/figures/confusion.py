@@ -9,26 +9,9 @@ from countwise.reports.figures.matrix import Cell, Sides, matrix
 from countwise.reports.figures.palette import shade
 from countwise.reports.wording import counted, percent
 
-__all__ = ["confusion_figure"]
-
 
 def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
-    """Draw a confusion: rows true, columns decided; figures are counts and joint probabilities.
-
-    Parameters
-    ----------
-    confusion
-        The part ``confusion`` of the facts.
-    width
-        In pixels; figures that do not fit their cell are told to a pointer only.
-
-    Examples
-    --------
-    >>> facts = {"name": "NaiveBayes", "classes": ["no", "yes"], "decisions": ["no", "yes"],
-    ...          "counts": [[3, 2], [1, 8]], "joint": [[0.21, 0.14], [0.07, 0.57]]}
-    >>> confusion_figure(facts).count("<rect")
-    4
-    """
+    """Draw a confusion: rows true, columns decided; figures are counts and joint probabilities."""
     classes, decisions = confusion["classes"], confusion["decisions"]
     cells = []
     for true, counts, joint in zip(classes, confusion["counts"], confusion["joint"], strict=True):

@@ -12,31 +12,13 @@ from countwise.reports.figures.scales import Scale, log_ticks, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, group, label, line, path
 from countwise.reports.wording import interval_words, score_words
 
-__all__ = ["BANDS", "curve_figure"]
-
 #: With many lines only so many have a band.
 BANDS = 3
 _PLOT = 250.0
 
 
 def curve_figure(curve: Mapping[str, Any], width: float = 680) -> str:
-    """Draw a learning curve: one line an entry over a logarithmic axis, intervals as bands.
-
-    Parameters
-    ----------
-    curve
-        The part ``curve`` of the facts.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> points = [{"value": 0.8, "low": 0.7, "high": 0.9}, {"value": 0.9, "low": 0.8, "high": 1.0}]
-    >>> facts = {"score": "accuracy", "sizes": [10, 100],
-    ...          "lines": [{"name": "NaiveBayes", "points": points}]}
-    >>> curve_figure(facts).count("<path")
-    2
-    """
+    """Draw a learning curve: one line an entry over a logarithmic axis, intervals as bands."""
     sizes, lines = curve["sizes"], curve["lines"][:HUES]
     names, high = legend([own["name"] for own in lines], width)
     top = high + 10

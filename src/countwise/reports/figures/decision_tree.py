@@ -20,8 +20,6 @@ from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, group, label, line, rect
 from countwise.reports.wording import counted, percent
 
-__all__ = ["svg", "tree_facts"]
-
 #: As many lines are drawn, and of one split as many branches, if nobody says otherwise.
 MOST_LINES, MOST_BRANCHES, DEEPEST = 40, 12, 12
 _PITCH, _STEM, _LINE, _BAR = 150.0, 26.0, 50.0, 7.0
@@ -35,27 +33,7 @@ def tree_facts(
     branches: int = MOST_BRANCHES,
     deepest: int = DEEPEST,
 ) -> dict[str, Any]:
-    """Gather what a picture of a tree shows, heaviest nodes first, as plain data.
-
-    Parameters
-    ----------
-    source
-        A `Tree`, or a fitted model that has one as ``tree_``.
-    most
-        How many lines of leaves there may be.
-    branches
-        How many branches of one split are shown, the heaviest.
-    deepest
-        How many splits deep.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.id3 import ID3
-    >>> facts = tree_facts(ID3().fit(cw.read("sample:weather")))
-    >>> facts["nodes"], [own["name"] for own in facts["drawn"]][:3]
-    (8, ['outlook', 'humidity', 'yes'])
-    """
+    """Gather what a picture of a tree shows, heaviest nodes first, as plain data."""
     tree: Tree = getattr(source, "tree_", source)
     below = _below(tree)
     drawn: list[dict[str, Any]] = [_entry(tree, below, 0, None, "")]
@@ -137,27 +115,7 @@ def _others(tree: Tree, below: NDArray[np.int64], nodes: list[int], parent: int)
 
 
 def svg(source: Any, width: float = 1040, title: str = "Decision tree", **limits: int) -> str:
-    """Draw a tree.
-
-    Parameters
-    ----------
-    source
-        A fitted model with a ``tree_``, a `Tree`, or what `tree_facts` returned.
-    width
-        In pixels; it decides how deep the picture goes.
-    title
-        What the figure is called.
-    **limits
-        As `tree_facts` takes them.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.posteriors.id3 import ID3
-    >>> picture = svg(ID3().fit(cw.read("sample:weather")))
-    >>> picture.startswith("<svg"), ">humidity ?<" in picture
-    (True, True)
-    """
+    """Draw a tree."""
     facts = source if isinstance(source, Mapping) else tree_facts(source, **limits)
     plan = _Plan(facts, width)
     colours, names = _colours(facts["classes"], facts["drawn"][0]["counts"])

@@ -12,8 +12,6 @@ from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import drawing, group, label, line, path
 from countwise.reports.wording import short
 
-__all__ = ["density_panel", "density_table"]
-
 PANEL = 340.0
 _HEAD, _PLOT, _FOOT = 24.0, 104.0, 22.0
 
@@ -21,24 +19,7 @@ _HEAD, _PLOT, _FOOT = 24.0, 104.0, 22.0
 def density_panel(
     attribute: Mapping[str, Any], classes: Sequence[str], width: float = PANEL
 ) -> str:
-    """Draw the densities of one numeric attribute, one line a class.
-
-    Parameters
-    ----------
-    attribute
-        One of the facts' ``model.numeric``.
-    classes
-        The facts' ``model.drawn``: the classes that have a line, in the order of the colours.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> facts = {"name": "width", "bits": 1.2, "x": [0.0, 1.0, 2.0], "mean": [1.0],
-    ...          "deviation": [0.5], "density": [[0.1, 0.8, 0.1]]}
-    >>> density_panel(facts, ["a"]).count("<path")
-    2
-    """
+    """Draw the densities of one numeric attribute, one line a class."""
     described = "; ".join(
         f"{name}: mean {_figure(mean)}, deviation {_figure(deviation)}"
         for name, mean, deviation in zip(
@@ -50,15 +31,7 @@ def density_panel(
 
 
 def density_table(model: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
-    """Draw the panels of all numeric attributes as one figure under one legend.
-
-    Examples
-    --------
-    >>> one = {"name": "width", "bits": 1.2, "x": [0.0, 1.0], "mean": [1.0], "deviation": [0.5],
-    ...        "density": [[0.1, 0.8]]}
-    >>> density_table({"drawn": ["a"], "numeric": [one]}).count("<path")
-    2
-    """
+    """Draw the panels of all numeric attributes as one figure under one legend."""
     panels = model["numeric"]
     across = min(columns, max(len(panels), 1))
     whole = (width + 24) * across - 24

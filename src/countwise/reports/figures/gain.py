@@ -8,29 +8,9 @@ from typing import Any
 from countwise.reports.figures.matrix import Cell, Sides, matrix
 from countwise.reports.wording import short, signed
 
-__all__ = ["gain_figure"]
-
 
 def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 420) -> str:
-    """Draw a gain matrix, or what each of its cells contributes to the gain a row.
-
-    Parameters
-    ----------
-    gain
-        The part ``gain`` of the facts.
-    part
-        ``values`` for the matrix itself; ``contributions`` for gain × joint probability, whose sum
-        is the gain a row (Panda and Garg, eq. 7).
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> facts = {"classes": ["bad", "good"], "decisions": ["bad", "good"],
-    ...          "values": [[1, -5], [-1, 1]]}
-    >>> gain_figure(facts).count("<rect")
-    4
-    """
+    """Draw a gain matrix, or what each of its cells contributes to the gain a row."""
     table: Sequence[Sequence[float]] = gain[part]
     largest = max((abs(figure) for row in table for figure in row), default=0.0)
     whole = part == "values"

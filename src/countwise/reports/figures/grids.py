@@ -12,8 +12,6 @@ from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, element, group, label, line, path, rect
 from countwise.reports.wording import short
 
-__all__ = ["cut_panel", "cut_table_figure", "search_figure", "slice_figure"]
-
 PANEL = 340.0
 _HEAD, _PLOT, _FOOT = 24.0, 104.0, 24.0
 _SIDE = 380.0
@@ -22,15 +20,7 @@ _SIDE = 380.0
 def cut_table_figure(
     columns: Sequence[Mapping[str, Any]], classes: Sequence[str], across: int = 3
 ) -> str:
-    """Draw the cuts of all columns under one legend.
-
-    Examples
-    --------
-    >>> one = {"name": "x", "levels": ["≤ 1", "> 1"], "spans": [[0.0, 1.0], [1.0, 2.0]],
-    ...        "start": [1.0], "weights": [[3.0, 1.0], [0.0, 2.0]], "bits": 0.5}
-    >>> cut_table_figure([one], ["a", "b"]).count("<rect")
-    3
-    """
+    """Draw the cuts of all columns under one legend."""
     wide = min(across, max(len(columns), 1))
     whole = (PANEL + 24) * wide - 24
     names, y = legend(classes, whole)
@@ -139,14 +129,7 @@ def _bars(column: Mapping[str, Any], classes: Sequence[str]) -> list[str]:
 
 
 def search_figure(steps: Sequence[Mapping[str, Any]], width: float = 680) -> str:
-    """Draw the expected gain over the steps of a search, in training and in validation.
-
-    Examples
-    --------
-    >>> step = {"stage": "start", "seconds": 0.1, "train": 1.2, "validation": 1.1}
-    >>> search_figure([step, {**step, "train": 2.0, "validation": 1.9}]).count("<path")
-    2
-    """
+    """Draw the expected gain over the steps of a search, in training and in validation."""
     checked = any(step["validation"] is not None for step in steps)
     keys = ["train", "validation"] if checked else ["train"]
     names, high = legend(["training rows", "validation rows"][: len(keys)], width)

@@ -12,28 +12,11 @@ from countwise.reports.figures.palette import SHADES
 from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, group, label, line, path
 
-__all__ = ["by_k_figure", "heat_figure"]
-
 _PLOT = 250.0
 
 
 def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:
-    """Draw accuracies of every k (down) and p (across); the darkest is the best.
-
-    Parameters
-    ----------
-    grid
-        What `NeighborGrid.to_dict` returns.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> facts = {"k": [1, 2], "p": [1.0], "accuracy": [[0.8], [0.9]], "spread": [[0.1], [0.1]],
-    ...          "best": {"k": 2, "p": 1.0}, "data": "", "metric": "vdm", "protocol": "10-fold"}
-    >>> heat_figure(facts).count("<rect")
-    2
-    """
+    """Draw accuracies of every k (down) and p (across); the darkest is the best."""
     figures = [own for row in grid["accuracy"] for own in row]
     low, high = min(figures), max(figures)
     best = (grid["k"].index(grid["best"]["k"]), grid["p"].index(_plain(grid["best"]["p"])))
@@ -87,27 +70,7 @@ def by_k_figure(
     over: str = "test parts",
     width: float = 640,
 ) -> str:
-    """Draw accuracy against the number of neighbours, a band of one standard deviation each.
-
-    Parameters
-    ----------
-    ks
-        The numbers of neighbours.
-    lines
-        ``{"name", "values", "spread"}`` each.
-    title
-        What is shown.
-    over
-        What the spread is over.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> line = {"name": "largest vote", "values": [0.8, 0.9], "spread": [0.1, 0.05]}
-    >>> by_k_figure([1, 2], [line], "Accuracy by k").count("<circle")
-    2
-    """
+    """Draw accuracy against the number of neighbours, a band of one standard deviation each."""
     names, high = legend([own["name"] for own in lines], width)
     top = high + 10
     ends = [

@@ -10,24 +10,9 @@ from countwise.reports.figures.scales import Scale
 from countwise.reports.figures.svg import drawing, label, rect
 from countwise.reports.wording import short
 
-__all__ = ["information_figure"]
-
 
 def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 620) -> str:
-    """Draw the bits that attributes tell about the class as bars.
-
-    Parameters
-    ----------
-    attributes
-        The part ``model.telling`` of the facts: ``{"name", "bits"}`` each.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> information_figure([{"name": "outlook", "bits": 0.247}]).count("<rect")
-    1
-    """
+    """Draw the bits that attributes tell about the class as bars."""
     pitch = 24.0 if len(attributes) <= 12 else 19.0
     longest = max((width_of(own["name"], 12) for own in attributes), default=0.0)
     left = min(longest + 12, 0.45 * width)

@@ -12,8 +12,6 @@ from countwise.reports.figures.svg import element, label, number, path, rect, ti
 from countwise.reports.figures.tidy import capped, depths_of, strips
 from countwise.reports.wording import short
 
-__all__ = ["layered"]
-
 Attributes = Sequence[Mapping[str, Any]]
 
 _SIZE, _SMALL = 12.0, 11.0
@@ -29,15 +27,7 @@ _TWIGS = 8  # more further parents than these are no picture but a tangle
 def layered(
     attributes: Attributes, parent: Sequence[int], width: float
 ) -> tuple[str, float, float] | None:
-    """Draw attributes as boxes level by level; return SVG, width and height, or None if too deep.
-
-    Examples
-    --------
-    >>> own = [{"name": "a", "bits": 0.2, "parents": [], "hidden": 0},
-    ...        {"name": "b", "bits": 0.1, "parents": [{"at": 0, "bits": 0.4}], "hidden": 0}]
-    >>> layered(own, [-1, 0], 300)[1:]
-    (54.0, 118.0)
-    """
+    """Draw attributes as boxes by level; return SVG, width and height, or None if too deep."""
     if sum(max(len(own["parents"]) - 1, 0) for own in attributes) > _TWIGS:
         return None
     placed = (

@@ -10,8 +10,6 @@ from countwise.reports.figures.plot import bottom_axis, left_axis
 from countwise.reports.figures.scales import Scale
 from countwise.reports.figures.svg import drawing, group, label, line, path
 
-__all__ = ["least_error_figure"]
-
 _PLOT, _LEFT = 230.0, 44.0
 
 
@@ -24,31 +22,7 @@ def least_error_figure(
     axis: str = "x",
     width: float = 640,
 ) -> str:
-    """Draw prior × density of each class, where the best changes, and the error no rule avoids.
-
-    Parameters
-    ----------
-    x
-        Where the densities are known.
-    joint
-        For each class, prior times density at each `x`.
-    names
-        The classes.
-    cuts
-        Where the best class changes.
-    error
-        The area that belongs to none of the best.
-    axis
-        What the axis shows.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> least_error_figure([0, 1, 2], [[0.5, 0.2, 0], [0, 0.2, 0.5]], ["a", "b"], [1.0],
-    ...                    0.1).count("<path")
-    5
-    """
+    """Draw prior × density of each class, where the best changes, and the error no rule avoids."""
     swatches, high = legend(names, width)
     top = high + 30
     peak = max(max(own) for own in joint) or 1.0

@@ -8,19 +8,11 @@ from countwise.reports.figures.lettering import shortened, width_of
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, label, line
 
-__all__ = ["legend", "legend_figure", "placed"]
-
 _SIZE, _STEP, _GAP, _MARK = 12.0, 20.0, 18.0, 26.0
 
 
 def legend(names: Sequence[str], width: float) -> tuple[str, float]:
-    """Return the swatches as SVG and their height; the first name has the first colour.
-
-    Examples
-    --------
-    >>> legend(["no", "yes"], 300)[1]
-    20.0
-    """
+    """Return the swatches as SVG and their height; the first name has the first colour."""
     return placed(
         names, width, lambda x, y, place: line(x, y + 10, x + 20, y + 10, f"s{place % HUES}")
     )
@@ -44,13 +36,7 @@ def placed(
 
 
 def legend_figure(names: Sequence[str], width: float = 340) -> str:
-    """Return the swatches as a figure of their own.
-
-    Examples
-    --------
-    >>> legend_figure(["no", "yes"]).startswith("<svg")
-    True
-    """
+    """Return the swatches as a figure of their own."""
     parts, height = legend(names, width)
     described = f"Colours of {', '.join(names)}."
     return drawing(width, height, "Legend", described, parts)

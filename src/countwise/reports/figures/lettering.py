@@ -6,8 +6,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["height_of", "shortened", "two_lines", "width_of", "wrapped"]
-
 # Ems of DejaVu Sans, the widest of the usual sans-serif faces, so that no other overflows.
 _GROUPS = (
     (0.32, "ijlI|'J"),
@@ -25,13 +23,7 @@ _OTHER = 0.80
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float, bold: bool = False) -> float:
-    """Return the width of a text at a font size, rather too wide than too narrow.
-
-    Examples
-    --------
-    >>> width_of("iii", 10) < width_of("mmm", 10)
-    True
-    """
+    """Return the width of a text at a font size, rather too wide than too narrow."""
     ems = sum(_EMS.get(letter) or _other(letter) for letter in text)
     return ems * size * (_BOLD if bold else 1.0)
 
@@ -46,26 +38,12 @@ def _other(letter: str) -> float:
 
 
 def height_of(size: float) -> float:
-    """Return the height of a line of text, its ascent and descent together.
-
-    Examples
-    --------
-    >>> height_of(10)
-    12.0
-    """
+    """Return the height of a line of text, its ascent and descent together."""
     return 1.2 * size
 
 
 def shortened(text: str, room: float, size: float, bold: bool = False) -> str:
-    """Cut a text in the middle so that it fits its room: names often differ at their ends.
-
-    Examples
-    --------
-    >>> shortened("physician-fee-freeze", 110, 12)
-    'physician-…eeze'
-    >>> shortened("yes", 80, 12)
-    'yes'
-    """
+    """Cut a text in the middle so that it fits its room: names often differ at their ends."""
     room += 0.01  # rooms are often sums of the very widths
     if width_of(text, size, bold) <= room:
         return text
@@ -83,13 +61,7 @@ def shortened(text: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def wrapped(text: str, room: float, size: float) -> list[str]:
-    """Break a text into lines that fit their room, between words.
-
-    Examples
-    --------
-    >>> wrapped("Numbers are bits that two attributes share.", 150, 11)
-    ['Numbers are bits that', 'two attributes share.']
-    """
+    """Break a text into lines that fit their room, between words."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -101,13 +73,7 @@ def wrapped(text: str, room: float, size: float) -> list[str]:
 
 
 def two_lines(text: str, size: float, bold: bool = False) -> list[str]:
-    """Break a name in two where it is marked, by a blank, ``-``, ``_`` or the like, if it is.
-
-    Examples
-    --------
-    >>> two_lines("physician-fee-freeze", 12), two_lines("crime", 12)
-    (['physician-', 'fee-freeze'], ['crime'])
-    """
+    """Break a name in two where it is marked, by a blank, ``-``, ``_`` or the like, if it is."""
     places = [found.end() for found in re.finditer(r"[\s_./:;,-]+", text)]
     broken = [(text[:at].rstrip(), text[at:]) for at in places if 0 < at < len(text)]
     if not broken:

@@ -8,19 +8,11 @@ from countwise.reports.figures.legend import placed
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import circle, element, number, rect, tip
 
-__all__ = ["mark", "mark_legend"]
-
 _SIZE = 3.0
 
 
 def mark(x: float, y: float, place: int, words: str = "") -> str:
-    """Return the point of a class: disc, square, triangle or diamond, in the class' colour.
-
-    Examples
-    --------
-    >>> [mark(0, 0, place).split()[0] for place in range(4)]
-    ['<circle', '<rect', '<path', '<path']
-    """
+    """Return the point of a class: disc, square, triangle or diamond, in the class' colour."""
     colour = f"c{place % HUES}"
     shape = place % 4
     if shape == 0:
@@ -37,13 +29,7 @@ def mark(x: float, y: float, place: int, words: str = "") -> str:
 
 
 def mark_legend(names: Sequence[str], width: float) -> tuple[str, float]:
-    """Return which point and which ground belong to which name, and the height of it all.
-
-    Examples
-    --------
-    >>> mark_legend(["no", "yes"], 300)[1]
-    20.0
-    """
+    """Return which point and which ground belong to which name, and the height of it all."""
 
     def swatch(x: float, y: float, place: int) -> str:
         return rect(x, y + 3, 20, 14, f"a{place % HUES}") + mark(x + 10, y + 10, place)

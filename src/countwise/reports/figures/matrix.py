@@ -9,8 +9,6 @@ from countwise.reports.figures.lettering import height_of, width_of
 from countwise.reports.figures.palette import dark_ink
 from countwise.reports.figures.svg import drawing, label, rect
 
-__all__ = ["Cell", "Sides", "matrix"]
-
 #: With more columns than these empty cells are left to the ground.
 DENSE = 12
 
@@ -51,12 +49,6 @@ def matrix(
     """Draw a grid of cells no wider than `width` unless the cells would become too small to see.
 
     A line `below` may say how to read it.
-
-    Examples
-    --------
-    >>> cell = Cell("q3", ("12",), "twelve")
-    >>> matrix(Sides(["a"], ["b"], "true", "decided"), [[cell]], "T", "D", 300).count("<rect")
-    1
     """
     size = 12.0 if len(sides.columns) <= 12 else 10.0 if width >= 480 else 9.0
     largest = 140.0 if len(sides.columns) <= 3 else 96.0

@@ -10,8 +10,6 @@ from countwise.reports.figures.svg import circle, element, label, line, number
 from countwise.reports.figures.tidy import depths_of, kids_of
 from countwise.reports.wording import short
 
-__all__ = ["outline"]
-
 _SIZE, _SMALL = 12.0, 11.0
 _MANY = 40
 
@@ -22,13 +20,6 @@ def outline(
     """Draw attributes a line each, in the order of the tree; return SVG, width and height.
 
     The bits of an edge stand behind the name of its child, further parents after them.
-
-    Examples
-    --------
-    >>> own = [{"name": "a", "bits": 0.2, "parents": [], "hidden": 0},
-    ...        {"name": "b", "bits": 0.1, "parents": [{"at": 0, "bits": 0.4}], "hidden": 0}]
-    >>> outline(own, [-1, 0], 300)[1:]
-    (300, 46.0)
     """
     depths, kids = depths_of(parent), kids_of(parent)
     step = min(22.0, 0.4 * width / max(max(depths, default=0), 1))

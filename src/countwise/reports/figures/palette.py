@@ -10,18 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-__all__ = [
-    "DARK",
-    "HUES",
-    "LIGHT",
-    "SHADES",
-    "STEPS",
-    "dark_ink",
-    "page_css",
-    "shade",
-    "standalone_css",
-]
-
 #: How many different hues there are for classes and models.
 HUES = 8
 #: Where each shade of a probability begins: finer below, so that attributes of many values show.
@@ -96,24 +84,12 @@ DARK = _colours(
 
 
 def shade(share: float) -> int:
-    """Return the shade of a probability: 0 for next to nothing, 9 for next to one.
-
-    Examples
-    --------
-    >>> shade(0.0), shade(0.55), shade(1.0)
-    (0, 6, 9)
-    """
+    """Return the shade of a probability: 0 for next to nothing, 9 for next to one."""
     return max(bisect_right(STEPS, share) - 1, 0)
 
 
 def dark_ink(name: str) -> bool:
-    """Whether the usual ink of the scheme can be read on this colour, or its opposite is needed.
-
-    Examples
-    --------
-    >>> dark_ink("q2"), dark_ink("q9"), dark_ink("n4")
-    (True, False, False)
-    """
+    """Whether the usual ink of the scheme can be read on this colour, or its opposite is needed."""
     return name in ("nought", "paper") or int(name[1:]) < (7 if name[0] == "q" else 4)
 
 
@@ -153,35 +129,17 @@ def _rules(colour: Callable[[str], str]) -> list[str]:
 
 
 def page_css() -> str:
-    """Return the figures' style sheet for a page that defines the colours as variables.
-
-    Examples
-    --------
-    >>> "var(--q3)" in page_css()
-    True
-    """
+    """Return the figures' style sheet for a page that defines the colours as variables."""
     return "\n".join(_rules(lambda name: f"var(--{name})"))
 
 
 def variables(scheme: dict[str, str]) -> str:
-    """Return the colours of a scheme as custom properties.
-
-    Examples
-    --------
-    >>> variables({"ink": "#000"})
-    '--ink:#000'
-    """
+    """Return the colours of a scheme as custom properties."""
     return ";".join(f"--{name}:{colour}" for name, colour in scheme.items())
 
 
 def standalone_css() -> str:
-    """Return the style sheet of a figure saved alone: plain colours, and the dark ones on demand.
-
-    Examples
-    --------
-    >>> "var(" in standalone_css(), "prefers-color-scheme" in standalone_css()
-    (False, True)
-    """
+    """Return the style sheet of a figure saved alone: plain colors, and dark ones on demand."""
     paper = "svg.cw{{background:{}}}"
     light = [*_rules(LIGHT.__getitem__), paper.format(LIGHT["paper"])]
     dark = [*_rules(DARK.__getitem__), paper.format(DARK["paper"])]

@@ -15,8 +15,6 @@ from countwise.reports.figures.palette import dark_ink, shade
 from countwise.reports.figures.svg import drawing, element, group, label, rect
 from countwise.reports.wording import counted, short
 
-__all__ = ["MANY_CLASSES", "probability_panel", "probability_table"]
-
 #: With more classes than these a panel has a line a class and a column a value.
 MANY_CLASSES = 5
 PANEL = 340.0
@@ -26,41 +24,13 @@ _HEAD = 24.0
 def probability_panel(
     attribute: Mapping[str, Any], classes: Sequence[str], width: float = PANEL, tips: bool = True
 ) -> str:
-    """Draw P(value | class) of one nominal attribute.
-
-    Parameters
-    ----------
-    attribute
-        One of the facts' ``model.nominal``.
-    classes
-        The facts' ``model.classes``.
-    width
-        In pixels.
-    tips
-        Whether each cell says in words what it shows; without, the figure is half the size.
-
-    Examples
-    --------
-    >>> facts = {"name": "windy", "levels": ["no", "yes"], "more": 0, "bits": 0.05,
-    ...          "shares": [[0.4, 0.6], [0.7, 0.3]], "counts": [[2, 3], [6, 3]]}
-    >>> probability_panel(facts, ["bad", "good"]).count("<rect")
-    4
-    """
+    """Draw P(value | class) of one nominal attribute."""
     body, height = _panel(attribute, classes, width, tips)
     return drawing(width, height, _title(attribute), _described(attribute, classes), body)
 
 
 def probability_table(model: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
-    """Draw the panels of all attributes as one figure, `columns` panels a line.
-
-    Examples
-    --------
-    >>> one = {"name": "windy", "levels": ["no"], "more": 0, "bits": 0.0,
-    ...        "shares": [[1.0], [1.0]], "counts": [[5], [9]]}
-    >>> model = {"classes": ["bad", "good"], "nominal": [one, one]}
-    >>> probability_table(model).count("<rect")
-    4
-    """
+    """Draw the panels of all attributes as one figure, `columns` panels a line."""
     panels = [_panel(attribute, model["classes"], width, True) for attribute in model["nominal"]]
     parts, y = [], 0.0
     for start in range(0, len(panels), columns):

@@ -10,31 +10,11 @@ from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, label, line
 from countwise.reports.wording import interval_words, score_words, short
 
-__all__ = ["ranking_figure"]
-
 _AXIS = 11.0
 
 
 def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: float = 680) -> str:
-    """Draw the entries of a ranking as dots on their intervals.
-
-    Parameters
-    ----------
-    ranking
-        The part ``ranking`` of the facts.
-    score
-        Which score; the one that ranks if not given.
-    width
-        In pixels; below 480 the names stand above their lines.
-
-    Examples
-    --------
-    >>> entry = {"name": "NaiveBayes", "baseline": False,
-    ...          "scores": {"accuracy": {"value": 0.9, "low": 0.85, "high": 0.95}}}
-    >>> figure = ranking_figure({"ranked_by": "accuracy", "level": 0.95, "entries": [entry]})
-    >>> figure.count("<circle")
-    1
-    """
+    """Draw the entries of a ranking as dots on their intervals."""
     what = score or ranking["ranked_by"]
     lines = [own for own in ranking["entries"] if own["scores"][what]["value"] is not None]
     stacked = width < 480

@@ -11,30 +11,11 @@ from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import drawing, element, group, label, line, number, rect
 
-__all__ = ["region_figure"]
-
 _HIGH = 380.0
 
 
 def region_figure(facts: Mapping[str, Any], width: float = 560) -> str:
-    """Draw decisions as areas, edges of neighbour cells as lines, rows as points.
-
-    Parameters
-    ----------
-    facts
-        ``title``, ``classes``, ``x`` and ``y`` (``name``, ``low``, ``high``), ``areas`` (lines of
-        class numbers, from the top), ``points`` (x, y, class) and ``edges`` (x1, y1, x2, y2).
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> axis = {"name": "x", "low": 0.0, "high": 1.0}
-    >>> facts = {"title": "T", "classes": ["a", "b"], "x": axis, "y": axis,
-    ...          "areas": [[0, 1], [0, 0]], "points": [(0.5, 0.5, 0)], "edges": []}
-    >>> region_figure(facts).count("<circle")  # the point, and that of the legend
-    2
-    """
+    """Draw decisions as areas, edges of neighbour cells as lines, rows as points."""
     names, high = mark_legend(facts["classes"], width)
     top = high + 8
     marks = ticks(facts["y"]["low"], facts["y"]["high"], 6)

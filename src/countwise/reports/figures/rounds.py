@@ -11,32 +11,11 @@ from countwise.reports.figures.plot import bottom_axis
 from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, group, label, line, rect
 
-__all__ = ["rounds_figure"]
-
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 196.0, 26.0, 40.0, 26.0, 38.0
 
 
 def rounds_figure(facts: Mapping[str, Any], columns: int = 3) -> str:
-    """Draw a panel a round, and the weighted vote of all of them last.
-
-    Parameters
-    ----------
-    facts
-        ``x``, ``y`` (name and values of both columns), ``classes``, ``truth`` (a class a row) and
-        ``panels``: each with ``title``, ``words``, ``weights`` (or None) and ``regions``,
-        rectangles (x from, x to, y from, y to, class).
-    columns
-        How many panels stand side by side.
-
-    Examples
-    --------
-    >>> panel = {"title": "round 1", "words": "x ≤ 1", "weights": [0.5, 0.5],
-    ...          "regions": [(0, 1, 0, 2, 0), (1, 2, 0, 2, 1)]}
-    >>> facts = {"x": ("x", [0, 2]), "y": ("y", [0, 2]), "classes": ["a", "b"], "truth": [0, 1],
-    ...          "panels": [panel]}
-    >>> rounds_figure(facts).count("<circle")
-    2
-    """
+    """Draw a panel a round, and the weighted vote of all of them last."""
     panels = facts["panels"]
     across = min(columns, len(panels))
     width = _LEFT + across * (_SIDE + _GAP) - _GAP + 8

@@ -8,20 +8,10 @@ from dataclasses import dataclass
 
 from countwise.reports.figures.lettering import width_of
 
-__all__ = ["Scale", "log_ticks", "tick_words", "ticks"]
-
 
 @dataclass(frozen=True)
 class Scale:
-    """Map figures from `low` to `high` onto pixels from `start` to `stop`, perhaps by logarithm.
-
-    Examples
-    --------
-    >>> Scale(0, 10, 100, 200)(5)
-    150.0
-    >>> Scale(1, 100, 0, 10, log=True)(10)
-    5.0
-    """
+    """Map figures from `low` to `high` onto pixels from `start` to `stop`, perhaps by logarithm."""
 
     low: float
     high: float
@@ -41,13 +31,7 @@ class Scale:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round figures from `low` to `high`, at most so many.
-
-    Examples
-    --------
-    >>> ticks(0.62, 0.97)
-    [0.7, 0.8, 0.9]
-    """
+    """Return round figures from `low` to `high`, at most so many."""
     if not high > low:
         return [low]
     rough = (high - low) / max(most, 1)
@@ -59,13 +43,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_words(figures: Sequence[float]) -> list[str]:
-    """Write ticks with as many digits as they need, all alike.
-
-    Examples
-    --------
-    >>> tick_words([0.5, 0.75, 1.0]), tick_words([0.0, 20000.0])
-    (['0.50', '0.75', '1.00'], ['0', '20,000'])
-    """
+    """Write ticks with as many digits as they need, all alike."""
     if any(figure and not 1e-4 <= abs(figure) < 1e7 for figure in figures):
         written = [f"{figure:.3g}" for figure in figures]
     else:
@@ -79,13 +57,7 @@ def _enough(digits: int, figures: Sequence[float]) -> bool:
 
 
 def log_ticks(scale: Scale, size: float) -> list[float]:
-    """Return 1, 2, 5, 10, 20 ... within a logarithmic scale, as many as can be labelled.
-
-    Examples
-    --------
-    >>> log_ticks(Scale(8, 700, 0, 300, log=True), 11)
-    [10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
-    """
+    """Return 1, 2, 5, 10, 20 ... within a logarithmic scale, as many as can be labelled."""
     powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
     for leading in ((1, 2, 5), (1, 3), (1,)):
         every = [m * 10.0**power for power in powers for m in leading]

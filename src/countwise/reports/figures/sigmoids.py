@@ -9,8 +9,6 @@ from countwise.reports.figures.plot import bottom_axis, left_axis
 from countwise.reports.figures.scales import Scale
 from countwise.reports.figures.svg import drawing, group, label, line, path
 
-__all__ = ["sigmoid_figure"]
-
 _PLOT, _LEFT, _RUG = 220.0, 44.0, 9.0
 
 
@@ -22,29 +20,7 @@ def sigmoid_figure(
     axis: str,
     width: float = 640,
 ) -> str:
-    """Draw posteriors of one class over one column, and the rows of both classes as ticks.
-
-    Parameters
-    ----------
-    x
-        Where the posteriors are known.
-    curves
-        By name, the posterior at each `x`.
-    rows
-        By class, the values of its rows; the class of the posterior first, above.
-    label_of
-        The class whose posterior is drawn.
-    axis
-        The column.
-    width
-        In pixels.
-
-    Examples
-    --------
-    >>> sigmoid_figure([0, 1], {"generative": [0.1, 0.9]}, {"b": [1.0], "a": [0.0]}, "b",
-    ...                "size").count("<path")
-    1
-    """
+    """Draw posteriors of one class over one column, and the rows of both classes as ticks."""
     swatches, high = legend(list(curves), width)
     top = high + 38
     across = Scale(x[0], x[-1], _LEFT, width - 8)

@@ -10,22 +10,6 @@ from countwise.reports.figures.lettering import shortened
 from countwise.reports.figures.palette import standalone_css
 from countwise.store.atomic import atomic_write
 
-__all__ = [
-    "circle",
-    "drawing",
-    "element",
-    "escape",
-    "group",
-    "label",
-    "line",
-    "number",
-    "path",
-    "rect",
-    "save_svg",
-    "standalone",
-    "tip",
-]
-
 # XML has no way to write these at all, not even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -36,24 +20,12 @@ Value = str | float | int | None
 
 
 def escape(text: object) -> str:
-    """Return a text that is inert in XML and in HTML.
-
-    Examples
-    --------
-    >>> escape("<script>alert(1)</script>")
-    '&lt;script&gt;alert(1)&lt;/script&gt;'
-    """
+    """Return a text that is inert in XML and in HTML."""
     return _FORBIDDEN.sub("\ufffd", str(text)).translate(_ESCAPES)
 
 
 def number(value: float) -> str:
-    """Return a coordinate with at most two digits after the point.
-
-    Examples
-    --------
-    >>> number(12.0), number(3.14159), number(-0.001)
-    ('12', '3.14', '0')
-    """
+    """Return a coordinate with at most two digits after the point."""
     written = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if written in ("-0", "") else written
 
@@ -62,11 +34,6 @@ def element(name: str, *children: str, **attributes: Value) -> str:
     """Return one element; ``class_`` becomes ``class``, ``stroke_width`` ``stroke-width``.
 
     Children are SVG already; attributes are escaped here. None leaves an attribute out.
-
-    Examples
-    --------
-    >>> element("rect", x=1.5, class_="q3")
-    '<rect x="1.5" class="q3"/>'
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
@@ -130,11 +97,6 @@ def label(
 
     `words_on_rest` are told instead to a pointer that rests on it. `upright` turns it by a
     quarter, so that it reads from below; `anchor` is ``start``, ``middle`` or ``end``.
-
-    Examples
-    --------
-    >>> label(0, 10, "a & b")
-    '<text x="0" y="10" class="ink" font-size="12">a &amp; b</text>'
     """
     flat = " ".join(words.split())
     shown = flat if room is None else shortened(flat, room, size, bold)
@@ -152,13 +114,7 @@ def label(
 
 
 def drawing(width: float, height: float, title: str, description: str, *children: str) -> str:
-    """Return a whole figure: an ``svg`` element with title, description and a view box.
-
-    Examples
-    --------
-    >>> drawing(10, 5, "Empty", "Nothing is drawn.")[:46]
-    '<svg xmlns="http://www.w3.org/2000/svg" class='
-    """
+    """Return a whole figure: an ``svg`` element with title, description and a view box."""
     return element(
         "svg",
         element("title", escape(title)),
@@ -175,13 +131,7 @@ def drawing(width: float, height: float, title: str, description: str, *children
 
 
 def standalone(svg: str) -> str:
-    """Return a figure with its own style sheet, to be a file by itself.
-
-    Examples
-    --------
-    >>> "<style>" in standalone(drawing(10, 5, "Empty", "Nothing is drawn."))
-    True
-    """
+    """Return a figure with its own style sheet, to be a file by itself."""
     opening = _OPENING.match(svg)
     if opening is None:
         return svg
@@ -189,16 +139,6 @@ def standalone(svg: str) -> str:
 
 
 def save_svg(svg: str, path: str | os.PathLike[str]) -> None:
-    """Write one figure as a file of its own, whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_svg(drawing(10, 5, "Empty", "Nothing is drawn."), Path(folder) / "empty.svg")
-    ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8")[:4]
-    '<svg'
-    """
+    """Write one figure as a file of its own, whole or not at all."""
     with atomic_write(path, "save_svg") as temporary:
         temporary.write_text(standalone(svg), encoding="utf-8")

@@ -8,17 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["capped", "depths_of", "kids_of", "strips"]
-
 
 def kids_of(parent: Sequence[int]) -> list[list[int]]:
-    """Return the children of each node; a root has the parent -1.
-
-    Examples
-    --------
-    >>> kids_of([-1, 0, 0, 1])
-    [[1, 2], [3], [], []]
-    """
+    """Return the children of each node; a root has the parent -1."""
     kids: list[list[int]] = [[] for _ in parent]
     for node, above in enumerate(parent):
         if above >= 0:
@@ -27,13 +19,7 @@ def kids_of(parent: Sequence[int]) -> list[list[int]]:
 
 
 def depths_of(parent: Sequence[int]) -> list[int]:
-    """Return how many nodes lie above each node.
-
-    Examples
-    --------
-    >>> depths_of([-1, 0, 0, 1])
-    [0, 1, 1, 2]
-    """
+    """Return how many nodes lie above each node."""
     depths: list[int] = []
     for above in parent:
         depths.append(depths[above] + 1 if above >= 0 else 0)
@@ -41,22 +27,7 @@ def depths_of(parent: Sequence[int]) -> list[int]:
 
 
 def strips(parent: Sequence[int], sizes: Sequence[float], gap: float) -> tuple[list[float], float]:
-    """Return the middle of each node across the tree, and how wide the whole is.
-
-    Parameters
-    ----------
-    parent
-        The parent of each node, -1 for a root; parents come first.
-    sizes
-        How much room each node needs across the tree.
-    gap
-        Between neighbours.
-
-    Examples
-    --------
-    >>> strips([-1, 0, 0], [10, 10, 10], 4)
-    ([12.0, 5.0, 19.0], 24.0)
-    """
+    """Return the middle of each node across the tree, and how wide the whole is."""
     kids = kids_of(parent)
     below, breadth = [0.0] * len(parent), [float(size) for size in sizes]
     for node in reversed(range(len(parent))):
@@ -81,15 +52,7 @@ def strips(parent: Sequence[int], sizes: Sequence[float], gap: float) -> tuple[l
 
 
 def capped(sizes: Sequence[float], room: float) -> float:
-    """Return the largest size that all may have at most so that together they fit the room.
-
-    Examples
-    --------
-    >>> capped([10, 50, 90], 100)
-    45.0
-    >>> capped([10, 20], 100)
-    20
-    """
+    """Return the largest size that all may have at most so that together they fit the room."""
     left, ordered = room, sorted(sizes)
     for place, size in enumerate(ordered):
         share = left / (len(ordered) - place)

@@ -23,8 +23,6 @@ from typing import Any
 
 from countwise.errors import SampleError, did_you_mean
 
-__all__ = ["Sample", "all_samples", "find", "names"]
-
 _ENVIRONMENT = "COUNTWISE_DATA"
 
 
@@ -66,12 +64,6 @@ class Sample:
         Results of the papers that use the set.
     changes
         What was changed between the package's file and this one.
-
-    Examples
-    --------
-    >>> weather = find("weather")
-    >>> weather.target, weather.rows
-    ('play', 14)
     """
 
     name: str
@@ -96,23 +88,7 @@ class Sample:
         return f"{self.name}.csv"
 
     def locate(self) -> Path:
-        """Return a CSV file of the set: bundled, else in ``COUNTWISE_DATA``, else from OpenML.
-
-        Returns
-        -------
-        Path
-            An existing file: a header line, then rows; an empty cell is a missing value.
-
-        Raises
-        ------
-        SampleError
-            The set is not bundled and neither the folder nor OpenML has it within reach.
-
-        Examples
-        --------
-        >>> find("iris").locate().name
-        'iris.csv'
-        """
+        """Return a CSV file of the set: bundled, else in ``COUNTWISE_DATA``, else from OpenML."""
         if self.bundled:
             return Path(str(resources.files(__name__).joinpath(self.file)))
         folder = os.environ.get(_ENVIRONMENT)
@@ -252,50 +228,17 @@ def _spellings() -> dict[str, str]:
 
 
 def all_samples() -> list[Sample]:
-    """Return every set, bundled or not, in the order of the index.
-
-    Examples
-    --------
-    >>> [sample.name for sample in all_samples()][:2]
-    ['weather', 'weather-numeric']
-    """
+    """Return every set, bundled or not, in the order of the index."""
     return list(_index().values())
 
 
 def names() -> list[str]:
-    """Return the names of all sets, for a list or a completion.
-
-    Examples
-    --------
-    >>> "iris" in names()
-    True
-    """
+    """Return the names of all sets, for a list or a completion."""
     return list(_index())
 
 
 def find(name: str) -> Sample:
-    """Return the set of this name or alias; capitals, blanks and underscores do not matter.
-
-    Parameters
-    ----------
-    name
-        For instance ``votes``, or its alias ``house-votes-84``.
-
-    Returns
-    -------
-    Sample
-        What is known about the set; its file is ``find(name).locate()``.
-
-    Raises
-    ------
-    SampleError
-        No set has the name; a near miss is suggested.
-
-    Examples
-    --------
-    >>> find("House_Votes_84").name
-    'votes'
-    """
+    """Return the set of this name or alias; capitals, blanks and underscores do not matter."""
     spellings = _spellings()
     key = _fold(name)
     if key in spellings:

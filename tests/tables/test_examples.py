@@ -1,0 +1,62 @@
+"""What the inner parts of tables answer, one small example each."""
+
+import numpy as np
+
+import countwise as cw
+from countwise.tables.cells import days, without_marks
+from countwise.tables.coding import as_number, in_order
+from countwise.tables.files import is_delimited
+from countwise.tables.frames import record_columns
+from countwise.tables.raw import Numbers
+from countwise.tables.read import extend
+from countwise.tables.reading import Reading
+from countwise.tables.schema import labels_array
+
+
+def test_days_example():
+    assert (days("1970-01-02 12:00"), days("1970/01/03"), days("2023-02-30")) == (1.5, 2.0, None)
+
+
+def test_without_marks_example():
+    assert (
+        repr(without_marks(Numbers(np.array([1.0, -999.0])), frozenset({"", "-999"})).values)
+        == "array([ 1., nan])"
+    )
+
+
+def test_as_number_example():
+    assert (as_number(" 00202 "), as_number("1,5", decimal=","), as_number("12a")) == (
+        202.0,
+        1.5,
+        None,
+    )
+
+
+def test_in_order_example():
+    assert (in_order(["10", "9", "1"]), in_order(["b", "a"])) == (["1", "9", "10"], ["a", "b"])
+
+
+def test_is_delimited_example():
+    assert (is_delimited("new.CSV"), is_delimited("new.csv.gz"), is_delimited("new.parquet")) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_record_columns_example():
+    assert sorted(record_columns([{"sky": "sun"}, {"sky": "rain", "hours": 2}])) == ["hours", "sky"]
+
+
+def test_extend_example():
+    first = cw.read({"sky": ["sun", "rain"], "play": ["yes", "no"]}, target="play")
+    more = extend({"sky": ["fog"], "play": ["yes"]}, first.schema)
+    assert (more.schema["sky"].levels, more.codes("sky").tolist()) == (("rain", "sun", "fog"), [2])
+
+
+def test_reading_skips_example():
+    assert Reading(only=frozenset({"age"})).skips("name") is True
+
+
+def test_labels_array_example():
+    assert (labels_array(("a", "b")).dtype.kind, labels_array((1, "a")).tolist()) == ("U", [1, "a"])
