@@ -5,11 +5,12 @@ import numpy as np
 from countwise.decisions.expectations import gains_of
 from countwise.decisions.gain import GainMatrix
 from countwise.decisions.labels import label_array, positions
-from countwise.decisions.priors import class_shares, weights_of
+from countwise.decisions.priors import class_shares
 from countwise.decisions.remarks import idle_decisions
 from countwise.decisions.rules import checked_posteriors
 from countwise.decisions.training import ratio_of, refuse_product_of_posteriors, training_shares
 from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.tables.weights import weights_or_ones
 
 
 def test_gains_of_example():
@@ -37,8 +38,8 @@ def test_class_shares_example():
     assert repr(class_shares("uniform", ["bad", "good"], who="Decide")) == "array([0.5, 0.5])"
 
 
-def test_weights_of_example():
-    assert repr(weights_of(None, 2, who="expected_gain")) == "array([1., 1.])"
+def test_weights_or_ones_example():
+    assert repr(weights_or_ones(None, 2, "expected_gain")) == "array([1., 1.])"
 
 
 def test_idle_decisions_example():

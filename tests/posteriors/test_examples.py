@@ -1,13 +1,12 @@
 """What the inner parts of posteriors answer, one small example each."""
 
 import numpy as np
-from countwise.posteriors.stakes import gain_array, prior_shares
 
 import countwise as cw
 from countwise.counts.metrics import learn_space, learn_spaces
 from countwise.posteriors.bin_smoothing import BinSmoothing, candidates
 from countwise.posteriors.branches import Branches, worth_it
-from countwise.posteriors.casting import drawn, gains_of
+from countwise.posteriors.casting import drawn
 from countwise.posteriors.catalogue import listed, parsed_parameters, select
 from countwise.posteriors.cell_evidence import level_names
 from countwise.posteriors.cell_grid import Axis, CellGrid
@@ -67,12 +66,6 @@ def test_drawn_example():
     assert repr(drawn(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))) == (
         "array([[1., 0.],\n       [0., 1.]])"
     )
-
-
-def test_gains_of_example():
-    assert repr(
-        gains_of({"b": {"a": 0, "b": 1}, "a": {"a": 2, "b": -1}}, np.array(["a", "b"]), "Vote")
-    ) == ("array([[ 2., -1.],\n       [ 0.,  1.]])")
 
 
 def test_listed_example():
@@ -211,19 +204,6 @@ def test_spaces_of_powers_example():
 
 def test_ranked_example():
     assert ranked("x", np.array([2.5, np.nan, 1.0, 2.5])).codes.tolist() == [1, 2, 0, 1]
-
-
-def test_gain_array_example():
-    assert repr(
-        gain_array({"a": {"a": 1, "b": -1}, "b": {"b": 3, "a": -2}}, ["a", "b"], "example")[0]
-    ) == ("array([[ 1., -1.],\n       [-2.,  3.]])")
-
-
-def test_prior_shares_example():
-    assert prior_shares("empirical", np.array([1.0, 3.0]), ["a", "b"], "example").tolist() == [
-        0.25,
-        0.75,
-    ]
 
 
 def test_best_rule_example():

@@ -14,12 +14,10 @@ from countwise.errors import ParameterError
 from countwise.params import (
     Constraint,
     Parameter,
-    instance,
     names,
     nothing,
     number,
     one_of,
-    whole,
 )
 from countwise.posteriors.bin_smoothing import BinSmoothing, candidates
 from countwise.posteriors.cell_classifier import CellClassifier
@@ -28,6 +26,7 @@ from countwise.posteriors.cell_table import CellTable
 from countwise.posteriors.quantizing import Wishes, quantize
 from countwise.posteriors.row_blocks import Part
 from countwise.posteriors.search_clock import SearchClock
+from countwise.posteriors.search_parameters import SEARCH_PARAMETERS
 from countwise.posteriors.sweeping import GAIN, Aim
 from countwise.posteriors.training_rows import Labelled, weights_kept
 from countwise.tables.notes import Note
@@ -44,16 +43,6 @@ LEAST_WEIGHT = 1e-6
 LEAST_CHECKED = 1000
 
 
-def _share() -> Constraint:
-    part = number(at_least=0)
-    return Constraint(
-        "a share of at least 0 and below 1",
-        lambda value: part.admits(value) and float(value) < 1,
-        good=(0.0, 0.25),
-        bad=(-0.1, 1.0, "half"),
-    )
-
-
 def _budget() -> Constraint:
     least = number(at_least=1)
     return Constraint(
@@ -66,23 +55,6 @@ def _budget() -> Constraint:
 
 def _called() -> Constraint:
     return Constraint("a function", callable, bad=(7.5,))
-
-
-def _levels() -> Constraint:
-    def admits(value: Any) -> bool:
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
-            return False
-        try:
-            given = np.asarray(value)
-        except ValueError:
-            return False
-        return given.ndim == 1 and (
-            given.size == 0 or (given.dtype.kind in "iu" and int(given.min()) >= 1)
-        )
-
-    return Constraint(
-        "a list of whole numbers, one a numeric column", admits, bad=([0, 3], 7.5, [1.5])
-    )
 
 
 class DiscreteBayes(CellClassifier):
@@ -174,21 +146,13 @@ class DiscreteBayes(CellClassifier):
         "budget": Parameter(_budget() | nothing(), "how many cells there may be"),
         "gain": Parameter(nothing() | GAIN_CONSTRAINT, "what the boundaries are to earn"),
         "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
-        "levels": Parameter(one_of("entropy", "merit") | _levels(), "how the budget is shared"),
-        "search": Parameter(one_of("sweep", "paper") | nothing(), "how boundaries are found"),
         "smoothing": Parameter(
             one_of("validation") | number(at_least=0) | nothing(), "rows that a cell must ask"
         ),
         "smooth_by": Parameter(one_of("rows", "class"), "what must be enough"),
-        "validation": Parameter(_share(), "share of the rows held out to judge by"),
-        "correction": Parameter(one_of("miller-madow", "printed", "none"), "bias of entropies"),
-        "max_seconds": Parameter(number(at_least=0) | nothing(), "when to end the search"),
         "progress": Parameter(nothing() | _called(), "who is told how the search goes"),
+        **SEARCH_PARAMETERS,
         "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "random_state": Parameter(
-            whole(at_least=0) | nothing() | instance(np.random.RandomState, np.random.Generator),
-            "which rows are held out and sampled",
-        ),
     }
 
     start_boundaries_: list[Doubles]

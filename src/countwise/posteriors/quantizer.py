@@ -13,18 +13,17 @@ from countwise.decisions.gain import GAIN_CONSTRAINT, GainMatrix
 from countwise.errors import ParameterError
 from countwise.params import Parameter, check, nothing, number, one_of
 from countwise.posteriors.cut_transformer import Cuts
-from countwise.posteriors.discrete_bayes import DiscreteBayes, held_out, seeded, tally
+from countwise.posteriors.discrete_bayes import held_out, seeded, tally
 from countwise.posteriors.quantizing import Wishes, quantize
 from countwise.posteriors.row_blocks import Part
 from countwise.posteriors.search_clock import SearchClock
+from countwise.posteriors.search_parameters import SEARCH_PARAMETERS
 from countwise.posteriors.sweeping import GAIN, Aim
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 Doubles = NDArray[np.float64]
-
-_SHARED = ("budget", "levels", "search", "validation", "correction", "max_seconds", "random_state")
 
 
 class Quantizer(Cuts):
@@ -71,7 +70,7 @@ class Quantizer(Cuts):
             one_of("accuracy", "gain", "information"), "what boundaries are fitted to"
         ),
         "gain": Parameter(nothing() | GAIN_CONSTRAINT, "gains by true class and decision"),
-        **{name: DiscreteBayes.PARAMETERS[name] for name in _SHARED if name != "budget"},
+        **SEARCH_PARAMETERS,
         "budget": Parameter(number(at_least=1), "how many cells there may be"),
     }
 
