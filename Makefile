@@ -36,7 +36,7 @@ check: $(TOOLS)  ## format, lint, types, import contract, docs snippets
 	$(MAKE) --no-print-directory snippets
 
 snippets: $(TOOLS)  ## run every example in docstrings and in the Markdown pages
-	$(BIN)/python -m pytest -q --doctest-modules src/countwise tests/house/test_snippets.py
+	$(BIN)/python -m pytest -q --doctest-modules src tests/project/test_snippets.py
 
 browser:  ## Chromium, in which the report pages are tested (Debian's package, if there is none yet)
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
@@ -57,7 +57,7 @@ bench: $(READY)  ## speed as ratios against peers in the same run: a table, and 
 
 checked: $(TOOLS)  ## the counting tests on kernels that check every index
 	COUNTWISE_CHECKED=1 $(BIN)/python setup.py -q build_ext --inplace --force
-	$(BIN)/python -m pytest -q -n auto tests/counts tests/laws tests/posteriors
+	$(BIN)/python -m pytest -q -n auto tests/counts tests/laws tests/models tests/discretize
 	$(BIN)/python setup.py -q build_ext --inplace --force
 
 clean:  ## remove what was built

@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.bench_counts import coded
 from benchmarks.timing import best, row
-from countwise.posteriors.bagging import Bagging
-from countwise.posteriors.boosting import AdaBoost
-from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.models.bayes.naive_bayes import NaiveBayes
+from countwise.models.ensembles.adaboost import AdaBoost
+from countwise.models.ensembles.bagging import Bagging
 from countwise.tables.read import read
 from countwise.tables.table import Table
 

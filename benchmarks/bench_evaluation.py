@@ -18,9 +18,9 @@ from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.naive_bayes import CategoricalNB
 
 import countwise as cw
-from countwise.counts.engines.memory import threads
-from countwise.evaluation.curves import learning_curve
-from countwise.evaluation.run import evaluate
+from countwise.evaluation.evaluate import evaluate
+from countwise.evaluation.learning_curve import learning_curve
+from countwise.parallel import threads
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 

@@ -22,10 +22,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from benchmarks.timing import best, row
-from countwise.counts.metrics import learn_space
 from countwise.evaluation.neighbor_grid import neighbor_grid
-from countwise.posteriors.condensed import CondensedNeighbors
-from countwise.posteriors.search import Search
+from countwise.models.neighbors.condensed import CondensedNeighbors
+from countwise.models.neighbors.metrics import learn_space
+from countwise.models.neighbors.search import Search
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -148,7 +148,7 @@ def shares_embedded(search: Search, table: Table, shares: dict[str, np.ndarray])
 
 def mixed(quick: bool) -> Iterator[dict[str, Any]]:
     """Mixed rows by HVDM and HEOM."""
-    from countwise.counts.metrics import class_shares
+    from countwise.models.neighbors.metrics import class_shares
 
     rows, asked = (10_000, 1_000) if quick else (50_000, 5_000)
     frame, wanted = mixed_frame(rows, 0), mixed_frame(asked, 1)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import best, row
-from countwise.papers.planted import GAIN as PAPERS_GAIN
-from countwise.papers.planted import HIDDEN, HiddenGrid
-from countwise.posteriors.discrete_bayes import DiscreteBayes
+from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
+from countwise_papers.planted_data import GAIN as PAPERS_GAIN
+from countwise_papers.planted_data import HIDDEN, HiddenGrid
 
 __all__ = ["run"]
 

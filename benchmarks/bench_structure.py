@@ -28,12 +28,12 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.bench_counts import coded
 from benchmarks.bench_evaluation import best_in_turns
 from benchmarks.timing import best, row
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.naive_bayes import NaiveBayes
-from countwise.posteriors.tan import TAN, spanning_tree
+from countwise.evaluation.evaluate import evaluate
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.naive_bayes import NaiveBayes
+from countwise.models.bayes.tan import TAN, spanning_tree
+from countwise.models.tree.id3 import ID3
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 

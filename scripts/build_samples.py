@@ -36,7 +36,7 @@ from typing import Any
 
 from sample_facts import FACTS, PACKAGES, TYPED, UNBUNDLED
 
-ROOM = Path(__file__).resolve().parents[1] / "src" / "countwise" / "tables" / "samples"
+ROOM = Path(__file__).resolve().parents[1] / "src" / "countwise" / "tables" / "datasets"
 
 
 @dataclass

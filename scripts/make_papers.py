@@ -6,8 +6,8 @@ COUNTWISE_DATA=FOLDER python scripts/make_papers.py
 import sys
 from pathlib import Path
 
-from countwise.papers.markdown import write_pages
-from countwise.papers.run import reproduce
+from countwise_papers.pages import write_pages
+from countwise_papers.reproduce import reproduce
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "papers"
 

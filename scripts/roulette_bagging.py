@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import countwise as cw
-from countwise.evaluation.bagged_votes import WAYS, bagged_votes
+from countwise_papers.bagged_votes import WAYS, bagged_votes
 
 SETS = tuple(
     "anneal audiology autos breast-cancer breast-w colic credit-a credit-g ecoli glass heart-c "  # noqa: SIM905

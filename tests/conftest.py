@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from countwise.tables.samples import find
+from countwise.tables.datasets import find
 
 settings.register_profile(
     "house",

@@ -13,63 +13,63 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AODE": "countwise.posteriors.aode",
-    "AdaBoost": "countwise.posteriors.boosting",
+    "AODE": "countwise.models.bayes.aode",
+    "AdaBoost": "countwise.models.ensembles.adaboost",
     "Argmax": "countwise.decisions.rules",
-    "Bagging": "countwise.posteriors.bagging",
-    "BayesError": "countwise.posteriors.bayes_error",
+    "Bagging": "countwise.models.ensembles.bagging",
+    "BayesError": "countwise.evaluation.bayes_error",
     "Column": "countwise.tables.schema",
-    "CondensedNeighbors": "countwise.posteriors.condensed",
+    "CondensedNeighbors": "countwise.models.neighbors.condensed",
     "Confusion": "countwise.decisions.confusion",
     "Counts": "countwise.counts.counts",
-    "Curve": "countwise.evaluation.curves",
+    "Curve": "countwise.evaluation.learning_curve",
     "CountwiseError": "countwise.errors",
-    "Cuts": "countwise.posteriors.cut_transformer",
+    "Cuts": "countwise.discretize.cuts",
     "Decide": "countwise.decisions.decide",
-    "DiscreteBayes": "countwise.posteriors.discrete_bayes",
+    "DiscreteBayes": "countwise.models.discrete_bayes.discrete_bayes",
     "ExpectedGain": "countwise.decisions.rules",
-    "Explanation": "countwise.posteriors.evidence",
-    "GainMatrix": "countwise.decisions.gain",
-    "ID3": "countwise.posteriors.id3",
-    "KDB": "countwise.posteriors.kdb",
+    "Explanation": "countwise.models.explanation",
+    "GainMatrix": "countwise.decisions.gain_matrix",
+    "ID3": "countwise.models.tree.id3",
+    "KDB": "countwise.models.bayes.kdb",
     "Laplace": "countwise.counts.smoothing",
-    "LinearDiscriminant": "countwise.posteriors.linear",
-    "LinearSVM": "countwise.posteriors.linear",
-    "LocalRegression": "countwise.posteriors.local_regression",
-    "Logistic": "countwise.posteriors.linear",
+    "LinearDiscriminant": "countwise.models.linear.discriminant",
+    "LinearSVM": "countwise.models.linear.svm",
+    "LocalRegression": "countwise.models.neighbors.local_regression",
+    "Logistic": "countwise.models.linear.logistic",
     "MEstimate": "countwise.counts.smoothing",
-    "NaiveBayes": "countwise.posteriors.naive_bayes",
+    "NaiveBayes": "countwise.models.bayes.naive_bayes",
     "NeighborGrid": "countwise.evaluation.neighbor_grid",
-    "Neighborhood": "countwise.posteriors.neighborhood",
-    "Neighbors": "countwise.posteriors.neighbors",
-    "NeighborsRegressor": "countwise.posteriors.neighbors_regressor",
-    "NeuralNet": "countwise.posteriors.neural",
-    "Note": "countwise.tables.notes",
-    "Perceptron": "countwise.posteriors.linear",
-    "Picture": "countwise.reports.picture",
+    "Neighborhood": "countwise.models.neighbors.explanation",
+    "Neighbors": "countwise.models.neighbors.classifier",
+    "NeighborsRegressor": "countwise.models.neighbors.regressor",
+    "NeuralNet": "countwise.models.linear.neural_net",
+    "Note": "countwise.notes",
+    "Perceptron": "countwise.models.linear.perceptron",
+    "Picture": "countwise.reports.draw",
     "Plan": "countwise.counts.plan",
     "PrecisionWarning": "countwise.errors",
-    "Quantizer": "countwise.posteriors.quantizer",
-    "Reproduction": "countwise.papers.run",
+    "Quantizer": "countwise.discretize.quantizer",
+    "Reproduction": "countwise_papers.reproduce",
     "RouletteWheel": "countwise.decisions.rules",
     "Schema": "countwise.tables.schema",
-    "TAN": "countwise.posteriors.tan",
+    "TAN": "countwise.models.bayes.tan",
     "Table": "countwise.tables.table",
     "Trials": "countwise.evaluation.trials",
     "UnseenLevelWarning": "countwise.errors",
-    "Vote": "countwise.posteriors.voting",
-    "bayes_error": "countwise.posteriors.bayes_error",
-    "bayes_error_bound": "countwise.posteriors.neighbour_bound",
-    "count": "countwise.counts.count",
-    "count_groups": "countwise.counts.count",
+    "Vote": "countwise.models.ensembles.vote",
+    "bayes_error": "countwise.evaluation.bayes_error",
+    "bayes_error_bound": "countwise.evaluation.bayes_error",
+    "count": "countwise.counts.count_rows",
+    "count_groups": "countwise.counts.count_rows",
     "draw": "countwise.reports.draw",
-    "ensemble_error": "countwise.posteriors.voting",
-    "evaluate": "countwise.evaluation.run",
-    "learning_curve": "countwise.evaluation.curves",
+    "ensemble_error": "countwise.models.ensembles.vote",
+    "evaluate": "countwise.evaluation.evaluate",
+    "learning_curve": "countwise.evaluation.learning_curve",
     "load": "countwise.store.files",
     "neighbor_grid": "countwise.evaluation.neighbor_grid",
     "read": "countwise.tables.read",
-    "reproduce": "countwise.papers.run",
+    "reproduce": "countwise_papers.reproduce",
     "regions": "countwise.reports.regions",
     "save": "countwise.store.files",
 }
@@ -77,15 +77,15 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from countwise.counts.count import count as count
-    from countwise.counts.count import count_groups as count_groups
+    from countwise.counts.count_rows import count as count
+    from countwise.counts.count_rows import count_groups as count_groups
     from countwise.counts.counts import Counts as Counts
     from countwise.counts.plan import Plan as Plan
     from countwise.counts.smoothing import Laplace as Laplace
     from countwise.counts.smoothing import MEstimate as MEstimate
     from countwise.decisions.confusion import Confusion as Confusion
     from countwise.decisions.decide import Decide as Decide
-    from countwise.decisions.gain import GainMatrix as GainMatrix
+    from countwise.decisions.gain_matrix import GainMatrix as GainMatrix
     from countwise.decisions.rules import (
         Argmax as Argmax,
     )
@@ -95,39 +95,39 @@ if TYPE_CHECKING:
     from countwise.decisions.rules import (
         RouletteWheel as RouletteWheel,
     )
+    from countwise.discretize.cuts import Cuts as Cuts
+    from countwise.discretize.quantizer import Quantizer as Quantizer
     from countwise.errors import (
         CountwiseError as CountwiseError,
     )
     from countwise.errors import (
         UnseenLevelWarning as UnseenLevelWarning,
     )
-    from countwise.posteriors.aode import AODE as AODE
-    from countwise.posteriors.bagging import Bagging as Bagging
-    from countwise.posteriors.bayes_error import BayesError as BayesError
-    from countwise.posteriors.bayes_error import bayes_error as bayes_error
-    from countwise.posteriors.boosting import AdaBoost as AdaBoost
-    from countwise.posteriors.condensed import CondensedNeighbors as CondensedNeighbors
-    from countwise.posteriors.cut_transformer import Cuts as Cuts
-    from countwise.posteriors.discrete_bayes import DiscreteBayes as DiscreteBayes
-    from countwise.posteriors.evidence import Explanation as Explanation
-    from countwise.posteriors.id3 import ID3 as ID3
-    from countwise.posteriors.kdb import KDB as KDB
-    from countwise.posteriors.linear import LinearDiscriminant as LinearDiscriminant
-    from countwise.posteriors.linear import LinearSVM as LinearSVM
-    from countwise.posteriors.linear import Logistic as Logistic
-    from countwise.posteriors.linear import Perceptron as Perceptron
-    from countwise.posteriors.local_regression import LocalRegression as LocalRegression
-    from countwise.posteriors.naive_bayes import NaiveBayes as NaiveBayes
-    from countwise.posteriors.neighborhood import Neighborhood as Neighborhood
-    from countwise.posteriors.neighbors import Neighbors as Neighbors
-    from countwise.posteriors.neighbors_regressor import NeighborsRegressor as NeighborsRegressor
-    from countwise.posteriors.neighbour_bound import bayes_error_bound as bayes_error_bound
-    from countwise.posteriors.neural import NeuralNet as NeuralNet
-    from countwise.posteriors.quantizer import Quantizer as Quantizer
-    from countwise.posteriors.tan import TAN as TAN
-    from countwise.posteriors.voting import Vote as Vote
-    from countwise.posteriors.voting import ensemble_error as ensemble_error
-    from countwise.tables.notes import Note as Note
+    from countwise.evaluation.bayes_error import BayesError as BayesError
+    from countwise.evaluation.bayes_error import bayes_error as bayes_error
+    from countwise.evaluation.bayes_error import bayes_error_bound as bayes_error_bound
+    from countwise.models.bayes.aode import AODE as AODE
+    from countwise.models.bayes.kdb import KDB as KDB
+    from countwise.models.bayes.naive_bayes import NaiveBayes as NaiveBayes
+    from countwise.models.bayes.tan import TAN as TAN
+    from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes as DiscreteBayes
+    from countwise.models.ensembles.adaboost import AdaBoost as AdaBoost
+    from countwise.models.ensembles.bagging import Bagging as Bagging
+    from countwise.models.ensembles.vote import Vote as Vote
+    from countwise.models.ensembles.vote import ensemble_error as ensemble_error
+    from countwise.models.explanation import Explanation as Explanation
+    from countwise.models.linear.discriminant import LinearDiscriminant as LinearDiscriminant
+    from countwise.models.linear.logistic import Logistic as Logistic
+    from countwise.models.linear.neural_net import NeuralNet as NeuralNet
+    from countwise.models.linear.perceptron import Perceptron as Perceptron
+    from countwise.models.linear.svm import LinearSVM as LinearSVM
+    from countwise.models.neighbors.classifier import Neighbors as Neighbors
+    from countwise.models.neighbors.condensed import CondensedNeighbors as CondensedNeighbors
+    from countwise.models.neighbors.explanation import Neighborhood as Neighborhood
+    from countwise.models.neighbors.local_regression import LocalRegression as LocalRegression
+    from countwise.models.neighbors.regressor import NeighborsRegressor as NeighborsRegressor
+    from countwise.models.tree.id3 import ID3 as ID3
+    from countwise.notes import Note as Note
     from countwise.tables.read import read as read
     from countwise.tables.schema import Column as Column
     from countwise.tables.schema import Schema as Schema

@@ -21,6 +21,7 @@ two, never a traceback to interpret.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 
 
@@ -83,3 +84,11 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     every = list(items)
     shown = ", ".join(repr(item) for item in every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+
+
+def shown(path: object) -> str:
+    """Return a path as a message shows it."""
+    try:
+        return repr(os.fspath(path))  # type: ignore[call-overload]
+    except TypeError:
+        return repr(path)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from countwise._typing import FloatArray
 
 #: With so few classes the order of adding up does not depend on the way it is done.
 _FEW_CLASSES = 8
 
 
-def softmax(scores: Doubles) -> Doubles:
+def softmax(scores: FloatArray) -> FloatArray:
     """Turn log probabilities (rows × classes) into shares that sum to one in each row."""
     few = 0 < scores.shape[1] < _FEW_CLASSES
     top = _over_classes(np.maximum, scores) if few else scores.max(axis=1)
@@ -22,13 +21,13 @@ def softmax(scores: Doubles) -> Doubles:
     return np.asarray(shares)
 
 
-def log_softmax(scores: Doubles) -> Doubles:
+def log_softmax(scores: FloatArray) -> FloatArray:
     """Return the log of the softmax, exact also where the shares are next to nothing."""
     shifted = scores - scores.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
-def _over_classes(join: np.ufunc, figures: Doubles) -> Doubles:
+def _over_classes(join: np.ufunc, figures: FloatArray) -> FloatArray:
     """Join the columns one after the other: for few of them faster than along each row."""
     total = figures[:, 0].copy()
     for column in figures.T[1:]:

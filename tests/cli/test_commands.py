@@ -72,7 +72,7 @@ def test_compare_ranks_and_says_what_the_data_support(run, folder):
 
 
 def test_compare_equals_the_library(run, folder):
-    from countwise.evaluation.run import evaluate
+    from countwise.evaluation.evaluate import evaluate
 
     facts = json.loads(
         run("compare", "sample:votes", "-m", "naive-bayes", "--seed", "3", "--json").stdout
@@ -112,7 +112,7 @@ def test_compare_writes_csv_json_and_a_page(run, folder):
 
 
 def test_the_default_models_fit_the_table(run, folder):
-    from countwise.posteriors.catalogue import select
+    from countwise.models.registry import select
 
     facts = json.loads(run("compare", "sample:weather", "--folds", "2", "--json").stdout)
     names = {line["model"] for line in facts["summary"]}

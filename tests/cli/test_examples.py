@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from countwise.cli.asked import split_names
-from countwise.cli.decisions import gain_of
 from countwise.cli.explain import numbers_of
-from countwise.cli.lines import csv_lines, quoted, share_cells, text_cells
+from countwise.cli.options import gain_of, split_names
 from countwise.cli.output import plain
+from countwise.predict_file import csv_lines, quoted, share_cells, text_cells
 
 
 def test_split_names_example():

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise.cli.failures import worded
-from countwise.cli.lines import csv_lines, quoted, share_cells, text_cells
-from countwise.cli.output import plain
-from countwise.cli.progress import progress
-from countwise.reports.bars import interval_bar, sparkline, two_sided_bar
+from countwise.cli.errors import worded
+from countwise.cli.output import plain, progress
+from countwise.predict_file import csv_lines, quoted, share_cells, text_cells
+from countwise.reports.terminal import interval_bar, sparkline, two_sided_bar
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
@@ -79,7 +78,7 @@ class Terminal(io.StringIO):
 
 def test_progress_comes_after_two_seconds_and_only_on_a_terminal(monkeypatch):
     clock = iter([0.0, 1.0, 3.0, 4.0])
-    monkeypatch.setattr("countwise.cli.progress.monotonic", lambda: next(clock))
+    monkeypatch.setattr("countwise.cli.output.monotonic", lambda: next(clock))
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     with progress(quiet=False) as tell:

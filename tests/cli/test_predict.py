@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countwise as cw
-from countwise.cli import segments
 from countwise.store.files import load
+from countwise.tables.formats import blocks
 
 from .conftest import refused, rows_of, write_csv
 
@@ -49,15 +49,15 @@ def test_parquet_holds_the_exact_posteriors(run, folder):
 def test_segments_of_any_size_say_the_same(run, folder, monkeypatch, size):
     write_csv("long.csv", [row for seed in range(30) for row in rows_of(seed=seed)])
     whole = run("predict", "m.cw", "long.csv").stdout
-    monkeypatch.setattr(segments, "SEGMENT", size)
-    monkeypatch.setattr(segments, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(blocks, "SEGMENT", size)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 7)
     assert run("predict", "m.cw", "long.csv").stdout == whole
     assert len(answers(whole)) == 1800
 
 
 @pytest.mark.parametrize("way", ["quotes", "crlf", "latin", "carriage returns", "blank lines"])
 def test_files_written_in_other_ways_say_the_same(run, folder, monkeypatch, way):
-    monkeypatch.setattr(segments, "SEGMENT", 100)
+    monkeypatch.setattr(blocks, "SEGMENT", 100)
     plain = run("predict", "m.cw", "good.csv").stdout
     text = (folder / "good.csv").read_text()
     changed = {
@@ -119,7 +119,7 @@ def test_a_decision_not_to_decide(run, folder):
 
 
 def test_new_levels_are_said_once(run, folder, monkeypatch):
-    monkeypatch.setattr(segments, "SEGMENT", 100)
+    monkeypatch.setattr(blocks, "SEGMENT", 100)
     write_csv("new.csv", [("zz", *row[1:]) for row in rows_of()])
     done = run("predict", "m.cw", "new.csv", "-o", "out.csv", "--json")
     facts = json.loads(done.stdout)
@@ -138,8 +138,8 @@ def test_new_levels_are_refused_where_the_model_says_so(run, folder):
 
 @pytest.mark.parametrize("cell", ["inf", "oops"])
 def test_rows_are_numbered_from_the_start_of_the_file(run, folder, monkeypatch, cell):
-    monkeypatch.setattr(segments, "SEGMENT", 100)
-    monkeypatch.setattr(segments, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(blocks, "SEGMENT", 100)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 3)
     write_csv("bad.csv", [*rows_of(), ("a", cell, "yes"), *rows_of()])
     (folder / "out.csv").write_text("as it was")
     assert f"row 61 holds {cell!r}" in refused(

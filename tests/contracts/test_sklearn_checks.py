@@ -4,9 +4,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import countwise as cw
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
 
 ESTIMATORS = [
     cw.NaiveBayes(),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.counts.count import ENGINES
+from countwise.counts.count_rows import ENGINES
 from countwise.counts.engines import memory
-from countwise.counts.grid import MOST_CELLS, Grid, keys_of, values_of
+from countwise.counts.histogram import MOST_CELLS, Grid, keys_of, values_of
 from countwise.counts.moments import Moments
 from countwise.errors import CountsError, ParameterError
 from countwise.tables.schema import level_key

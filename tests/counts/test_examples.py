@@ -4,16 +4,23 @@ import numpy as np
 
 import countwise as cw
 from countwise.counts.counts import merge_schemas
-from countwise.counts.cuts import collapse_cuts, cut_borders, cut_table, interval_codes
-from countwise.counts.draws import draws_of
-from countwise.counts.embedding import Axis, axis_gap, with_gap
-from countwise.counts.engines.memory import in_chunks, joint_groups
-from countwise.counts.grid import keys_of
-from countwise.counts.left_out import LeftOut
-from countwise.counts.left_out_gains import gains_without
-from countwise.counts.left_out_numbers import bent_without, ends_without, variance_without
-from countwise.counts.measures import conditional_information, partition_gain
-from countwise.counts.metrics import (
+from countwise.counts.engines.memory import joint_groups
+from countwise.counts.histogram import keys_of
+from countwise.counts.information import conditional_information, partition_gain
+from countwise.counts.moments import freedom
+from countwise.counts.plan import Plan
+from countwise.counts.resampling import draws_of
+from countwise.counts.row_hash import row_keys, scattered
+from countwise.counts.smoothing import smoothing_of
+from countwise.discretize.cut_points import collapse_cuts, cut_borders, cut_table, interval_codes
+from countwise.models.neighbors.leave_one_out_space import (
+    LeftOut,
+    bent_without,
+    ends_without,
+    variance_without,
+)
+from countwise.models.neighbors.leave_one_out_weights import gains_without
+from countwise.models.neighbors.metrics import (
     class_shares,
     farthest,
     learn_space,
@@ -22,10 +29,8 @@ from countwise.counts.metrics import (
     number_figures,
     spread_of,
 )
-from countwise.counts.moments import freedom
-from countwise.counts.plan import Plan
-from countwise.counts.row_keys import row_keys, scattered
-from countwise.counts.smoothing import smoothing_of
+from countwise.models.neighbors.space import Axis, axis_gap, with_gap
+from countwise.parallel import in_chunks
 from countwise.tables.schema import Column, Schema
 
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.counts.count import count
-from countwise.counts.draws import LANES, SLOTS, Proportional, draws_of
+from countwise.counts.count_rows import count
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.plan import Plan
-from countwise.counts.row_keys import row_keys, uniforms
+from countwise.counts.resampling import LANES, SLOTS, Proportional, draws_of
+from countwise.counts.row_hash import row_keys, uniforms
 from countwise.errors import CountsError
 from countwise.testing.strategies import tables
 

@@ -19,10 +19,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from countwise.decisions.decide import Decide
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel
 from countwise.errors import CountwiseError, GainError, ParameterError
-from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.tables.read import read
 
 X, CODES = make_classification(200, n_features=4, flip_y=0.2, weights=[0.3], random_state=0)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from countwise.decisions.decide import Decide
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel
 from countwise.errors import ParameterError
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from countwise.decisions.expectations import gains_of
-from countwise.decisions.gain import GainMatrix
-from countwise.decisions.labels import label_array, positions
-from countwise.decisions.priors import class_shares
-from countwise.decisions.remarks import idle_decisions
+from countwise.decisions.class_prior import class_shares
+from countwise.decisions.expected_gain import gains_of
+from countwise.decisions.gain_matrix import GainMatrix, idle_decisions
+from countwise.decisions.prior_shift import ratio_of, refuse_product_of_posteriors, training_shares
 from countwise.decisions.rules import checked_posteriors
-from countwise.decisions.training import ratio_of, refuse_product_of_posteriors, training_shares
-from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.models.bayes.naive_bayes import NaiveBayes
+from countwise.tables.labels import label_array, positions
 from countwise.tables.weights import weights_or_ones
 
 

@@ -7,12 +7,12 @@ from sklearn.naive_bayes import GaussianNB
 
 import countwise as cw
 from countwise.decisions.confusion import Confusion
-from countwise.decisions.expectations import expected_gain
+from countwise.decisions.expected_gain import expected_gain
+from countwise.discretize.quantizer import Quantizer
 from countwise.errors import GainError, ParameterError
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.linear import LinearDiscriminant
-from countwise.posteriors.quantizer import Quantizer
-from countwise.posteriors.voting import Vote
+from countwise.evaluation.evaluate import evaluate
+from countwise.models.ensembles.vote import Vote
+from countwise.models.linear.discriminant import LinearDiscriminant
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2)) + np.repeat([[0.0, 0.0], [1.0, 1.0]], 40, axis=0)

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import GainError, ParameterError
 

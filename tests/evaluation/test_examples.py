@@ -4,12 +4,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
-from countwise.evaluation.encoding import material_of
 from countwise.evaluation.folds import Deal, usable
-from countwise.evaluation.leave_one_out import without_each_row
-from countwise.evaluation.outcomes import largest, widened
-from countwise.evaluation.passes import without_each
-from countwise.evaluation.verdict import table_of
+from countwise.evaluation.from_counts import without_each, without_each_row
+from countwise.evaluation.predictions import largest, widened
+from countwise.evaluation.refit import material_of
+from countwise.evaluation.trials import table_of
 
 
 def test_material_of_example():

@@ -4,9 +4,15 @@ from sklearn.model_selection import KFold, PredefinedSplit, RepeatedStratifiedKF
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.evaluation.folds import deal, folds_of, generator, holdouts_of, proportions
-from countwise.evaluation.given import given_split
-from countwise.evaluation.run import evaluate
+from countwise.evaluation.evaluate import evaluate
+from countwise.evaluation.folds import (
+    deal,
+    folds_of,
+    generator,
+    given_split,
+    holdouts_of,
+    proportions,
+)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.evaluation.run import evaluate
+from countwise.evaluation.evaluate import evaluate
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.evaluation.run import evaluate
+from countwise.evaluation.evaluate import evaluate
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 

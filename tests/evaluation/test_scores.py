@@ -6,10 +6,10 @@ from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
-from countwise.decisions.expectations import expected_accuracy, expected_gain
+from countwise.decisions.expected_gain import expected_accuracy, expected_gain
 from countwise.decisions.rules import RouletteWheel
 from countwise.errors import ParameterError
-from countwise.evaluation.run import evaluate
+from countwise.evaluation.evaluate import evaluate
 
 GAIN = {"good": {"good": 1, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.evaluation.bagged_votes import bagged_votes
+from countwise_papers.bagged_votes import bagged_votes
 
 
 class Clock:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.evaluation import outcomes
-from countwise.evaluation.entrants import entrants_of, learners_of
+from countwise.evaluation import predictions
+from countwise.evaluation.candidates import entrants_of, learners_of
+from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.intervals import Estimate
-from countwise.evaluation.run import evaluate
-from countwise.evaluation.verdict import sentence
+from countwise.evaluation.trials import sentence
 
 GAIN = {"good": {"good": 1, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 
@@ -74,11 +74,11 @@ def test_text_holds_ranking_verdict_and_notes(trials):
 
 
 def test_models_that_count_share_one_pass(monkeypatch):
-    from countwise.evaluation import passes
+    from countwise.evaluation import from_counts
 
     seen = []
-    inner = passes.count
-    monkeypatch.setattr(passes, "count", lambda *a, **k: seen.append(1) or inner(*a, **k))
+    inner = from_counts.count
+    monkeypatch.setattr(from_counts, "count", lambda *a, **k: seen.append(1) or inner(*a, **k))
     models = [cw.NaiveBayes(), cw.NaiveBayes(numeric="kernel"), cw.NaiveBayes(smoothing=0)]
     evaluate(models, "sample:iris", folds=7)
     assert len(seen) == 7
@@ -106,7 +106,7 @@ def test_many_posteriors_are_kept_in_single_precision(monkeypatch):
     model = cw.NaiveBayes()
     models = {"NB": model, "wheel": cw.Decide(model, "roulette")}
     exact = evaluate(models, "sample:votes", folds=5)
-    monkeypatch.setattr(outcomes, "MOST_DOUBLES", 100)
+    monkeypatch.setattr(predictions, "MOST_DOUBLES", 100)
     small = evaluate(models, "sample:votes", folds=5)
     assert small.entries["NB"].pieces[0].posteriors.dtype == np.float32
     for name in ("NB", "majority"):
@@ -140,11 +140,11 @@ def test_progress_counts_to_its_total():
 
 
 def test_large_parts_are_worked_on_side_by_side(monkeypatch):
-    from countwise.evaluation import passes
+    from countwise.evaluation import from_counts
 
     one = evaluate(cw.NaiveBayes(), "sample:votes")
-    monkeypatch.setattr(passes, "WORTH_THREADS", 1)
-    monkeypatch.setattr(passes, "threads", lambda: 3)
+    monkeypatch.setattr(from_counts, "WORTH_THREADS", 1)
+    monkeypatch.setattr(from_counts, "threads", lambda: 3)
     many = evaluate(cw.NaiveBayes(), "sample:votes")
     assert np.array_equal(one.posteriors("NaiveBayes"), many.posteriors("NaiveBayes"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import countwise as cw
-from countwise.posteriors.cut_transformer import Cuts
-from countwise.posteriors.tan import TAN
+from countwise.discretize.cuts import Cuts
+from countwise.models.bayes.tan import TAN
 
 GOLDEN = json.loads((Path(__file__).parent / "structure.json").read_text(encoding="utf-8"))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise.posteriors.descent import ends, values_of
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.pruning import held_out, prune
+from countwise.models.tree.id3 import ID3
+from countwise.models.tree.predict import ends, values_of
+from countwise.models.tree.prune import held_out, prune
 from countwise.testing.strategies import tables, weights
 
 

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.counts import folding
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.discretize import rare_levels
+from countwise.evaluation.evaluate import evaluate
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
@@ -144,7 +144,7 @@ def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so
     )
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
         assert np.array_equal(piece.posteriors, refit(TAN(), table, part, half))
-    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 1500)
+    monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", 1500)
     trials = evaluate({"one": TAN(cuts="frequency")}, table, folds=3)
     assert "too large" in next(n for n in trials.notes if n.code == "E14").text
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.counts import folding
-from countwise.counts.cuts import METHODS
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.discretize import rare_levels
+from countwise.discretize.cut_points import METHODS
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
 from countwise.store.files import load, save
 
 NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-3, 3).map(float))
@@ -117,7 +117,7 @@ ROOM = st.sampled_from([1 << 26, 2000, 400])
 @given(tables(), joint_models(), ROOM)
 def test_models_of_columns_taken_together_come_back(data, model, room):
     columns, labels, weight = data
-    with mock.patch.object(folding, "MOST_PAIR_CELLS", room):
+    with mock.patch.object(rare_levels, "MOST_PAIR_CELLS", room):
         model.fit(columns, labels, sample_weight=weight)
     loaded = again(model)
     assert set(vars(loaded)) == set(vars(model))
@@ -133,7 +133,7 @@ def test_models_of_columns_taken_together_go_on_learning(data, model, room, more
     cut = more.draw(st.integers(1, len(labels) - 1))
     first = {name: cells[:cut] for name, cells in columns.items()}
     second = {name: cells[cut:] for name, cells in columns.items()}
-    with mock.patch.object(folding, "MOST_PAIR_CELLS", room):
+    with mock.patch.object(rare_levels, "MOST_PAIR_CELLS", room):
         model.fit(first, labels[:cut], sample_weight=weight[:cut])
     loaded = again(model)
     for one in (model, loaded):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.counts.metrics import METRICS, learn_space
-from countwise.posteriors.search import Search
+from countwise.models.neighbors.metrics import METRICS, learn_space
+from countwise.models.neighbors.search import Search
 from countwise.testing.strategies import tables
 
 POWERS = {
@@ -235,7 +235,7 @@ def test_columns_of_very_many_levels_have_the_same_distances(metric, missing, mo
     table = cw.read({**cells, "class": rng.choice(["n", "m", "y"], 60)}, target="class")
     train = table.take(slice(0, 40))
     by_table = every_distance(train, table, metric=metric, p=3.0, missing=missing)
-    monkeypatch.setattr("countwise.counts.metrics._MOST_CELLS", 4)
+    monkeypatch.setattr("countwise.models.neighbors.metrics._MOST_CELLS", 4)
     by_axes = every_distance(train, table, metric=metric, p=3.0, missing=missing)
     np.testing.assert_allclose(by_axes, by_table, rtol=1e-12)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from countwise.decisions.confusion import Confusion
-from countwise.decisions.expectations import expected_accuracy, expected_gain, promised_gain
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule
 
 MASSES = st.floats(0, 1).map(lambda mass: round(mass, 6))

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.counts.measures import partition_gain
-from countwise.posteriors.cell_grid import Axis, CellGrid
-from countwise.posteriors.cut_search import CutSearch
-from countwise.posteriors.refining import Nearby, count_parts
-from countwise.posteriors.row_blocks import NONE, Part
-from countwise.posteriors.sweeping import GAIN, Aim
+from countwise.counts.information import partition_gain
+from countwise.discretize.joint_search.cell_grid import Axis, CellGrid
+from countwise.discretize.joint_search.refine import Nearby, count_parts
+from countwise.discretize.joint_search.rows import NONE, Part
+from countwise.discretize.joint_search.sweep import GAIN, Aim, CutSearch
 from countwise.testing.strategies import tables
 
 MODELS = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise.counts.count import ENGINES, count, count_groups
+from countwise.counts.count_rows import ENGINES, count, count_groups
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.testing.strategies import tables, weights

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.posteriors.bagging import Bagging
-from countwise.posteriors.boosting import AdaBoost
-from countwise.posteriors.voting import Vote
+from countwise.models.ensembles.adaboost import AdaBoost
+from countwise.models.ensembles.bagging import Bagging
+from countwise.models.ensembles.vote import Vote
 from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
 from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 

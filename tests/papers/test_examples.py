@@ -1,9 +1,8 @@
 """What the inner parts of papers answer, one small example each."""
 
-from countwise.papers.cache import code_version
-from countwise.papers.findings import said
-from countwise.papers.ledger import paper_of
-from countwise.papers.parts import data_hash
+from countwise_papers.claims import paper_of
+from countwise_papers.findings import data_hash, said
+from countwise_papers.reproduce import code_version
 
 
 def test_code_version_example():

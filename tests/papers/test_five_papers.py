@@ -2,8 +2,8 @@
 
 import pytest
 
-from countwise.papers.findings import VERDICTS
-from countwise.papers.run import parts, reproduce
+from countwise_papers.findings import VERDICTS
+from countwise_papers.reproduce import parts, reproduce
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from countwise.errors import ParameterError
-from countwise.papers import cache
-from countwise.papers.findings import (
+from countwise_papers import reproduce as reproduce_module
+from countwise_papers.claims import LEDGER, PAPERS
+from countwise_papers.findings import (
     VERDICTS,
     Outcome,
+    Part,
     Shown,
+    Work,
     cannot,
     erratum,
     held,
@@ -19,12 +22,9 @@ from countwise.papers.findings import (
     tally,
     worked,
 )
-from countwise.papers.ledger import LEDGER, PAPERS
-from countwise.papers.markdown import page_of, write_pages
-from countwise.papers.page import render
-from countwise.papers.parts import Part, Work
-from countwise.papers.planted import GAIN, HIDDEN, HiddenGrid
-from countwise.papers.run import Reproduction, parts, reproduce
+from countwise_papers.pages import page_of, render, write_pages
+from countwise_papers.planted_data import GAIN, HIDDEN, HiddenGrid
+from countwise_papers.reproduce import Reproduction, parts, reproduce
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_a_finished_part_is_not_run_again(monkeypatch):
     assert [own.from_cache for own in again.results] == [True]
     assert again.findings == first.findings
     assert again.results[0].seconds == first.results[0].seconds
-    monkeypatch.setattr(cache, "code_version", lambda: "another")
+    monkeypatch.setattr(reproduce_module, "code_version", lambda: "another")
     assert [own.from_cache for own in reproduce(["p4"], only=["P4.2"]).results] == [False]
     assert [own.from_cache for own in reproduce(["p4"], only=["P4.2"], quick=True).results] == [
         False
@@ -131,7 +131,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(papers, only, words):
 def test_a_set_out_of_reach_cannot_be_run_and_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("COUNTWISE_DATA", str(tmp_path))
     monkeypatch.setattr(
-        "countwise.tables.samples._from_openml",
+        "countwise.tables.datasets._from_openml",
         lambda *given: (_ for _ in ()).throw(OSError("no network")),
     )
     work = Work()
@@ -142,7 +142,7 @@ def test_a_set_out_of_reach_cannot_be_run_and_is_said(monkeypatch, tmp_path):
 
 def test_an_id_without_a_figure_gets_a_verdict(monkeypatch):
     empty = Part("p4-none", ("P4.1",), "t", "p" * 40, lambda work: Outcome(remarks=["Why not."]))
-    monkeypatch.setattr("countwise.papers.run.parts", lambda: (empty,))
+    monkeypatch.setattr("countwise_papers.reproduce.parts", lambda: (empty,))
     (own,) = reproduce(["p4"]).findings
     assert (own.verdict, own.reason) == ("cannot be run", "Why not.")
 

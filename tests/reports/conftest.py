@@ -19,13 +19,13 @@ from pathlib import Path
 import pytest
 
 import countwise as cw
-from countwise.evaluation.curves import learning_curve
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
-from countwise.reports.facts import comparison_facts
+from countwise.evaluation.evaluate import evaluate
+from countwise.evaluation.learning_curve import learning_curve
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
+from countwise.reports.comparison_facts import comparison_facts
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

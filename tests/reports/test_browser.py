@@ -5,11 +5,11 @@ import sys
 import pytest
 
 import countwise as cw
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
-from countwise.reports.facts import inspect_facts
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
+from countwise.reports.comparison_facts import inspect_facts
 from countwise.reports.html import write
 
 WIDTHS = (1280, 400)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.tree import Tree
+from countwise.models.tree.id3 import ID3
+from countwise.models.tree.tree_structure import Tree
 from countwise.reports.figures.decision_tree import svg, tree_facts
-from countwise.reports.figures.lettering import width_of
 from countwise.reports.figures.svg import standalone
+from countwise.reports.figures.text_width import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script>&\x00'

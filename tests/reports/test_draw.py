@@ -9,10 +9,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
 from countwise.reports.draw import draw
 
 MODELS = {

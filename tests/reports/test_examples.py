@@ -4,58 +4,55 @@ import numpy as np
 from scipy.stats import norm
 
 import countwise as cw
-from countwise.evaluation.curves import learning_curve
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.id3 import ID3
-from countwise.reports.bars import interval_bar, share_bar, sparkline, two_sided_bar
-from countwise.reports.columns import data_facts
-from countwise.reports.densities import density_facts
-from countwise.reports.drawn import figures_of
-from countwise.reports.facts import inspect_facts
-from countwise.reports.figures.grids import cut_table_figure, search_figure
-from countwise.reports.figures.heat import by_k_figure, heat_figure
-from countwise.reports.figures.layered import layered
-from countwise.reports.figures.least_error import least_error_figure
-from countwise.reports.figures.legend import legend, legend_figure
-from countwise.reports.figures.lettering import two_lines
-from countwise.reports.figures.marks import mark, mark_legend
-from countwise.reports.figures.outline import outline
-from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
-from countwise.reports.figures.plot import bottom_axis, left_axis
-from countwise.reports.figures.regions import region_figure
-from countwise.reports.figures.rounds import rounds_figure
-from countwise.reports.figures.scales import Scale
-from countwise.reports.figures.sigmoids import sigmoid_figure
-from countwise.reports.grids import cell_facts, cut_facts, slice_facts
-from countwise.reports.listings import listing_facts
-from countwise.reports.plain import figures
-from countwise.reports.questions import decision_facts
-from countwise.reports.sentences import (
-    data_sentence,
-    lead_sentence,
-    measured_sentence,
-    sections_of,
-    tiles_of,
-)
-from countwise.reports.shares import Shares, most_probable
-from countwise.reports.standings import (
+from countwise.evaluation.evaluate import evaluate
+from countwise.evaluation.learning_curve import learning_curve
+from countwise.models.tree.id3 import ID3
+from countwise.reports.comparison_facts import (
     confusion_facts,
     curve_facts,
     difference_facts,
     gain_facts,
+    inspect_facts,
     protocol_facts,
     ranking_facts,
 )
-from countwise.reports.teaching import draw_bayes_error
-from countwise.reports.wording import (
+from countwise.reports.data_facts import data_facts
+from countwise.reports.densities import density_facts
+from countwise.reports.figures.axes import Scale, bottom_axis, left_axis
+from countwise.reports.figures.cells import cut_table_figure, search_figure
+from countwise.reports.figures.dependency_graph import layered, outline
+from countwise.reports.figures.legend import legend, legend_figure, mark, mark_legend
+from countwise.reports.figures.neighbor_grid import by_k_figure, heat_figure
+from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
+from countwise.reports.figures.regions import region_figure
+from countwise.reports.figures.text_width import two_lines
+from countwise.reports.grids import cell_facts, cut_facts, slice_facts
+from countwise.reports.html import figures_of
+from countwise.reports.listings import listing_facts
+from countwise.reports.questions import decision_facts
+from countwise.reports.rounding import figures
+from countwise.reports.sentences import (
     brief,
     counted,
+    data_sentence,
     interval_words,
+    lead_sentence,
+    measured_sentence,
     percent,
     score_words,
     seconds,
+    sections_of,
     short,
     signed,
+    tiles_of,
+)
+from countwise.reports.shares import Shares, most_probable
+from countwise.reports.terminal import interval_bar, share_bar, sparkline, two_sided_bar
+from countwise_papers.lecture_figures import (
+    draw_bayes_error,
+    least_error_figure,
+    rounds_figure,
+    sigmoid_figure,
 )
 
 

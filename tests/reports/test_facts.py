@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.evaluation.run import evaluate
-from countwise.reports.facts import comparison_facts, inspect_facts
+from countwise.evaluation.evaluate import evaluate
+from countwise.reports.comparison_facts import comparison_facts, inspect_facts
 from countwise.reports.html import render
 from countwise.reports.shares import information
 from countwise.reports.why import model_facts
-from countwise.tables import samples
+from countwise.tables import datasets
 
 
 def plain(facts):
@@ -30,7 +30,7 @@ def test_hostile_facts_survive_json(hostile_facts):
     assert plain(hostile_facts) == hostile_facts
 
 
-@pytest.mark.parametrize("name", [s.name for s in samples.all_samples() if s.bundled])
+@pytest.mark.parametrize("name", [s.name for s in datasets.all_samples() if s.bundled])
 def test_inspection_of_every_sample(name):
     table = cw.read(f"sample:{name}")
     facts = plain(inspect_facts(table, f"sample:{name}"))

@@ -8,11 +8,11 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, StoreError
-from countwise.reports.facts import inspect_facts
+from countwise.reports.comparison_facts import inspect_facts
 from countwise.reports.html import render, write
-from countwise.tables import samples
+from countwise.tables import datasets
 
-BUNDLED = [sample.name for sample in samples.all_samples() if sample.bundled]
+BUNDLED = [sample.name for sample in datasets.all_samples() if sample.bundled]
 MEGABYTE = 1_000_000
 VOID = {"meta", "br", "img", "input", "link", "hr"}
 

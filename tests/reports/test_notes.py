@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import countwise
-from countwise.reports.notes import NOTES, meaning_of, note_facts
-from countwise.tables.notes import Note
+from countwise.notes import NOTES, Note, meaning_of, note_facts
 
 SOURCE = Path(countwise.__file__).parent
 EMITTED = re.compile(r"\bNote\(\s*[\"']([A-Z]\d\d)[\"']")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from countwise.papers.page import write
-from countwise.papers.run import reproduce
+from countwise_papers.pages import write
+from countwise_papers.reproduce import reproduce
 
 from .test_browser import BLOCKS, OVERLAPS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from countwise.errors import CountwiseError, ParameterError, StoreError
+from countwise.reports.draw import Picture
 from countwise.reports.figures.svg import drawing, label, rect
-from countwise.reports.picture import Picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

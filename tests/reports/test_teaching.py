@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import countwise as cw
 from countwise.errors import ParameterError, TableError
-from countwise.reports.teaching import draw_bayes_error, draw_rounds, draw_sigmoids
+from countwise_papers.lecture_figures import draw_bayes_error, draw_rounds, draw_sigmoids
 
 
 def parsed(picture):
@@ -73,7 +73,7 @@ def test_rounds_show_weights_rules_and_the_vote():
     ids=lambda own: type(own).__name__,
 )
 def test_a_page_lists_what_was_learned(model, tmp_path):
-    from countwise.reports.facts import comparison_facts
+    from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
     table = cw.read("sample:iris")

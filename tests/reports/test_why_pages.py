@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.evaluation.run import evaluate
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
-from countwise.reports.facts import comparison_facts
+from countwise.evaluation.evaluate import evaluate
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
+from countwise.reports.comparison_facts import comparison_facts
 from countwise.reports.html import render
 from countwise.reports.questions import MOST_RULES
 from countwise.reports.why import model_facts

@@ -12,10 +12,10 @@ import pytest
 import countwise as cw
 from countwise.counts.plan import Plan
 from countwise.errors import StoreError
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
 from countwise.store.files import load, save
 
 ROWS = 60

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import countwise as cw
+from countwise.atomic_write import atomic_write
 from countwise.errors import StoreError
-from countwise.store.atomic import atomic_write
 from countwise.store.files import load, save
 
 
@@ -58,7 +58,7 @@ def test_a_system_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch, mo
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(f"countwise.store.atomic.os.{step}", fail)
+    monkeypatch.setattr(f"countwise.atomic_write.os.{step}", fail)
     with pytest.raises(StoreError, match=r"cannot be written \(No space left on device\)"):
         save(model, tmp_path / "m.cw")
     monkeypatch.undo()

@@ -8,16 +8,25 @@ import pytest
 
 import countwise as cw
 from countwise.counts.smoothing import Laplace
-from countwise.errors import StoreError
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
+from countwise.errors import StoreError, shown
+from countwise.models.bayes.kdb import KDB
+from countwise.models.tree.id3 import ID3
+from countwise.store.archive import (
+    axes_of,
+    contents,
+    header_of,
+    library_version,
+    read_array,
+    readable,
+    size_of,
+)
 from countwise.store.cells import cells_to
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_to
 from countwise.store.ensembles import is_ensemble
 from countwise.store.families import families_to
 from countwise.store.fields import Fields, parse
-from countwise.store.flaws import UnsoundError, refusals, shown
+from countwise.store.flaws import UnsoundError, refusals
 from countwise.store.kept import kept_to
 from countwise.store.matrices import matrix_to
 from countwise.store.models import (
@@ -28,8 +37,6 @@ from countwise.store.models import (
     prototype,
     training_to,
 )
-from countwise.store.npy import axes_of, contents, header_of, read_array, size_of
-from countwise.store.packing import library_version, readable
 from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.store.schemas import cuts_to, points_to, schema_from, schema_to
 from countwise.store.states import parts_of

@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pytest
 
-from countwise.counts import folding
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.discretize import rare_levels
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
 from countwise.store.files import load, save
 
 # --- documents -------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_cuts_that_say_something_wrong(rows, y, saved, edited, change, words, re
 def test_folds_that_say_something_wrong(
     rows, y, saved, edited, change, words, refused, monkeypatch
 ):
-    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", 6300)
+    monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", 6300)
     model = TAN().fit(rows, y)
     assert "" in model.kept_levels_
     save(model, saved)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.counts import folding
 from countwise.counts.plan import Plan
-from countwise.posteriors.aode import AODE
-from countwise.posteriors.id3 import ID3
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
+from countwise.discretize import rare_levels
+from countwise.models.bayes.aode import AODE
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.models.tree.id3 import ID3
 from countwise.store import tallies
 from countwise.store.files import describe, load, save
 from countwise.store.tallies import counts_to
@@ -122,7 +122,7 @@ def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
 )
 @pytest.mark.parametrize("cells", [1 << 26, 6300, 500])
 def test_cuts_folds_and_families_come_back(make, cells, rows, y, tmp_path, monkeypatch):
-    monkeypatch.setattr(folding, "MOST_PAIR_CELLS", cells)
+    monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", cells)
     model = make().fit(rows, y)
     assert bool(model.kept_levels_) == (cells < 1 << 26)
     assert bool(model._coarser) == (cells == 500)
@@ -286,7 +286,7 @@ def test_a_file_can_be_read_by_eye(model, tmp_path):
 
 def test_files_beyond_four_gigabytes_have_another_end(model, rows, tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 50)
-    monkeypatch.setattr("countwise.store.packing._add", _add_large)
+    monkeypatch.setattr("countwise.store.archive._add", _add_large)
     save(model, tmp_path / "model.cw")
     assert b"PK\x06\x07" in (tmp_path / "model.cw").read_bytes()[-42:-22]
     monkeypatch.undo()
@@ -320,7 +320,7 @@ def test_saving_twice_gives_the_same_bytes(model, tmp_path, monkeypatch):
 
             return datetime(2024, 1, 1, tzinfo=zone)
 
-    monkeypatch.setattr("countwise.store.packing.datetime", Clock)
+    monkeypatch.setattr("countwise.store.archive.datetime", Clock)
     save(model, tmp_path / "a.cw")
     save(load(tmp_path / "a.cw"), tmp_path / "b.cw")
     assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import TableError
-from countwise.tables.files import column_names, parse, parse_blocks
-from countwise.tables.raw import Numbers, Words
-from countwise.tables.reading import Parsed, Reading
+from countwise.tables.formats.detect import column_names, parse, parse_blocks
+from countwise.tables.raw_columns import Numbers, Words
+from countwise.tables.read_options import Parsed, Reading
 
 WEKA = Path("/usr/share/doc/weka/examples")
 HEAD = "@relation r\n@attribute n numeric\n@attribute c {x, y}\n@data\n"

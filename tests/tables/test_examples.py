@@ -3,14 +3,14 @@
 import numpy as np
 
 import countwise as cw
-from countwise.tables.cells import days, without_marks
-from countwise.tables.coding import as_number, in_order
-from countwise.tables.files import is_delimited
-from countwise.tables.frames import record_columns
-from countwise.tables.raw import Numbers
+from countwise.tables.code_levels import as_number, in_order
+from countwise.tables.formats.detect import is_delimited
+from countwise.tables.formats.frames import record_columns
+from countwise.tables.raw_columns import Numbers
 from countwise.tables.read import extend
-from countwise.tables.reading import Reading
+from countwise.tables.read_options import Reading
 from countwise.tables.schema import labels_array
+from countwise.tables.text_values import days, without_marks
 
 
 def test_days_example():

@@ -11,7 +11,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError
-from countwise.tables.samples import find, names
+from countwise.tables.datasets import find, names
 
 CSV = "sky,hours,play\nsun,1.5,yes\nrain,?,no\nsun,3,yes\n,2,no\n"
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from countwise import __version__
-from countwise.cli.failures import ReaderLeftError, StoppedError, guarded
+from countwise.cli.errors import ReaderLeftError, StoppedError, guarded
 from countwise.errors import CountwiseError, did_you_mean
 
 #: Every command and what it is for, so that ``--help`` needs none of them.

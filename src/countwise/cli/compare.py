@@ -10,9 +10,18 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked, Read
-from countwise.cli.contest import chosen_names, closing, entrants, share
-from countwise.cli.options import contest_options, models_option, output_options, repeats_option
+from countwise.cli.options import (
+    Asked,
+    Read,
+    chosen_names,
+    closing,
+    contest_options,
+    entrants,
+    models_option,
+    output_options,
+    repeats_option,
+    share,
+)
 
 
 @click.command(
@@ -61,13 +70,14 @@ def command(
     rows. Fitting and predicting are timed apart. With --gain every model also decides by the gains,
     and the ranking is by what a row earns.
     """
-    from countwise.cli.output import check_writable, print_json, write_records
+    from countwise.atomic_write import check_writable
+    from countwise.cli.output import print_json, write_records
 
     check_writable(output, "-o", (".csv", ".json"), file)
     check_writable(report, "--report", (".html", ".htm"))
     chosen = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
-    from countwise.cli.decisions import gain_of
+    from countwise.cli.options import gain_of
 
     matrix = gain_of(gain, file)
     found = asked.read(file, "compare")
@@ -114,9 +124,9 @@ def _trials(
     limits: dict[str, Any],
     quiet: bool,
 ) -> Any:
-    from countwise.cli.progress import progress
-    from countwise.evaluation.run import evaluate
-    from countwise.posteriors.catalogue import COMPARED
+    from countwise.cli.output import progress
+    from countwise.evaluation.evaluate import evaluate
+    from countwise.models.registry import COMPARED
 
     table = found.table
     if "folds" in protocol and protocol["folds"] is None:
@@ -141,8 +151,8 @@ def _report(
     The curve is left out where the seconds that are left would not do for it.
     """
     from countwise.cli.output import remark
-    from countwise.posteriors.catalogue import CATALOGUE, DEFAULT, made
-    from countwise.reports.facts import comparison_facts
+    from countwise.models.registry import CATALOGUE, DEFAULT, made
+    from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
     ranked = [trials.entries[line["model"]].model for line in trials.summary()]
@@ -170,8 +180,8 @@ def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
 
 
 def _curve(name: str, model: Any, found: Read, trials: Any, seed: int, quiet: bool) -> Any:
-    from countwise.cli.progress import progress
-    from countwise.evaluation.curves import learning_curve
+    from countwise.cli.output import progress
+    from countwise.evaluation.learning_curve import learning_curve
 
     with progress(quiet) as tell:
         return learning_curve(

@@ -8,9 +8,17 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked
-from countwise.cli.contest import chosen_names, closing, entrants, share
-from countwise.cli.options import contest_options, models_option, output_options, repeats_option
+from countwise.cli.options import (
+    Asked,
+    chosen_names,
+    closing,
+    contest_options,
+    entrants,
+    models_option,
+    output_options,
+    repeats_option,
+    share,
+)
 
 
 @click.command(
@@ -52,9 +60,10 @@ def command(
     quiet: bool,
 ) -> None:
     """Show how scores grow with the number of training rows of FILE."""
-    from countwise.cli.decisions import gain_of
-    from countwise.cli.output import check_writable, print_json, write_records
-    from countwise.posteriors.catalogue import GROWN
+    from countwise.atomic_write import check_writable
+    from countwise.cli.options import gain_of
+    from countwise.cli.output import print_json, write_records
+    from countwise.models.registry import GROWN
 
     check_writable(output, "-o", (".csv", ".json"), file)
     check_writable(report, "--report", (".html", ".htm"))
@@ -88,8 +97,8 @@ def command(
 
 
 def _curve(models: Any, table: Any, quiet: bool, **settings: Any) -> Any:
-    from countwise.cli.progress import progress
-    from countwise.evaluation.curves import learning_curve
+    from countwise.cli.output import progress
+    from countwise.evaluation.learning_curve import learning_curve
 
     with progress(quiet) as tell:
         return learning_curve(models, table, progress=tell, **settings)
@@ -101,8 +110,8 @@ def _flat(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.posteriors.catalogue import CATALOGUE, DEFAULT, made
-    from countwise.reports.facts import comparison_facts
+    from countwise.models.registry import CATALOGUE, DEFAULT, made
+    from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
     own = [name for name in curve.names if name in CATALOGUE and CATALOGUE[name].own]

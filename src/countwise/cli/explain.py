@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import split_names
-from countwise.cli.options import output_options
+from countwise.cli.options import output_options, split_names
 
 #: So many rows are explained at most; each is a table to read.
 MOST_ROWS = 1000
@@ -61,8 +60,9 @@ def command(
     Figures are log-odds of one class against another, by default the most probable against the
     next; prior and parts add up to the sum.
     """
-    from countwise.cli.asked import Asked
-    from countwise.cli.output import check_writable, print_json, remark, write_records
+    from countwise.atomic_write import check_writable
+    from countwise.cli.options import Asked
+    from countwise.cli.output import print_json, remark, write_records
 
     check_writable(output, "-o", (".csv", ".json"), file)
     if row is not None and rows is not None:
@@ -106,10 +106,10 @@ def numbers_of(text: str) -> list[int]:
 
 def _explained(model: str, file: str, asked: Any, wanted: list[int]) -> tuple[Any, list[str]]:
     """Read just the rows that are asked for, and ask the model."""
-    from countwise.cli.loading import load_model
+    from countwise.cli.options import load_model
     from countwise.cli.predict import path_of
-    from countwise.cli.scoring import Scorer
     from countwise.errors import ParameterError
+    from countwise.predict_file import Scorer
 
     scorer = Scorer(load_model(model, "explain"), None, ())
     if not hasattr(scorer.model, "explain"):

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked
-from countwise.cli.options import gain_option, reading_options, seed_option
+from countwise.cli.options import Asked, gain_option, reading_options, seed_option
 
 
 @click.command(
@@ -66,8 +65,9 @@ def command(
     The file holds counts, schema and parameters, no code. With --gain the model decides by these
     gains wherever it is used.
     """
-    from countwise.cli.decisions import gain_of
-    from countwise.cli.output import check_writable, print_json, remark
+    from countwise.atomic_write import check_writable
+    from countwise.cli.options import gain_of
+    from countwise.cli.output import print_json, remark
 
     output = _beside(file) if output is None else output
     check_writable(output, "-o", (".cw",))
@@ -120,7 +120,7 @@ def _beside(file: str) -> str:
 
 def _model(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     from countwise.errors import ParameterError
-    from countwise.posteriors.catalogue import CATALOGUE, listed, made, parsed_parameters
+    from countwise.models.registry import CATALOGUE, listed, made, parsed_parameters
 
     own = listed(name)
     if not own.own:
@@ -173,8 +173,8 @@ def _facts(
 
 def _show(facts: dict[str, Any]) -> None:
     from countwise.errors import listing
+    from countwise.reports.sentences import seconds
     from countwise.reports.terminal import Screen
-    from countwise.reports.wording import seconds
 
     screen = Screen(sys.stdout)
     screen.say(

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked
-from countwise.cli.options import output_options, reading_options
+from countwise.cli.options import Asked, output_options, reading_options
 
 
 @click.command(
@@ -36,8 +35,9 @@ def command(
 
     FILE is a table, sample:NAME, or a saved model (.cw).
     """
+    from countwise.atomic_write import check_writable
     from countwise.cli.output import as_json as text_of
-    from countwise.cli.output import check_writable, print_json, remark, write_text
+    from countwise.cli.output import print_json, remark, write_text
 
     check_writable(output, "-o", (".json",), file)
     check_writable(write_schema, "--write-schema", (".json",), file)
@@ -45,7 +45,7 @@ def command(
         _inspect_model(file, output, as_json, write_schema)
         return
     found = asked.read(file, "inspect", need_target=False)
-    from countwise.reports.facts import inspect_facts
+    from countwise.reports.comparison_facts import inspect_facts
 
     facts = inspect_facts(found.table, file)
     if write_schema is not None:
@@ -66,7 +66,7 @@ def command(
 
 def _worded(data: dict[str, Any]) -> dict[str, Any]:
     """Put what the remarks say in the words of the command line."""
-    from countwise.cli.failures import worded
+    from countwise.cli.errors import worded
 
     return {
         **data,
@@ -87,7 +87,7 @@ def is_model(path: str) -> bool:
 
 
 def _write_schema(path: str, schema: Any) -> None:
-    from countwise.store.atomic import atomic_write
+    from countwise.atomic_write import atomic_write
 
     with atomic_write(path, "inspect") as draft:
         schema.write(draft)
@@ -100,7 +100,7 @@ def _inspect_model(file: str, output: str | None, as_json: bool, write_schema: s
 
     seen = describe(file)
     if write_schema is not None:
-        from countwise.cli.loading import load_model
+        from countwise.cli.options import load_model
 
         model = load_model(file, "inspect")
         _write_schema(write_schema, getattr(model, "model_", model).schema_)

@@ -23,8 +23,9 @@ from countwise.cli.options import output_options
 @output_options("Write the list as .csv or .json.")
 def command(name: str | None, output: str | None, as_json: bool, quiet: bool) -> None:
     """List the models, or the parameters of one."""
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.posteriors.catalogue import CATALOGUE, listed
+    from countwise.atomic_write import check_writable
+    from countwise.cli.output import print_json, remark, write_records
+    from countwise.models.registry import CATALOGUE, listed
 
     check_writable(output, "-o", (".csv", ".json"))
     if name is None:

@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked
-from countwise.cli.options import output_options, reading_options, seed_option
+from countwise.cli.options import Asked, output_options, reading_options, seed_option
 from countwise.errors import did_you_mean
 
 
@@ -78,10 +77,11 @@ def command(
     Every row is tested by a model that has not seen it, and every k is read off one list of
     neighbours. Several files share all options: name --target where they call the class the same.
     """
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.counts.metrics import SCALES
+    from countwise.atomic_write import check_writable
+    from countwise.cli.output import print_json, remark, write_records
     from countwise.evaluation.neighbor_grid import NeighborGrid
-    from countwise.posteriors.votes import SCHEMES
+    from countwise.models.neighbors.metrics import SCALES
+    from countwise.models.neighbors.votes import SCHEMES
 
     check_writable(output, "-o", (".csv", ".json", ".svg", ".html"), *files)
     check_writable(picture, "--picture", (".svg", ".html"), *files)
@@ -149,7 +149,7 @@ def _grids(
     """The grid of each file, and what is to be remarked on, with the file where there are more."""
     from dataclasses import replace
 
-    from countwise.cli.progress import progress
+    from countwise.cli.output import progress
     from countwise.evaluation.neighbor_grid import neighbor_grid
 
     grids: list[Any] = []
@@ -193,7 +193,7 @@ def _folds(folds: str | None, leave_one_out: bool) -> int | str:
 
 def _powers(text: str | None, metric: str) -> list[float]:
     """The exponents that were asked for; a metric with one of its own takes no other."""
-    from countwise.counts.metrics import POWERS
+    from countwise.models.neighbors.metrics import POWERS
 
     if text is not None and metric in POWERS:
         own = POWERS[metric]

@@ -1,4 +1,4 @@
-"""Where words go: results to stdout, remarks to stderr, files whole or not at all."""
+"""How far a command is: on stderr, on a terminal only, and not before two seconds have passed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,69 @@ import csv
 import io
 import json
 import math
-import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
-from countwise.cli.failures import worded
-from countwise.errors import ParameterError, StoreError
+from countwise.cli.errors import worded
+
+#: Seconds before a bar is worth showing.
+PATIENCE = 2.0
+
+Tell = Callable[[float, float, str], None]
+
+
+class _Bar:
+    """A bar that comes to be when it is first needed."""
+
+    def __init__(self) -> None:
+        self._started = monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def tell(self, done: float, total: float, text: str) -> None:
+        """Take note of `done` steps out of `total`."""
+        if self._bar is None:
+            if monotonic() - self._started < PATIENCE or done >= total:
+                return
+            self._open(total)
+        self._bar.update(self._task, completed=done, total=total, description=text[:40])
+
+    def _open(self, total: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+        from rich.progress import TimeRemainingColumn as Left
+
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            Left(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task("", total=total)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Tell | None]:
+    """Give a function to tell steps to, or None where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    bar = _Bar()
+    try:
+        yield bar.tell
+    finally:
+        bar.close()
 
 
 def settle_streams() -> None:
@@ -56,48 +112,9 @@ def remark(lines: Iterable[object], quiet: bool) -> None:
     sys.stderr.flush()
 
 
-def check_writable(
-    path: str | None, option: str, extensions: Sequence[str] = (), *sources: str
-) -> None:
-    """Refuse a path that cannot be written, or is what is read, before any work is done."""
-    if path is None:
-        return
-    if any(_same_file(path, source) for source in sources):
-        raise ParameterError(
-            f"{option} must be another file than the one that is read, but both are {path!r}. "
-            "Name another."
-        )
-    if extensions and os.path.splitext(path)[1].lower() not in extensions:
-        raise ParameterError(
-            f"{option} must name a {_either(extensions)} file, but {path!r} came. "
-            "Change the extension."
-        )
-    folder = os.path.dirname(os.path.realpath(path)) or "."
-    if os.path.isdir(path):
-        raise StoreError(f"{option}: {path!r} must be a file, but it is a directory.")
-    if not os.path.isdir(folder):
-        raise StoreError(
-            f"{option}: {path!r} cannot be written, because there is no directory "
-            f"{os.path.dirname(path)!r}. Make it first."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreError(
-            f"{option}: {path!r} cannot be written, because its directory may not be changed. "
-            "Name another place."
-        )
-
-
-def _same_file(one: str, other: str) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
-
-
-def _either(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 def write_text(path: str, text: str, who: str) -> None:
     """Write a file whole or not at all."""
-    from countwise.store.atomic import atomic_write
+    from countwise.atomic_write import atomic_write
 
     with atomic_write(path, who) as draft:
         draft.write_text(text, encoding="utf-8", newline="")

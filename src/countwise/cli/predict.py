@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.asked import Asked, split_names
-from countwise.cli.options import gain_option
+from countwise.cli.options import Asked, gain_option, split_names
 
 if TYPE_CHECKING:
-    from countwise.cli.scoring import Scorer, Tally
+    from countwise.predict_file import Scorer, Tally
 
 
 @click.command(
@@ -56,7 +55,7 @@ def command(
     if as_json and output is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
     from countwise.cli.output import print_json, remark
-    from countwise.cli.sinks import check_output
+    from countwise.predict_file import check_output
 
     check_output(output, file)
     path = path_of(file)
@@ -74,9 +73,8 @@ def command(
 
 
 def _scorer(model: str, file: str, gain: str | None, keep: tuple[str, ...]) -> Scorer:
-    from countwise.cli.decisions import gain_of
-    from countwise.cli.loading import load_model
-    from countwise.cli.scoring import Scorer
+    from countwise.cli.options import gain_of, load_model
+    from countwise.predict_file import Scorer
 
     return Scorer(load_model(model, "predict"), gain_of(gain, file), keep)
 
@@ -85,15 +83,15 @@ def path_of(file: str) -> str:
     """Return the file that is meant: itself, or that of a sample."""
     if not file.startswith("sample:"):
         return file
-    from countwise.tables import samples
+    from countwise.tables import datasets
 
-    return str(samples.find(file.removeprefix("sample:")).locate())
+    return str(datasets.find(file.removeprefix("sample:")).locate())
 
 
 def _look(path: str) -> Any:
     """Begin to look through a CSV file while the model and what it needs are loaded."""
-    from countwise.tables.files import is_delimited
-    from countwise.tables.source import LookAhead, scan
+    from countwise.tables.formats.detect import is_delimited
+    from countwise.tables.formats.source import LookAhead, scan
 
     return LookAhead(path) if is_delimited(path) else scan
 
@@ -102,10 +100,9 @@ def _run(
     scorer: Scorer, path: str, asked: Asked, output: str | None, quiet: bool, look: Any
 ) -> Tally:
     """Read, classify and write, block by block."""
-    from countwise.cli.progress import progress
-    from countwise.cli.scoring import EndlessError, Tally
-    from countwise.cli.segments import overlapped, pieces_of
-    from countwise.cli.sinks import sink_for
+    from countwise.cli.output import progress
+    from countwise.predict_file import EndlessError, Tally, sink_for
+    from countwise.tables.formats.blocks import overlapped, pieces_of
 
     marks = None if asked.missing is None else split_names(asked.missing)
     reading = scorer.reading(not asked.no_header, asked.mark, marks)

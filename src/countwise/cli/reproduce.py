@@ -51,10 +51,10 @@ def command(
     put into that folder. Finished parts are kept in COUNTWISE_CACHE (or the user's cache folder)
     by code version and data hash, so that a run can be taken up again.
     """
-    from countwise.cli.asked import split_names
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.cli.progress import progress
-    from countwise.papers.run import reproduce
+    from countwise.atomic_write import check_writable
+    from countwise.cli.options import split_names
+    from countwise.cli.output import print_json, progress, remark, write_records
+    from countwise_papers.reproduce import reproduce
 
     check_writable(output, "-o", (".csv", ".json"))
     check_writable(report, "--report", (".html", ".htm"))
@@ -73,7 +73,7 @@ def command(
     if output is not None:
         write_records(output, [own.to_dict() for own in found.findings], whole, "reproduce")
     if report is not None:
-        from countwise.papers.page import write
+        from countwise_papers.pages import write
 
         write(found, report)
     if as_json:
@@ -97,8 +97,8 @@ def _without_pictures(whole: dict[str, Any]) -> dict[str, Any]:
 
 def _list(as_json: bool) -> None:
     from countwise.cli.output import print_json
-    from countwise.papers.run import parts
     from countwise.reports.terminal import Screen, grid
+    from countwise_papers.reproduce import parts
 
     found = [
         {"name": p.name, "ledger": list(p.ledger), "title": p.title, "data": list(p.data)}
@@ -116,10 +116,10 @@ def _list(as_json: bool) -> None:
 
 def _show(found: Any, every: bool) -> None:
     """Print one block a paper: short ids figure by figure, long ones as a count of verdicts."""
-    from countwise.papers.findings import said, tally
-    from countwise.papers.ledger import LEDGER, PAPERS, paper_of
+    from countwise.reports.sentences import seconds
     from countwise.reports.terminal import Screen, grid
-    from countwise.reports.wording import seconds
+    from countwise_papers.claims import LEDGER, PAPERS, paper_of
+    from countwise_papers.findings import said, tally
 
     screen = Screen(sys.stdout)
     by_id = found.by_id()

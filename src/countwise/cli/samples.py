@@ -27,8 +27,9 @@ def command(name: str | None, output: str | None, as_json: bool, quiet: bool) ->
 
     Sets that are not bundled are looked for in the folder COUNTWISE_DATA, then at OpenML.
     """
-    from countwise.cli.output import check_writable, print_json, remark, write_records
-    from countwise.tables.samples import all_samples, find
+    from countwise.atomic_write import check_writable
+    from countwise.cli.output import print_json, remark, write_records
+    from countwise.tables.datasets import all_samples, find
 
     check_writable(output, "-o", (".csv", ".json"))
     if name is None:

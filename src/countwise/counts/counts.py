@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.grid import Grid
+from countwise._typing import FloatArray
+from countwise.counts.histogram import Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, listing
-from countwise.tables.coding import by_value
+from countwise.tables.code_levels import by_value
 from countwise.tables.schema import Column, Level, Schema, level_key
 
-Doubles = NDArray[np.float64]
 Key = tuple[str, ...]
 
 
@@ -44,8 +44,8 @@ class Counts:
     schema: Schema
     plan: Plan
     rows: int
-    weight: Doubles
-    tables: Mapping[Key, Doubles]
+    weight: FloatArray
+    tables: Mapping[Key, FloatArray]
     moments: Mapping[str, Moments]
     grids: Mapping[str, Grid]
 
@@ -77,7 +77,7 @@ class Counts:
         """The levels of a nominal column in the order of its axis."""
         return self.schema[name].levels
 
-    def table(self, *names: str) -> Doubles:
+    def table(self, *names: str) -> FloatArray:
         """Return the table of these columns: class first, then the columns in the order asked.
 
         A table that was not counted by itself is summed from a larger one that holds it.
@@ -391,14 +391,14 @@ def _slots(old: Column, new: Column) -> NDArray[np.intp]:
 
 
 def _placed(
-    table: Doubles, orders: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]
-) -> Doubles:
+    table: FloatArray, orders: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]
+) -> FloatArray:
     placed = np.zeros(shape)
     np.add.at(placed, np.ix_(*orders), table)
     return placed
 
 
-def _minus(left: Doubles, right: Doubles, what: object) -> Doubles:
+def _minus(left: FloatArray, right: FloatArray, what: object) -> FloatArray:
     less = left - right
     floor = -1e-9 * np.maximum(left, 1.0)
     if np.any(less < floor):

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import CountsError
 
-Doubles = NDArray[np.float64]
 
-
-def freedom(weight: Doubles | float) -> Doubles:
+def freedom(weight: FloatArray | float) -> FloatArray:
     """The divisor of a sum of squares for a sample variance: weight - 1 from a weight of 2 on."""
     return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
@@ -32,10 +31,10 @@ class Moments:
     ((2,), np.float64(0.0))
     """
 
-    weight: Doubles
-    mean: Doubles
-    square: Doubles
-    missing: Doubles
+    weight: FloatArray
+    mean: FloatArray
+    square: FloatArray
+    missing: FloatArray
 
     @classmethod
     def zero(cls, slots: int) -> Moments:
@@ -117,11 +116,11 @@ class Moments:
             mine[order] = theirs
         return new
 
-    def arrays(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Weight, mean, squared deviation and missing weight."""
         return self.weight, self.mean, self.square, self.missing
 
-    def variance(self, sample: bool = True) -> Doubles:
+    def variance(self, sample: bool = True) -> FloatArray:
         """Variance by class: divided by weight - 1 (`sample`) or weight; NaN where undefined.
 
         Weights that are shares, summing to one or less, cannot be numbers of rows: there the

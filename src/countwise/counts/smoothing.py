@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,21 +40,21 @@ class Laplace:
                 f"Laplace: by must be 'values' or 'classes', but {self.by!r} came."
             )
 
-    def shares(self, counts: Doubles) -> Doubles:
+    def shares(self, counts: FloatArray) -> FloatArray:
         """Share of each level (second axis) within each class (first axis) and further axes."""
         return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
 
-    def with_unseen(self, counts: Doubles) -> Doubles:
+    def with_unseen(self, counts: FloatArray) -> FloatArray:
         """The shares as if one more level had been known and never counted."""
         wider = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
         return self.shares(wider)
 
-    def share(self, own: Doubles, total: Doubles, levels: int) -> Doubles:
+    def share(self, own: FloatArray, total: FloatArray, levels: int) -> FloatArray:
         """Share of levels counted `own` times among `total` rows; classes on the first axis."""
         number = levels if self.by == "values" else len(own)
         whole = total + self.alpha * number
         even = np.full_like(own, 1.0 / max(levels, 1))
-        shares: Doubles = np.divide(own + self.alpha, whole, out=even, where=whole > 0)
+        shares: FloatArray = np.divide(own + self.alpha, whole, out=even, where=whole > 0)
         return shares
 
 
@@ -90,11 +88,11 @@ class MEstimate:
         elif not 0 <= self.p <= 1:
             raise ParameterError(f"MEstimate: p must lie between 0 and 1, but {self.p!r} came.")
 
-    def shares(self, counts: Doubles) -> Doubles:
+    def shares(self, counts: FloatArray) -> FloatArray:
         """Share of each level (second axis) within each class (first axis) and further axes."""
         return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
 
-    def share(self, own: Doubles, total: Doubles, levels: int) -> Doubles:
+    def share(self, own: FloatArray, total: FloatArray, levels: int) -> FloatArray:
         """Share of levels counted `own` times among `total` rows; classes on the first axis."""
         p: Any = self.p
         even = 1.0 / max(levels, 1)
@@ -104,12 +102,12 @@ class MEstimate:
             every, rows = own.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
             p = np.divide(every, rows, out=np.full_like(every, even), where=rows > 0)
         whole = total + self.m
-        shares: Doubles = np.divide(
+        shares: FloatArray = np.divide(
             own + self.m * p, whole, out=np.full_like(own, even), where=whole > 0
         )
         return shares
 
-    def with_unseen(self, counts: Doubles) -> Doubles:
+    def with_unseen(self, counts: FloatArray) -> FloatArray:
         """The shares as if one more level had been known and never counted."""
         wider = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
         return self.shares(wider)

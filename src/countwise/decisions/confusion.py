@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.decisions.expectations import earned_by_cells, gains_of
-from countwise.decisions.gain import GainMatrix, Gains
-from countwise.decisions.labels import Label, as_array, find, plain, positions
-from countwise.decisions.priors import Prior, class_shares
+from countwise.decisions.class_prior import Prior, class_shares
+from countwise.decisions.expected_gain import earned_by_cells, gains_of
+from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.labels import Label, as_array, find, plain, positions
 from countwise.tables.weights import weights_or_ones
 
 Reals: TypeAlias = NDArray[np.float64]

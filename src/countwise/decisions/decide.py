@@ -16,19 +16,19 @@ from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from countwise.decisions.class_prior import Prior, class_shares
 from countwise.decisions.confusion import Confusion
-from countwise.decisions.expectations import expected_accuracy, expected_gain, promised_gain
-from countwise.decisions.gain import Gains
-from countwise.decisions.labels import Labels
-from countwise.decisions.priors import Prior, class_shares
-from countwise.decisions.rules import Rule, rule_of
-from countwise.decisions.training import (
+from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
+from countwise.decisions.gain_matrix import Gains
+from countwise.decisions.prior_shift import (
     corrected,
     ratio_of,
     refuse_product_of_posteriors,
     training_shares,
 )
+from countwise.decisions.rules import Rule, rule_of
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.labels import Labels
 from countwise.tables.weights import weights_or_ones
 
 Reals: TypeAlias = NDArray[np.float64]

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.decisions.gain import GainMatrix, Gains
-from countwise.decisions.labels import Label, Labels, label_array
-from countwise.decisions.sources import Bare, grid_from
+from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.decisions.read_gains import Bare, grid_from
 from countwise.errors import ParameterError, did_you_mean
+from countwise.tables.labels import Label, Labels, label_array
 
 Reals: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None

@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-Doubles = NDArray[np.float64]
+from countwise._typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
     return Estimate(share, low, high, (share,), level, f"Wilson over {size:g} rows")
 
 
-def of_rows(rows: Doubles, weight: Doubles | None, level: float = 0.95) -> Estimate:
+def of_rows(rows: FloatArray, weight: FloatArray | None, level: float = 0.95) -> Estimate:
     """Return the mean of one figure a row with its t interval; weights are shares, not repeats."""
     mean = float(np.average(rows, weights=weight))
     size = effective(len(rows), weight)
@@ -110,7 +109,7 @@ def of_rows(rows: Doubles, weight: Doubles | None, level: float = 0.95) -> Estim
     return Estimate(mean, mean - half, mean + half, (mean,), level, f"t over {size:g} rows")
 
 
-def effective(rows: int, weight: Doubles | None) -> float:
+def effective(rows: int, weight: FloatArray | None) -> float:
     """How many equally weighted rows these are worth (Kish): (Σw)² / Σw²."""
     if weight is None:
         return float(rows)

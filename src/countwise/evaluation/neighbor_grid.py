@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from countwise.counts.engines.memory import threads
-from countwise.counts.metrics import POWERS
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
+from countwise.models.neighbors.base import voters
+from countwise.models.neighbors.classifier import METRIC_PARAMETERS, POWER, Neighbors
+from countwise.models.neighbors.fit_space import Wanted, spaces_of_powers
+from countwise.models.neighbors.index import BLOCK, found_rows
+from countwise.models.neighbors.leave_one_out import Progress, Steps, found_without
+from countwise.models.neighbors.metrics import POWERS
+from countwise.models.neighbors.search import searches
+from countwise.models.neighbors.votes import Electorate, Found, verdicts
+from countwise.parallel import threads
 from countwise.params import check, whole
-from countwise.posteriors.base import weighty
-from countwise.posteriors.leave_one_out import Progress, Steps, found_without
-from countwise.posteriors.nearest import BLOCK, found_rows
-from countwise.posteriors.neighbors import METRIC_PARAMETERS, POWER, Neighbors
-from countwise.posteriors.row_voter import voters
-from countwise.posteriors.search import searches
-from countwise.posteriors.spaces import Wanted, spaces_of_powers
-from countwise.posteriors.votes import Electorate, Found, verdicts
+from countwise.tables.estimator import weighty
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-Doubles = NDArray[np.float64]
 Part = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 #: Test parts of at most so many rows are searched side by side.
@@ -57,26 +57,26 @@ class NeighborGrid:
 
     k: tuple[int, ...]
     p: tuple[float, ...]
-    parts: Doubles
-    expected: Doubles
-    sizes: Doubles
+    parts: FloatArray
+    expected: FloatArray
+    sizes: FloatArray
     protocol: str
     metric: str
     data: str = ""
     over: str = "test parts"
 
     @property
-    def accuracy(self) -> Doubles:
+    def accuracy(self) -> FloatArray:
         """The share of all tested rows decided right (k × p)."""
         return np.asarray(np.average(self.parts, axis=0, weights=self.sizes))
 
     @property
-    def expected_accuracy(self) -> Doubles:
+    def expected_accuracy(self) -> FloatArray:
         """What a roulette wheel over the votes gets right on average (k × p)."""
         return np.asarray(np.average(self.expected, axis=0, weights=self.sizes))
 
     @property
-    def spread(self) -> Doubles:
+    def spread(self) -> FloatArray:
         """The standard deviation of the accuracy over the test parts (k × p)."""
         few = len(self.parts) < 2
         return np.zeros(self.parts.shape[1:]) if few else np.asarray(self.parts.std(axis=0, ddof=1))
@@ -151,7 +151,7 @@ def neighbor_grid(
     p: Iterable[float] = range(1, 10),
     *,
     metric: str = "vdm",
-    weights: str | Callable[[Doubles], Doubles] = "uniform",
+    weights: str | Callable[[FloatArray], FloatArray] = "uniform",
     scale: str | None = "range",
     missing: str | None = None,
     attribute_weights: Any = None,
@@ -245,9 +245,9 @@ class _Rows:
     """The rows with their weights: as given (None if none were), as voters, and in scores."""
 
     table: Table
-    weight: Doubles | None
+    weight: FloatArray | None
     electorate: Electorate
-    own: Doubles
+    own: FloatArray
 
     def truth(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         return self.table.target[rows].astype(np.int64)
@@ -289,7 +289,7 @@ class _Split:
 
 def _scores(
     found: list[Found], rows: _Rows, tested: NDArray[np.intp], ks: list[int], scheme: Any
-) -> tuple[Doubles, Doubles, Doubles]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The weight decided right by every k and p, what a wheel is worth, and the weight of all."""
     right = np.zeros((1, len(ks), len(found)))
     hoped = np.zeros_like(right)
@@ -307,7 +307,7 @@ def _crossed(
     powers: list[float],
     scheme: Any,
     progress: Progress | None,
-) -> tuple[Doubles, Doubles, Doubles]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As `_scores`, test part by test part, each among its own training rows and in their space.
 
     Lists are read off as soon as they are found, a block of queries at a time.

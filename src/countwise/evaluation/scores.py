@@ -1,9 +1,4 @@
-"""Scores of one test part, from posteriors and decisions.
-
-Scores of rows (`ROWS`) are means of one figure a row; scores of cells (`CELLS`) are read off the
-table of true classes and decisions. A rule that draws is scored by its exact expectation: the mean
-of W_i[y_i] for accuracy, with nothing drawn.
-"""
+"""Scores and intervals where there is one test part only: the rows themselves are the sample."""
 
 from __future__ import annotations
 
@@ -13,16 +8,56 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.decisions.confusion import count_cells, precision, recall
-from countwise.decisions.expectations import earned_by_row, gains_of
-from countwise.decisions.gain import GainMatrix
-from countwise.decisions.labels import Label
+from countwise.decisions.expected_gain import earned_by_row, gains_of
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.outcomes import Entry, Part, Piece
+from countwise.evaluation.intervals import Estimate, effective, of_rows, quantile, wilson
+from countwise.evaluation.predictions import Entry, Part, Piece
+from countwise.tables.labels import Label
 
-Doubles = NDArray[np.float64]
+
+def estimate_of_one(what: Scored, view: View, label: Any, level: float) -> Estimate:
+    """Return a score of one test part with the interval its rows allow.
+
+    Accuracy, and precision and recall of a class, are shares: Wilson. Log loss, Brier score and
+    gain are means over rows: Student. Balanced accuracy is a mean of shares: the normal interval
+    of their variances. Anything else has no interval.
+    """
+    return _estimate(what, view, label, level).within(*LIMITS.get(str(what), WIDE))
+
+
+def _estimate(what: Scored, view: View, label: Any, level: float) -> Estimate:
+    value = score_named(what, view, label)
+    weight = view.part.weight
+    rows = len(view.part.rows)
+    if what == "accuracy" and view.piece.shares is None:
+        return wilson(value, effective(rows, weight), level)
+    if isinstance(what, str) and what in ROWS:
+        return of_rows(ROWS[what](view), weight, level)
+    scale = effective(rows, weight) / (rows if weight is None else float(weight.sum()))
+    cells = cells_of(view) * scale
+    if what == "balanced_accuracy":
+        return _balanced(value, cells, level)
+    if what in ("recall", "precision") and label is not None:
+        at = position(label, view.classes)
+        size = cells[at].sum() if what == "recall" else cells[:, at].sum()
+        return wilson(value, float(size), level)
+    return Estimate(value, math.nan, math.nan, (value,), level, "one test part")
+
+
+def _balanced(value: float, cells: Any, level: float) -> Estimate:
+    size = cells.sum(axis=1)
+    own = size > 0
+    share = np.diagonal(cells)[own] / size[own]
+    variance = float(np.sum(share * (1 - share) / size[own])) / int(own.sum()) ** 2
+    half = quantile(level, math.inf) * math.sqrt(variance)
+    method = "normal, from the shares of the classes"
+    return Estimate(value, value - half, value + half, (value,), level, method)
+
+
 Scored = str | Callable[..., float]
 
 #: Scores of which less is better.
@@ -51,12 +86,12 @@ class View:
     piece: Piece
     gain: GainMatrix | None = None
 
-    def mean(self, rows: Doubles) -> float:
+    def mean(self, rows: FloatArray) -> float:
         """The weighted mean of one figure a row."""
         return float(np.average(rows, weights=self.part.weight))
 
 
-def accuracy(view: View) -> Doubles:
+def accuracy(view: View) -> FloatArray:
     """Whether the decision is the true class, or how often a rule that draws is right."""
     truth, piece = view.part.truth, view.piece
     if piece.shares is not None:
@@ -65,7 +100,7 @@ def accuracy(view: View) -> Doubles:
     return np.asarray(piece.decided == truth, dtype=np.float64)
 
 
-def log_loss(view: View) -> Doubles:
+def log_loss(view: View) -> FloatArray:
     """Minus the log of the posterior of the true class, never below the smallest double step."""
     truth = view.part.truth
     if view.entry.certain:
@@ -74,7 +109,7 @@ def log_loss(view: View) -> Doubles:
     return -np.log(np.clip(own, LEAST, 1.0))
 
 
-def brier(view: View) -> Doubles:
+def brier(view: View) -> FloatArray:
     """Squared distance of the posterior from the truth; halved for two classes, as is usual."""
     truth = view.part.truth
     if view.entry.certain:
@@ -85,7 +120,7 @@ def brier(view: View) -> Doubles:
     return np.asarray(squares / 2 if len(view.classes) == 2 else squares)
 
 
-def expected_gain(view: View) -> Doubles:
+def expected_gain(view: View) -> FloatArray:
     """What the decision earns."""
     if view.gain is None:
         raise ParameterError(
@@ -101,7 +136,7 @@ def expected_gain(view: View) -> Doubles:
 
 
 #: Scores that are means over rows.
-ROWS: dict[str, Callable[[View], Doubles]] = {
+ROWS: dict[str, Callable[[View], FloatArray]] = {
     "accuracy": accuracy,
     "log_loss": log_loss,
     "brier": brier,
@@ -109,7 +144,7 @@ ROWS: dict[str, Callable[[View], Doubles]] = {
 }
 
 
-def cells_of(view: View) -> Doubles:
+def cells_of(view: View) -> FloatArray:
     """Return the weight of every pair of true class (line) and decision (column)."""
     shape = (len(view.classes), len(view.entry.decisions))
     part, piece = view.part, view.piece
@@ -120,7 +155,7 @@ def cells_of(view: View) -> Doubles:
 
 
 #: Scores read off the table of true classes and decisions: one figure a class.
-CELLS: dict[str, Callable[[Doubles], Doubles]] = {
+CELLS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "balanced_accuracy": recall,
     "recall": recall,
     "precision": precision,

@@ -1,24 +1,201 @@
-"""Trials: all that models said about rows they had not seen, so that any score can be added."""
+"""Trials as people read them: ranked records, a sentence, a text, plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.decisions.confusion import Confusion
-from countwise.decisions.gain import GainMatrix, Gains
-from countwise.decisions.labels import Label
+from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import Estimate, corrected, of_rows
-from countwise.evaluation.outcomes import Entry, Part
-from countwise.evaluation.ranking import plain_of, summary_of, text_of, verdict_of
-from countwise.evaluation.scores import LIMITS, ROWS, WIDE, Scored, View, cells_of, score_named
-from countwise.evaluation.single import estimate_of_one
-from countwise.tables.notes import Note
+from countwise.evaluation.predictions import Entry, Part
+from countwise.evaluation.scores import (
+    LIMITS,
+    ROWS,
+    WIDE,
+    Scored,
+    View,
+    cells_of,
+    estimate_of_one,
+    score_named,
+)
+from countwise.notes import Note
+from countwise.tables.labels import Label
+
+if TYPE_CHECKING:
+    pass
+
+
+#: The scores a summary shows beside the one it ranks by.
+SUMMARY = ("accuracy", "balanced_accuracy", "log_loss", "brier")
+
+
+def summary_of(trials: Trials, level: float) -> list[dict[str, Any]]:
+    """Return one flat record an entry, the best first."""
+    lines = []
+    for name, entry in trials.entries.items():
+        line: dict[str, Any] = {"model": name, "rule": entry.rule, "baseline": entry.baseline}
+        for what in _scores(trials):
+            plain = trials.score(what, name, level=level).to_dict()
+            line[what] = plain["value"]
+            line[f"{what}_low"], line[f"{what}_high"] = plain["low"], plain["high"]
+        line["fit_seconds"] = float(np.mean([piece.fit_seconds for piece in entry.pieces]))
+        line["predict_seconds"] = float(np.mean([piece.predict_seconds for piece in entry.pieces]))
+        lines.append(line)
+    key = trials.ranked_by
+    lines.sort(key=lambda line: (-line[key], line["log_loss"] or math.inf, line["baseline"]))
+    return [{"rank": place, **line} for place, line in enumerate(lines, 1)]
+
+
+def verdict_of(trials: Trials, level: float) -> str:
+    """Compare the first with the best entry of every other model."""
+    ranked = [trials.entries[line["model"]] for line in summary_of(trials, level)]
+    leader = ranked[0]
+    rivals: dict[str, Entry] = {}
+    for entry in ranked:
+        if entry.model != leader.model:
+            rivals.setdefault(entry.model, entry)
+    baseline = next((entry.name for entry in rivals.values() if entry.baseline), None)
+    return sentence(
+        leader.name,
+        [entry.name for entry in rivals.values()],
+        leader.name if leader.baseline else baseline,
+        lambda other: trials.difference(leader.name, other, trials.ranked_by, level=level),
+        trials.ranked_by,
+    )
+
+
+def text_of(trials: Trials, level: float) -> str:
+    """Return the ranking, the verdict and the notes as text."""
+    key = trials.ranked_by
+    shown = [key, f"{key}_low", f"{key}_high", *(what for what in SUMMARY if what != key)]
+    columns = ["rank", "model", "rule", *shown, "fit_seconds", "predict_seconds"]
+    head = f"{trials.protocol}; {100 * level:g} % intervals"
+    table = table_of(summary_of(trials, level), columns)
+    return "\n".join([head, table, verdict_of(trials, level), *map(str, trials.notes)])
+
+
+def plain_of(trials: Trials) -> dict[str, Any]:
+    """Return everything but the single rows as plain data."""
+    names = trials.names
+    return {
+        "protocol": trials.protocol,
+        "classes": list(trials.classes),
+        "gain": None if trials.gain is None else [list(row) for row in trials.gain.rows],
+        "parts": [
+            {"repeat": p.repeat, "fold": p.fold, "tested": len(p.rows), "trained": p.trained}
+            for p in trials.parts
+        ],
+        "ranked_by": trials.ranked_by,
+        "summary": trials.summary(),
+        "verdict": trials.verdict(),
+        "scores": {
+            what: {name: own.to_dict() for name, own in trials.score(what).items()}
+            for what in _scores(trials)
+        },
+        "by_class": {name: trials.by_class(name) for name in names},
+        "confusion": {name: trials.confusion(name).to_dict() for name in names},
+        "times": {
+            name: {kind: list(seconds) for kind, seconds in own.items()}
+            for name, own in trials.times.items()
+        },
+        "notes": [note.to_dict() for note in trials.notes],
+    }
+
+
+def _scores(trials: Trials) -> tuple[str, ...]:
+    return SUMMARY if trials.gain is None else ("expected_gain", *SUMMARY)
+
+
+def sentence(
+    leader: str,
+    others: Sequence[str],
+    baseline: str | None,
+    difference: Callable[[str], Estimate],
+    score: str,
+) -> str:
+    """Say whom the leader is ahead of, by how much, and from whom it cannot be told apart.
+
+    `difference` gives the leader's advantage over another entry with its interval.
+    """
+    words = score.replace("_", " ")
+    if not others:
+        return f"{leader} was the only entry: there is nothing to compare it with."
+    gaps = {name: difference(name) for name in others}
+    behind = [name for name in others if gaps[name].low > 0]
+    level = [name for name in others if name not in behind]
+    ahead = _ahead(leader, behind, gaps, words)
+    if leader == baseline:
+        return (
+            f"No model does better than {leader} in {words}: the attributes did not help"
+            f"{_apart(level)}."
+        )
+    if baseline is not None and baseline in level:
+        gap = gaps[baseline]
+        return (
+            f"{leader} leads in {words}, but the data do not show that it beats {baseline}: the "
+            f"difference is {_figures(gap)}."
+        )
+    if not level:
+        return f"{ahead}."
+    if not behind:
+        return f"{leader} leads in {words}, but {_cannot(leader, level)}."
+    return f"{ahead}; {_cannot('it', level)}."
+
+
+def _ahead(leader: str, behind: Sequence[str], gaps: dict[str, Estimate], words: str) -> str:
+    if not behind:
+        return ""
+    nearest = min(behind, key=lambda name: gaps[name].value)
+    more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
+    return f"{leader} is ahead of {_joined(behind)} in {words}{more} {_figures(gaps[nearest])}"
+
+
+def _cannot(who: str, level: Sequence[str]) -> str:
+    if len(level) == 1:
+        return f"{who} and {level[0]} cannot be told apart on these rows"
+    return f"{who} cannot be told apart from {_joined(level)} on these rows"
+
+
+def _apart(level: Sequence[str]) -> str:
+    return f", and {_cannot('it', level)}" if level else ""
+
+
+def _joined(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _figures(gap: Estimate) -> str:
+    return f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
+
+
+def table_of(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    """Lay lines out in columns; numbers with four digits, what is unknown as a dash."""
+    cells = [[_shown(line[name]) for name in columns] for line in lines]
+    heads = [name.replace("_", " ") for name in columns]
+    widths = [max(len(row[at]) for row in [heads, *cells]) for at in range(len(columns))]
+    left = [isinstance(lines[0][name], str) if lines else True for name in columns]
+
+    def laid(row: Sequence[str]) -> str:
+        parts = [
+            cell.ljust(width) if to_left else cell.rjust(width)
+            for cell, width, to_left in zip(row, widths, left, strict=True)
+        ]
+        return "  ".join(parts).rstrip()
+
+    return "\n".join([laid(heads), *map(laid, cells)])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -49,7 +226,7 @@ class Trials:
     Examples
     --------
     >>> import countwise as cw
-    >>> from countwise.evaluation.run import evaluate
+    >>> from countwise.evaluation.evaluate import evaluate
     >>> trials = evaluate(cw.NaiveBayes(), "sample:votes", folds=10)
     >>> trials
     <Trials: 2 entries, 435 rows, 10-fold cross-validation, stratified>
@@ -132,7 +309,7 @@ class Trials:
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.run import evaluate
+        >>> from countwise.evaluation.evaluate import evaluate
         >>> trials = evaluate(cw.NaiveBayes(), "sample:votes")
         >>> print(trials.score("recall", "NaiveBayes", label="republican"))
         0.9165 (0.8571 to 0.976)
@@ -166,7 +343,7 @@ class Trials:
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.run import evaluate
+        >>> from countwise.evaluation.evaluate import evaluate
         >>> trials = evaluate(cw.NaiveBayes(), "sample:votes")
         >>> print(trials.difference("NaiveBayes", "majority"))
         0.2874 (0.2609 to 0.3139)
@@ -201,7 +378,7 @@ class Trials:
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.run import evaluate
+        >>> from countwise.evaluation.evaluate import evaluate
         >>> evaluate(cw.NaiveBayes(), "sample:votes").verdict()
         'NaiveBayes is ahead of majority in accuracy by 0.287 (95 % interval 0.261 to 0.314).'
         """
@@ -245,7 +422,7 @@ class Trials:
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.run import evaluate
+        >>> from countwise.evaluation.evaluate import evaluate
         >>> sorted(next(evaluate(cw.NaiveBayes(), "sample:iris").rows("NaiveBayes")))
         ['decided', 'fold', 'posteriors', 'repeat', 'row', 'true', 'weight']
         """

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.moments import Moments
-from countwise.posteriors.naive_bayes import NaiveBayes
+from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.reports.figures.palette import HUES
-from countwise.reports.plain import figures, rounded
+from countwise.reports.rounding import figures, rounded
 from countwise.reports.shares import MOST_ATTRIBUTES, information
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
@@ -20,8 +21,6 @@ MOST_LINES = 160
 
 _POINTS = 241  # of a density where information is summed up
 _SPARSE = (2, 5)  # every second is drawn, or every fifth where there are many lines
-
-Doubles = NDArray[np.float64]
 
 
 def density_facts(
@@ -53,7 +52,12 @@ def density_facts(
 
 
 def _numeric(
-    model: NaiveBayes, drawn: list[int], bits: float, column: Column, x: Doubles, density: Doubles
+    model: NaiveBayes,
+    drawn: list[int],
+    bits: float,
+    column: Column,
+    x: FloatArray,
+    density: FloatArray,
 ) -> dict[str, Any]:
     moments = _moments(model, column.name)
     place = [list(model.counts_.classes).index(model.classes_.tolist()[at]) for at in drawn]
@@ -81,7 +85,7 @@ def _moments(model: NaiveBayes, name: str) -> Moments:
     return Moments(weight, mean, square, grid.missing)
 
 
-def _grid(model: NaiveBayes, column: Column) -> Doubles:
+def _grid(model: NaiveBayes, column: Column) -> FloatArray:
     """Points from three deviations below the lowest to three above the highest mean, at most."""
     moments = _moments(model, column.name)
     weight, mean, square = moments.pooled()
@@ -96,11 +100,11 @@ def _grid(model: NaiveBayes, column: Column) -> Doubles:
     return np.linspace(low, high, _POINTS)
 
 
-def _log_densities(model: NaiveBayes, grids: dict[str, Doubles]) -> dict[str, Doubles]:
+def _log_densities(model: NaiveBayes, grids: dict[str, FloatArray]) -> dict[str, FloatArray]:
     """Ask the model itself, through `explain`, what each point adds for each class."""
     schema = model.schema_.without_target()
     points = len(next(iter(grids.values())))
-    every: dict[str, list[Doubles]] = {name: [] for name in grids}
+    every: dict[str, list[FloatArray]] = {name: [] for name in grids}
     terms = [column.name for column in schema.attributes]
     step = max(1, min(points, 2_000_000 // (len(terms) * len(model.classes_))))
     for start in range(0, points, step):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countwise.counts.measures import information_gain
-from countwise.posteriors.discrete_bayes import DiscreteBayes
+from countwise._typing import FloatArray
+from countwise.counts.information import information_gain
+from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
 from countwise.reports.figures.palette import HUES
-from countwise.reports.plain import figures
-from countwise.reports.plain import names as texts
-
-Doubles = NDArray[np.float64]
+from countwise.reports.rounding import figures
+from countwise.reports.rounding import names as texts
 
 #: What a page shows: columns, levels of a column that is drawn, boundaries in words, steps.
 MOST_COLUMNS, MOST_LEVELS, MOST_BOUNDARIES, MOST_STEPS = 24, 60, 12, 200
@@ -152,7 +150,7 @@ def _lines(model: DiscreteBayes) -> list[dict[str, Any]]:
     return made
 
 
-def _numbers(values: Doubles) -> str:
+def _numbers(values: FloatArray) -> str:
     told = ", ".join(f"{own:.5g}" for own in values[:MOST_BOUNDARIES])
     left = len(values) - MOST_BOUNDARIES
     return f"{told} and {left} more" if left > 0 else told

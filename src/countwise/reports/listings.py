@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from countwise.posteriors.bagging import Bagging
-from countwise.posteriors.boosting import AdaBoost
-from countwise.posteriors.matrix_classifier import MatrixClassifier
-from countwise.posteriors.neural import NeuralNet
-from countwise.posteriors.voting import Vote
-from countwise.reports.plain import names
+from countwise.models.ensembles.adaboost import AdaBoost
+from countwise.models.ensembles.bagging import Bagging
+from countwise.models.ensembles.vote import Vote
+from countwise.models.linear.base import MatrixClassifier
+from countwise.models.linear.neural_net import NeuralNet
+from countwise.reports.rounding import names
 
 #: How many lines a page shows.
 MOST_LINES = 40

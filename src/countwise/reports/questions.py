@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from countwise.posteriors.tree_classifier import TreeClassifier
+from countwise.models.tree.id3 import TreeClassifier
 from countwise.reports.figures.decision_tree import tree_facts
-from countwise.reports.plain import figures, names
+from countwise.reports.rounding import figures, names
 from countwise.reports.shares import MOST_CLASSES
 
 #: How many lines of rules, and how long a line.

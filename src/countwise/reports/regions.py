@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError
-from countwise.posteriors.base import Classifier
-from countwise.posteriors.neighbors import Neighbors
+from countwise.models.base import Classifier
+from countwise.models.neighbors.classifier import Neighbors
+from countwise.reports.draw import Picture
 from countwise.reports.figures.regions import region_figure
-from countwise.reports.picture import Picture
 from countwise.tables.read import read
 from countwise.tables.table import Table
-
-Doubles = NDArray[np.float64]
 
 #: Points that are asked for across and up, rows that are drawn, and rows whose cells are drawn.
 ACROSS, UP = 140, 100
@@ -101,7 +100,7 @@ def _columns(table: Table, x: str | None, y: str | None) -> tuple[str, str]:
     return first, second
 
 
-def _areas(fitted: Any, table: Table, low: Doubles, high: Doubles) -> list[list[int]]:
+def _areas(fitted: Any, table: Table, low: FloatArray, high: FloatArray) -> list[list[int]]:
     """The decision at the middle of each little rectangle, from the top line down."""
     step = (high - low) / (ACROSS, UP)
     across = low[0] + step[0] * (np.arange(ACROSS) + 0.5)
@@ -113,14 +112,14 @@ def _areas(fitted: Any, table: Table, low: Doubles, high: Doubles) -> list[list[
     return np.asarray(codes).reshape(UP, ACROSS).tolist()
 
 
-def _points(rows: Doubles, truth: NDArray[np.intp]) -> list[tuple[float, float, int]]:
+def _points(rows: FloatArray, truth: NDArray[np.intp]) -> list[tuple[float, float, int]]:
     """The rows, or as many evenly spaced ones as can be told apart."""
     shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(np.intp))
     return [(float(rows[at, 0]), float(rows[at, 1]), int(truth[at])) for at in shown]
 
 
 def _edges(
-    fitted: Any, rows: Doubles, low: Doubles, high: Doubles
+    fitted: Any, rows: FloatArray, low: FloatArray, high: FloatArray
 ) -> list[tuple[float, float, float, float]]:
     """The edges of the rows' cells, where one neighbour decides by a Euclidean distance."""
     one = isinstance(fitted, Neighbors) and fitted.k == 1 and isinstance(fitted, Classifier)
@@ -159,8 +158,8 @@ def _edges(
 
 
 def _clipped(
-    one: Doubles, two: Doubles, low: Doubles, high: Doubles
-) -> tuple[Doubles, Doubles] | None:
+    one: FloatArray, two: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
     """The part of a straight line within a box (Liang & Barsky 1984), or None."""
     start, stop, step = 0.0, 1.0, two - one
     for at in range(2):

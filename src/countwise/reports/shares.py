@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.measures import information_gain
+from countwise.counts.information import information_gain
 from countwise.counts.smoothing import Smoothing
-from countwise.reports.figures.probabilities import MANY_CLASSES
-from countwise.reports.plain import figures, names, rounded
+from countwise.reports.figures.probability_table import MANY_CLASSES
+from countwise.reports.rounding import figures, names, rounded
 from countwise.tables.schema import MISSING_VALUE, Column, Level
 
 #: How many attributes are shown, how many values of each, and how many classes and cells in all.
@@ -30,8 +30,6 @@ MOST_LEVELS = 30
 MOST_LEVELS_ACROSS = 18
 MOST_CLASSES = 30
 MOST_CELLS = 3000
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Shares:
 
     counts: Counts
     classes: Sequence[Level]
-    prior: Doubles
+    prior: FloatArray
     rule: Smoothing
     with_missing: bool = False
     smoothed_bits: bool = True
@@ -83,14 +81,14 @@ class Shares:
         return tables
 
 
-def most_probable(prior: Doubles) -> list[int]:
+def most_probable(prior: FloatArray) -> list[int]:
     """Return the classes shown: all, or the most probable in their own order."""
     if len(prior) <= MOST_CLASSES:
         return list(range(len(prior)))
     return sorted(np.argsort(-prior, kind="stable")[:MOST_CLASSES].tolist())
 
 
-def information(prior: Doubles, shares: Doubles) -> float:
+def information(prior: FloatArray, shares: FloatArray) -> float:
     """Return how many bits a value tells about the class, given P(value | class) in rows."""
     total = shares.sum(axis=1, keepdims=True)
     own = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
@@ -99,7 +97,7 @@ def information(prior: Doubles, shares: Doubles) -> float:
     return max(float(prior @ (own * np.log2(ratio)).sum(axis=1)), 0.0)
 
 
-def _frequent(known: Doubles, most: int) -> list[int]:
+def _frequent(known: FloatArray, most: int) -> list[int]:
     """The levels shown: all, or the most frequent in their own order."""
     if known.shape[1] <= most:
         return list(range(known.shape[1]))

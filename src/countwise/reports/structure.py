@@ -10,18 +10,15 @@ import heapq
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countwise.counts.measures import conditional_information, information_gain
-from countwise.posteriors.joint import JointClassifier
-from countwise.posteriors.kdb import KDB
-from countwise.posteriors.tan import TAN
-from countwise.reports.plain import rounded
+from countwise.counts.information import conditional_information, information_gain
+from countwise.models.bayes.joint import JointClassifier
+from countwise.models.bayes.kdb import KDB
+from countwise.models.bayes.tan import TAN
+from countwise.reports.rounding import rounded
 
 #: How many attributes a tree shows on a page.
 MOST_NODES = 100
-
-Doubles = NDArray[np.float64]
 Arcs = dict[str, list[tuple[str, float]]]
 
 

@@ -11,24 +11,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from countwise.counts.cuts import cut_counts
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
-from countwise.posteriors.conditional import BACK_OFF
-from countwise.posteriors.discrete_bayes import DiscreteBayes
-from countwise.posteriors.joint import JointClassifier
-from countwise.posteriors.naive_bayes import NaiveBayes
-from countwise.posteriors.tree_classifier import TreeClassifier
+from countwise.discretize.cut_points import cut_counts
+from countwise.models.bayes.conditional_tables import BACK_OFF
+from countwise.models.bayes.joint import JointClassifier
+from countwise.models.bayes.naive_bayes import NaiveBayes
+from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
+from countwise.models.tree.id3 import TreeClassifier
 from countwise.reports.densities import density_facts
 from countwise.reports.grids import cell_facts
 from countwise.reports.listings import listing_facts
-from countwise.reports.plain import figures, names
 from countwise.reports.questions import decision_facts
-from countwise.reports.shares import (
-    MOST_ATTRIBUTES,
-    MOST_CLASSES,
-    Shares,
-    most_probable,
-)
+from countwise.reports.rounding import figures, names
+from countwise.reports.shares import MOST_ATTRIBUTES, MOST_CLASSES, Shares, most_probable
 from countwise.reports.structure import structure_facts, telling
 
 

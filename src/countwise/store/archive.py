@@ -1,27 +1,215 @@
-"""The way back from a zip that nobody vouches for: names, sizes and sums first, content after.
-
-Nothing is unpacked before the manifest has announced it, no array is given room before its shape
-is the one the schema asks for, and no more is read than was announced.
-"""
+"""Arrays as npy bytes: a header that any NumPy reads, and a reader that evaluates nothing."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import math
 import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from countwise.store.fields import Fields, parse
 from countwise.store.flaws import UnsoundError
-from countwise.store.npy import Kind, read_array, size_of
-from countwise.store.packing import FORMAT, MANIFEST, VERSION, library_version
+
+#: The two kinds of numbers there are: counts and sums, and the cells of a grid.
+Kind = Literal["<f8", "<i8"]
+#: The longest header that is looked at.
+MOST_HEADER = 4096
+
+_CHUNK = 1 << 22
+_MAGIC = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
+_HEADER = re.compile(
+    rb"\{'descr': '(<f8|<i8)', 'fortran_order': False, "
+    rb"'shape': \(((?:\d{1,15}, )*(?:\d{1,15},?)?)\), \} *\n"
+)
+
+
+def axes_of(array: NDArray[Any]) -> tuple[int, ...]:
+    """Return the axes from the slowest to the fastest, as the array lies in memory.
+
+    A sum over an axis rounds by the order its parts lie in; to get equal bits from a saved table,
+    that order must come back too.
+    """
+    every = range(array.ndim)
+    if array.flags.c_contiguous:
+        return tuple(every)
+    return tuple(sorted(every, key=lambda axis: -abs(array.strides[axis])))
+
+
+def header_of(kind: Kind, shape: tuple[int, ...]) -> bytes:
+    """Return the npy header of an array in C order."""
+    out = io.BytesIO()
+    plain = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, plain)
+    return out.getvalue()
+
+
+def contents(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array in C order without copying them."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def size_of(kind: Kind, shape: tuple[int, ...]) -> int:
+    """Return how many bytes the file of such an array has."""
+    return len(header_of(kind, shape)) + 8 * math.prod(shape)
+
+
+def read_array(
+    read: Callable[[int], bytes], kind: Kind, shape: tuple[int, ...], name: str
+) -> NDArray[Any]:
+    """Read an array of known kind and shape; refuse any other before making room for it."""
+    start = _MAGIC.fullmatch(_exactly(read, 10, name))
+    length = int.from_bytes(start.group(1), "little") if start else MOST_HEADER + 1
+    head = _HEADER.fullmatch(_exactly(read, length, name)) if length <= MOST_HEADER else None
+    if head is None:
+        raise UnsoundError(f"holds an array {name!r} whose header is not that of a plain npy file")
+    found = tuple(int(size) for size in re.findall(rb"\d+", head.group(2)))
+    if head.group(1).decode() != kind or found != shape:
+        raise UnsoundError(
+            f"must hold {kind} of shape {shape} in {name!r}, but {head.group(1).decode()} of shape "
+            f"{found} is there"
+        )
+    array = np.empty(shape, dtype=kind)
+    room = contents(array)
+    for place in range(0, len(room), _CHUNK):
+        part = _exactly(read, min(_CHUNK, len(room) - place), name)
+        room[place : place + len(part)] = np.frombuffer(part, dtype=np.uint8)
+    if read(1):
+        raise UnsoundError(f"holds more than its header says in {name!r}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _exactly(read: Callable[[int], bytes], size: int, name: str) -> bytes:
+    parts = []
+    while size > 0:
+        part = read(size)
+        if not part:
+            raise UnsoundError(f"ends too early in {name!r}")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+#: What the manifest of every file says it is.
+FORMAT = "countwise"
+#: The version of the format written here, and the newest that is read.
+VERSION = 1
+MANIFEST = "manifest.json"
+#: Half the time of the usual level for files a tenth larger.
+_LEVEL = 3
+#: From this size on a member gets 64 bits for its size.
+_LARGE = 1 << 30
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a saved thing consists of: documents by name, arrays by name, a summary for people."""
+
+    kind: str
+    documents: dict[str, Any]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+def library_version() -> str:
+    """Return the version of countwise that runs."""
+    # Imported by name: an import statement would tie this room to every public name's home.
+    return str(import_module("countwise").__version__)
+
+
+def readable(plain: Any, indent: int = 0) -> str:
+    """Write JSON for people: an entry a line, lists of plain values on one line."""
+    edge, inner = "\n" + " " * indent, "\n" + " " * (indent + 2)
+    if isinstance(plain, dict) and plain:
+        entries = (f"{_text(str(k))}: {readable(v, indent + 2)}" for k, v in plain.items())
+        return "{" + inner + f",{inner}".join(entries) + edge + "}"
+    if isinstance(plain, list) and any(isinstance(item, dict | list) for item in plain):
+        lines = (readable(item, indent + 2) for item in plain)
+        return "[" + inner + f",{inner}".join(lines) + edge + "]"
+    return _text(plain)
+
+
+def _text(plain: Any) -> str:
+    written = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    # Half a surrogate pair, as odd file names have them, is text to Python but not to UTF-8.
+    return written if _encodable(written) else json.dumps(plain, allow_nan=False)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def pack(path: Path, parts: Parts) -> None:
+    """Write the zip; arrays go from memory to the file without being copied whole."""
+    written = {name: [readable(plain).encode("utf-8")] for name, plain in parts.documents.items()}
+    kinds = {name: _kind(array) for name, array in parts.arrays.items()}
+    manifest = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "kind": parts.kind,
+        "library_version": library_version(),
+        "numpy_version": np.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "summary": parts.summary,
+        "members": {name: _entry(chunks) for name, chunks in written.items()}
+        | {
+            name: _entry(_npy(kinds[name], array))
+            | {"dtype": kinds[name], "shape": list(array.shape)}
+            for name, array in parts.arrays.items()
+        },
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        _add(archive, MANIFEST, [readable(manifest).encode("utf-8")])
+        for name, chunks in written.items():
+            _add(archive, name, chunks)
+        for name, array in parts.arrays.items():
+            _add(archive, name, _npy(kinds[name], array), array.nbytes)
+
+
+def _kind(array: NDArray[Any]) -> Kind:
+    return "<i8" if array.dtype.kind == "i" else "<f8"
+
+
+def _npy(kind: Kind, array: NDArray[Any]) -> Iterable[Any]:
+    yield header_of(kind, array.shape)
+    room = contents(array)
+    for place in range(0, len(room), _CHUNK):
+        yield room[place : place + _CHUNK]
+
+
+def _entry(chunks: Iterable[Any]) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    for chunk in chunks:
+        digest.update(chunk)
+        size += len(chunk)
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def _add(archive: zipfile.ZipFile, name: str, chunks: Iterable[Any], size: int = 0) -> None:
+    # Opened by name, a member bears no time: the same model gives the same bytes whenever it is
+    # saved, but for the time in the manifest.
+    with archive.open(name, "w", force_zip64=size >= _LARGE) as member:
+        for chunk in chunks:
+            member.write(chunk)
+
 
 #: How many members a file may have.
 MOST_MEMBERS = 10_000

@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from countwise.discretize.joint_search.cell_counts import CellTable
+from countwise.discretize.joint_search.cell_grid import Axis, CellGrid
+from countwise.discretize.joint_search.search import nominal_axis
 from countwise.errors import CountwiseError
-from countwise.posteriors.cell_classifier import CellClassifier
-from countwise.posteriors.cell_grid import Axis, CellGrid
-from countwise.posteriors.cell_table import CellTable
-from countwise.posteriors.quantizing import nominal_axis
-from countwise.store.archive import Archive, Within
+from countwise.models.discrete_bayes.cell_model import CellClassifier
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.checks import check_amounts
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, model_to, notes_from
-from countwise.store.packing import Parts
 from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.store.schemas import schema_from, schema_to
 from countwise.tables.schema import Column, Level, Schema, labels_array, level_key

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.grid import Grid
+from countwise.counts.histogram import Grid
 from countwise.counts.moments import Moments
 from countwise.store.flaws import UnsoundError
-
-Doubles = NDArray[np.float64]
 
 #: Rounding may leave the sum of a table this share of all weight above its class's weight.
 SLACK = 1e-6
@@ -35,7 +34,7 @@ def check_counts(counts: Counts) -> None:
         _check_grid(grid, weight, slack, f"the grid of {name!r}")
 
 
-def _check_moments(moments: Moments, weight: Doubles, slack: float, what: str) -> None:
+def _check_moments(moments: Moments, weight: FloatArray, slack: float, what: str) -> None:
     check_amounts(moments.weight, what, 0.0)
     check_amounts(moments.missing, what, slack)
     _within(moments.weight + moments.missing, weight, slack, what)
@@ -48,7 +47,7 @@ def _check_moments(moments: Moments, weight: Doubles, slack: float, what: str) -
         raise UnsoundError(f"holds a squared deviation below zero in {what}")
 
 
-def _check_grid(grid: Grid, weight: Doubles, slack: float, what: str) -> None:
+def _check_grid(grid: Grid, weight: FloatArray, slack: float, what: str) -> None:
     check_amounts(grid.table, what, slack)
     check_amounts(grid.missing, what, slack)
     _within(grid.table.sum(axis=1) + grid.missing, weight, slack, what)
@@ -77,6 +76,6 @@ def check_amounts(array: NDArray[Any], what: str, slack: float) -> None:
         raise UnsoundError(f"holds counts below zero in {what}")
 
 
-def _within(sums: Doubles, weight: Doubles, slack: float, what: str) -> None:
+def _within(sums: FloatArray, weight: FloatArray, slack: float, what: str) -> None:
     if np.any(sums > weight + slack):
         raise UnsoundError(f"counts more rows than there are in {what}")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.decisions.class_prior import class_shares
 from countwise.decisions.decide import Decide
-from countwise.decisions.priors import class_shares
 from countwise.decisions.rules import Rule
 from countwise.errors import StoreError, listing
 from countwise.store.fields import Fields

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.cuts import cut_table
+from countwise._typing import FloatArray
+from countwise.discretize.cut_points import cut_table
 from countwise.errors import StoreError
-from countwise.posteriors.bagging import Bagging
-from countwise.posteriors.boosting import AdaBoost, Round
-from countwise.posteriors.members import Member, places_of
-from countwise.posteriors.stumps import Rule
-from countwise.posteriors.voting import Vote
-from countwise.store.archive import Archive, Within
+from countwise.models.ensembles.adaboost import AdaBoost, Round, Rule
+from countwise.models.ensembles.bagging import Bagging
+from countwise.models.ensembles.members import Member, places_of
+from countwise.models.ensembles.vote import Vote
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, is_model, model_to, notes_from
-from countwise.store.packing import Parts
 from countwise.store.plain import to_plain
 from countwise.store.schemas import points_from, points_to, schema_from, schema_to
 from countwise.store.trees import classes_from
@@ -28,8 +27,6 @@ from countwise.tables.table import Table, code_type
 
 #: A file has room for so many members.
 MOST_MEMBERS = 1000
-
-Doubles = NDArray[np.float64]
 
 
 def is_ensemble(model: Any) -> bool:
@@ -149,7 +146,7 @@ def _member(fitted: Any, model: Any) -> Member:
 
 def _numbers(
     document: Fields, name: str, shape: tuple[int, ...], low: float | None = None
-) -> Doubles:
+) -> FloatArray:
     try:
         made = np.array(document.items(name), dtype=np.float64)
     except (TypeError, ValueError):

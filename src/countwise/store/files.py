@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import ParameterError, StoreError
-from countwise.store.archive import MOST_BYTES, Archive
-from countwise.store.atomic import atomic_write
-from countwise.store.flaws import UnsoundError, refusals, shown
-from countwise.store.packing import pack
+from countwise.atomic_write import atomic_write
+from countwise.errors import ParameterError, StoreError, shown
+from countwise.store.archive import MOST_BYTES, Archive, pack
+from countwise.store.flaws import UnsoundError, refusals
 from countwise.store.states import parts_of, rebuilt
 
 Pathlike = str | os.PathLike[str]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from countwise.errors import CountwiseError, StoreError
+from countwise.errors import CountwiseError, StoreError, shown
 
 #: What to do about a file that is not what it was when it was written.
 AGAIN = "Fetch the file again, or save the model again."
@@ -43,11 +42,3 @@ def refusals(who: str, path: object) -> Iterator[None]:
             f"{who}: {shown(path)} holds what cannot be rebuilt ({type(why).__name__}: "
             f"{str(why)[:200]}). {AGAIN}"
         ) from why
-
-
-def shown(path: object) -> str:
-    """Return a path as a message shows it."""
-    try:
-        return repr(os.fspath(path))  # type: ignore[call-overload]
-    except TypeError:
-        return repr(path)

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.embedding import Space
 from countwise.errors import CountwiseError
-from countwise.store.archive import Archive, Within
+from countwise.models.neighbors.space import Space
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, model_to, notes_from
-from countwise.store.packing import Parts
 from countwise.store.plain import to_plain
 from countwise.store.schemas import schema_from, schema_to
 from countwise.tables.schema import Schema

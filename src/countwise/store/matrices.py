@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.posteriors.features import Features
-from countwise.posteriors.matrix_classifier import Layer
-from countwise.store.archive import Archive, Within
+from countwise.models.linear.base import Layer
+from countwise.models.linear.encoder import Features
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, model_to, notes_from
-from countwise.store.packing import Parts
 from countwise.store.plain import to_plain
 from countwise.store.schemas import schema_from, schema_to
 from countwise.store.trees import classes_from

@@ -10,32 +10,32 @@ import numpy as np
 
 from countwise.counts.counts import Counts
 from countwise.errors import StoreError, listing
+from countwise.notes import Note
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.plain import from_plain, label_from, to_plain
-from countwise.tables.notes import Note
 from countwise.tables.schema import Level, Schema
 
 #: The models a file may hold and their homes. Nothing else is ever imported for a file.
 MODELS: dict[str, str] = {
-    "NaiveBayes": "countwise.posteriors.naive_bayes",
-    "TAN": "countwise.posteriors.tan",
-    "AODE": "countwise.posteriors.aode",
-    "KDB": "countwise.posteriors.kdb",
-    "ID3": "countwise.posteriors.id3",
-    "Neighbors": "countwise.posteriors.neighbors",
-    "Bagging": "countwise.posteriors.bagging",
-    "AdaBoost": "countwise.posteriors.boosting",
-    "Vote": "countwise.posteriors.voting",
-    "Logistic": "countwise.posteriors.linear",
-    "LinearDiscriminant": "countwise.posteriors.linear",
-    "Perceptron": "countwise.posteriors.linear",
-    "LinearSVM": "countwise.posteriors.linear",
-    "NeuralNet": "countwise.posteriors.neural",
-    "DiscreteBayes": "countwise.posteriors.discrete_bayes",
-    "NeighborsRegressor": "countwise.posteriors.neighbors_regressor",
-    "LocalRegression": "countwise.posteriors.local_regression",
-    "CondensedNeighbors": "countwise.posteriors.condensed",
+    "NaiveBayes": "countwise.models.bayes.naive_bayes",
+    "TAN": "countwise.models.bayes.tan",
+    "AODE": "countwise.models.bayes.aode",
+    "KDB": "countwise.models.bayes.kdb",
+    "ID3": "countwise.models.tree.id3",
+    "Neighbors": "countwise.models.neighbors.classifier",
+    "Bagging": "countwise.models.ensembles.bagging",
+    "AdaBoost": "countwise.models.ensembles.adaboost",
+    "Vote": "countwise.models.ensembles.vote",
+    "Logistic": "countwise.models.linear.logistic",
+    "LinearDiscriminant": "countwise.models.linear.discriminant",
+    "Perceptron": "countwise.models.linear.perceptron",
+    "LinearSVM": "countwise.models.linear.svm",
+    "NeuralNet": "countwise.models.linear.neural_net",
+    "DiscreteBayes": "countwise.models.discrete_bayes.discrete_bayes",
+    "NeighborsRegressor": "countwise.models.neighbors.regressor",
+    "LocalRegression": "countwise.models.neighbors.local_regression",
+    "CondensedNeighbors": "countwise.models.neighbors.condensed",
 }
 #: How deep models may lie within each other.
 _MOST_NESTED = 4

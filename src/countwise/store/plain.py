@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.smoothing import Laplace, MEstimate
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel
 from countwise.errors import StoreError
 from countwise.store.fields import MOST_DIGITS, Fields

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countwise.counts.cuts import cut_table
-from countwise.counts.folding import fold_table
+from countwise._typing import FloatArray
+from countwise.discretize.cut_points import cut_table
+from countwise.discretize.rare_levels import fold_table
 from countwise.errors import StoreError
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.plain import label_from, to_plain
 from countwise.tables.schema import Column, Level, Schema, level_key
 from countwise.tables.table import Table, code_type
-
-Doubles = NDArray[np.float64]
 
 
 def schema_to(schema: Schema) -> dict[str, Any]:
@@ -53,7 +51,7 @@ class Input(NamedTuple):
     """How a model's rows become what it counts: their columns, the cuts, the levels that stay."""
 
     schema: Schema
-    points: Mapping[str, Doubles]
+    points: Mapping[str, FloatArray]
     kept: Mapping[str, tuple[Level, ...]]
     coarser: tuple[str, ...]
 
@@ -86,14 +84,14 @@ def cuts_to(model: Any) -> dict[str, Any] | None:
     }
 
 
-def points_to(points: Mapping[str, Doubles]) -> list[list[Any]]:
+def points_to(points: Mapping[str, FloatArray]) -> list[list[Any]]:
     """Return the points where columns are cut, each with its column."""
     return [[name, own.tolist()] for name, own in points.items()]
 
 
-def points_from(document: Fields) -> dict[str, Doubles]:
+def points_from(document: Fields) -> dict[str, FloatArray]:
     """Read the points back: rising, finite, each column once."""
-    points: dict[str, Doubles] = {}
+    points: dict[str, FloatArray] = {}
     for name, own in _pairs(document, "points"):
         if any(type(point) is not float for point in own) or own != sorted(set(own)):
             raise UnsoundError(f"must hold rising points to cut {name[:40]!r} at, but does not")
@@ -131,7 +129,7 @@ def _pairs(document: Fields, field: str) -> list[tuple[str, list[Any]]]:
 
 def _lead_to(
     schema: Schema,
-    points: Mapping[str, Doubles],
+    points: Mapping[str, FloatArray],
     kept: Mapping[str, tuple[Level, ...]],
     counted: Schema,
 ) -> bool:

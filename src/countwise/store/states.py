@@ -6,14 +6,14 @@ from typing import Any
 
 from countwise.counts.counts import Counts
 from countwise.decisions.decide import Decide
-from countwise.decisions.gain import GainMatrix
+from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import StoreError, listing
-from countwise.posteriors.cell_classifier import CellClassifier
-from countwise.posteriors.counted import CountedClassifier
-from countwise.posteriors.keeper import Keeper
-from countwise.posteriors.matrix_classifier import MatrixClassifier
-from countwise.posteriors.tree_classifier import TreeClassifier
-from countwise.store.archive import Archive, Within
+from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.discrete_bayes.cell_model import CellClassifier
+from countwise.models.linear.base import MatrixClassifier
+from countwise.models.neighbors.base import Keeper
+from countwise.models.tree.id3 import TreeClassifier
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.cells import cells_from, cells_to
 from countwise.store.checks import check_counts
 from countwise.store.decided import decide_from, decide_to
@@ -32,7 +32,6 @@ from countwise.store.models import (
     prototype,
     training_to,
 )
-from countwise.store.packing import Parts
 from countwise.store.plain import from_plain, to_plain
 from countwise.store.schemas import Input, cuts_from, cuts_to, schema_from, schema_to
 from countwise.store.tallies import counts_from, counts_to

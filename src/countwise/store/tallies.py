@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
-from countwise.counts.grid import Grid
+from countwise.counts.histogram import Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
+from countwise.store.archive import Kind, axes_of
 from countwise.store.checks import check_counts
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
-from countwise.store.npy import Kind, axes_of
 from countwise.tables.schema import Schema
 
 #: Up to so many arrays each get a member of their own; more of them share one.

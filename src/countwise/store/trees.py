@@ -11,20 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.cuts import interval_names
+from countwise.discretize.cut_points import interval_names
 from countwise.errors import StoreError
-from countwise.posteriors.tree_classifier import TreeClassifier
-from countwise.store.archive import Archive, Within
+from countwise.models.tree.id3 import TreeClassifier
+from countwise.store.archive import Archive, Parts, Within
 from countwise.store.checks import SLACK, check_amounts
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.models import columns_from, columns_to, model_to, notes_from
-from countwise.store.packing import Parts
 from countwise.store.plain import label_from, to_plain
 from countwise.store.schemas import points_from, points_to, schema_from, schema_to
 from countwise.tables.schema import Level, Schema
-
-Doubles = NDArray[np.float64]
 
 #: Nodes, columns and slots are numbered by 32 bits.
 _MOST_NUMBER = 2**31 - 1

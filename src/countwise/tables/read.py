@@ -1,4 +1,4 @@
-"""The door for rows: a file, a frame or an array becomes a coded `Table`."""
+"""Any source (a file, a sample, a frame, an array, records) as raw columns, by what is asked."""
 
 from __future__ import annotations
 
@@ -12,15 +12,121 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
-from countwise.tables import coding, profile
-from countwise.tables.frames import target_column
-from countwise.tables.incoming import brought
-from countwise.tables.notes import Note
-from countwise.tables.raw import Raw
-from countwise.tables.reading import Parsed
-from countwise.tables.schema import Column, Schema, WhenMissing
+from countwise.notes import Note
+from countwise.tables import code_levels, datasets, infer_schema
+from countwise.tables.formats import detect
+from countwise.tables.formats.frames import (
+    array_columns,
+    frame_columns,
+    record_columns,
+    target_column,
+)
+from countwise.tables.raw_columns import Raw
+from countwise.tables.read_options import Marks, Names, Parsed, Reading, Wishes, resolved
+from countwise.tables.schema import MISSING_MARKS, Column, Schema, WhenMissing
 from countwise.tables.table import Table
-from countwise.tables.wishes import Marks, Names, Wishes, resolved
+
+
+def brought(
+    source: Any,
+    target: Any,
+    wishes: Wishes,
+    known: Schema | None,
+    header: bool,
+    separator: str | None,
+) -> tuple[Parsed, Any, Wishes]:
+    """Bring any source to raw columns; a sample brings its own target and levels along."""
+    if isinstance(source, str) and source.startswith("sample:"):
+        source, target, wishes = _sample(source, target, wishes, known)
+    if isinstance(source, str | os.PathLike):
+        return _file(source, target, wishes, known, header, separator)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
+        return Parsed(record_columns(source)), target, wishes
+    if isinstance(source, np.ndarray | list | tuple):
+        return Parsed(array_columns(source, known)), target, wishes
+    only = None
+    if known is not None:
+        only = frozenset(c.name for c in known if c.kind not in ("id", "drop")) | {str(target)}
+    skip = frozenset(str(item) for item in wishes.drop)
+    return Parsed(frame_columns(source, skip, only)), target, wishes
+
+
+def _sample(
+    source: str, target: Any, wishes: Wishes, known: Schema | None
+) -> tuple[Any, Any, Wishes]:
+    sample = datasets.find(source.removeprefix("sample:"))
+    if target is None and known is None:
+        target = sample.target
+    levels = {c["name"]: tuple(c["values"]) for c in sample.columns if c.get("values")}
+    declared = frozenset(c["name"] for c in sample.columns if c["kind"] == "nominal")
+    declared -= wishes.numeric | wishes.drop | {sample.target}
+    return (
+        sample.locate(),
+        target,
+        replace(wishes, nominal=wishes.nominal | declared, levels=levels),
+    )
+
+
+def _file(
+    source: str | os.PathLike[str],
+    target: Any,
+    wishes: Wishes,
+    known: Schema | None,
+    header: bool,
+    separator: str | None,
+) -> tuple[Parsed, Any, Wishes]:
+    by_place = isinstance(target, int | np.integer) or any(
+        not isinstance(item, str) for item in wishes.nominal | wishes.numeric | wishes.drop
+    )
+    if known is None and (by_place or wishes.every_nominal):
+        # Whether '007' is a text must be known before it is read, so positions become names first.
+        names = detect.column_names(source, Reading(header=header, separator=separator))
+        if isinstance(target, int | np.integer):
+            target = resolved(target, names, "target")
+        if wishes.every_nominal:
+            every = frozenset(names) - wishes.numeric - wishes.drop - {target}
+            wishes = replace(wishes, nominal=wishes.nominal | every)
+        wishes = wishes.by_name(names)
+    parsed = detect.parse(source, _reading(target, wishes, known, header, separator))
+    is_arff = str(source).lower().removesuffix(".gz").endswith(".arff")
+    if target is None and known is None and is_arff:
+        target = _arff_target(parsed)
+    return parsed, target, wishes
+
+
+def _arff_target(parsed: Parsed) -> str | None:
+    last = next(reversed(parsed.columns), None)
+    named = next((n for n in parsed.columns if n.casefold() == "class"), last)
+    return named if named is not None and parsed.kinds.get(named) == "nominal" else None
+
+
+def _reading(
+    target: Any, wishes: Wishes, known: Schema | None, header: bool, separator: str | None
+) -> Reading:
+    if known is not None:
+        return Reading(
+            marks={c.name: c.missing for c in known if c.missing != MISSING_MARKS},
+            text=frozenset(c.name for c in known if c.coded),
+            only=frozenset(c.name for c in known if c.kind not in ("id", "drop")),
+            number=frozenset(c.name for c in known if c.kind == "numeric" and not c.dates),
+            dates=frozenset(c.name for c in known if c.dates),
+            decimal={c.name: c.decimal for c in known if c.decimal != "."},
+            header=header,
+            separator=separator,
+        )
+    text = {item for item in wishes.nominal if isinstance(item, str)}
+    if isinstance(target, str):
+        text.add(target)
+    return Reading(
+        marks=wishes.marks,
+        all_marks=wishes.all_marks,
+        text=frozenset(text),
+        skip=frozenset(item for item in wishes.drop if isinstance(item, str)),
+        number=frozenset(item for item in wishes.numeric if isinstance(item, str)),
+        header=header,
+        separator=separator,
+    )
+
 
 #: More classes than this, on every second row a new one, are hardly classes.
 MANY_CLASSES = 20
@@ -150,14 +256,14 @@ def _decide(
             decided.append(wishes.column(name, "drop"))
             continue
         said = name in wishes.nominal or name in wishes.numeric or wishes.every_nominal
-        kind: Any = parsed.kinds.get(name, profile.kind_of(raw))
+        kind: Any = parsed.kinds.get(name, infer_schema.kind_of(raw))
         kind = "nominal" if kind in ("string", "nominal") else "numeric"
         if name in wishes.nominal or (wishes.every_nominal and name not in wishes.numeric):
             kind = "nominal"
         elif name in wishes.numeric:
             kind = "numeric"
         elif not (said or wishes.keep_identifiers or is_array):
-            why = profile.identifies(name, raw)
+            why = infer_schema.identifies(name, raw)
             if why is not None:
                 decided.append(wishes.column(name, "id"))
                 notes.append(
@@ -169,7 +275,7 @@ def _decide(
                     )
                 )
                 continue
-        notes += [] if is_array else profile.oddities(name, raw, kind)
+        notes += [] if is_array else infer_schema.oddities(name, raw, kind)
         column = wishes.column(name, kind)
         if getattr(raw, "dates", False):
             column = replace(column, dates=True)
@@ -191,10 +297,10 @@ def code_columns(
         if column.kind in ("id", "drop") or name not in columns:
             continue
         if column.kind == "numeric":
-            data[name] = coding.numbers(name, columns[name], column)
+            data[name] = code_levels.numbers(name, columns[name], column)
             continue
-        plain = coding.words(name, columns[name], column)
-        data[name], column, strange = coding.code(name, plain, column, extend)
+        plain = code_levels.words(name, columns[name], column)
+        data[name], column, strange = code_levels.code(name, plain, column, extend)
         changed.append(column)
         if strange:
             unseen[name] = strange

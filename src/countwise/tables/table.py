@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.errors import TableError, did_you_mean, listing
-from countwise.tables.notes import Note
-from countwise.tables.raw import Numbers, Raw, Words
+from countwise.notes import Note
+from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import Column, Level, Schema, labels_array
 
 #: Stands for levels unknown to the schema where several of them share a figure.

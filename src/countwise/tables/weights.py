@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError
-
-Doubles = NDArray[np.float64]
 
 #: Between these a sum of squares of weights is still a number that is not zero.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
 
 
-def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> Doubles | None:
+def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatArray | None:
     """Check one weight a row: finite and not negative; None stays None, one number is for all."""
     if sample_weight is None:
         return None
@@ -48,7 +47,7 @@ def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> Double
     return weight
 
 
-def weights_or_ones(sample_weight: ArrayLike | None, rows: int, who: str) -> Doubles:
+def weights_or_ones(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatArray:
     """Return one weight a row, ones if none were given; some row must weigh something."""
     weight = read_weights(sample_weight, rows, who)
     weight = np.ones(rows) if weight is None else weight

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.counts.count import count
+from countwise.counts.count_rows import count
 from countwise.errors import PrecisionWarning, UnseenLevelWarning
-from countwise.posteriors.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedClassifier
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 

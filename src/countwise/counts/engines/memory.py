@@ -8,8 +8,7 @@ merged in order, so the result does not depend on the number of threads.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
@@ -18,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.engines import _kernels
-from countwise.counts.grid import MOST_CELLS, Grid
+from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError
+from countwise.parallel import threads
 from countwise.tables.table import Table
 
 #: Rows a task folds before its counts are merged.
@@ -33,29 +34,8 @@ JOINT_CELLS = 8192
 #: More cells than this in one table would not fit in memory in several copies.
 MOST_TABLE_CELLS = 1 << 27
 
-Doubles = NDArray[np.float64]
 
-
-def threads() -> int:
-    """How many threads fold blocks: ``COUNTWISE_THREADS``, or the processors we may use."""
-    given = os.environ.get("COUNTWISE_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
-    """Call `work` with the start and stop of each chunk of rows, in threads if there are many."""
-    starts = range(0, rows, step)
-    if len(starts) < 2 or threads() == 1:
-        for start in starts:
-            work(start, min(start + step, rows))
-        return
-    with ThreadPoolExecutor(threads()) as pool:
-        list(pool.map(lambda start: work(start, min(start + step, rows)), starts))
-
-
-def fold(table: Table, plan: Plan, weight: Doubles | None = None) -> Counts:
+def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     """Count the table as the plan says."""
     if len(table) == 0:
         return Counts.zero(table.schema, plan)
@@ -96,7 +76,7 @@ def margin(joint: NDArray[Any], columns: tuple[str, ...], names: tuple[str, ...]
 class Jobs:
     """What every chunk of one fold shares: joint groups of columns and their strides."""
 
-    def __init__(self, table: Table, plan: Plan, weight: Doubles | None) -> None:
+    def __init__(self, table: Table, plan: Plan, weight: FloatArray | None) -> None:
         self.table, self.plan, self.weight = table, plan, weight
         self.inside = _cover(table, plan)
         self.groups = list(dict.fromkeys(self.inside.values()))
@@ -116,7 +96,7 @@ class Jobs:
         codes = [self.table.target, *(self.table.codes(name) for name in names)]
         return _kernels.Axes(codes, strides), shape
 
-    def chunk(self, start: int, stop: int) -> tuple[list[Doubles], list[Moments], list[Grid]]:
+    def chunk(self, start: int, stop: int) -> tuple[list[FloatArray], list[Moments], list[Grid]]:
         """Fold the rows from `start` to `stop`."""
         joint = []
         for axes, shape in self.axes:
@@ -207,7 +187,7 @@ def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
     return groups
 
 
-def without_unseen(table: Doubles) -> Doubles:
+def without_unseen(table: FloatArray) -> FloatArray:
     """Add the slot of unseen levels to the missing slot, on every axis."""
     for axis in range(table.ndim):
         front = np.moveaxis(table, axis, 0)

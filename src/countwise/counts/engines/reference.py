@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
-from countwise.counts.grid import Grid, keys_of
+from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.tables.table import Table

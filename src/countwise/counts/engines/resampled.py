@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.draws import LANES, Draws
 from countwise.counts.engines import _resampling
-from countwise.counts.engines.memory import Jobs, margin, threads
+from countwise.counts.engines.memory import Jobs, margin
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
+from countwise.counts.resampling import LANES, Draws
+from countwise.parallel import threads
 from countwise.tables.table import Table
 
 #: Blocks of slots that a thread folds before its tables are merged.
@@ -32,7 +34,6 @@ _MOST_CELLS = 1 << 19
 _MOST_CLASSES = 250
 
 Cells = NDArray[np.uint32]
-Doubles = NDArray[np.float64]
 
 
 def in_one_pass(table: Table, plan: Plan) -> bool:
@@ -99,10 +100,10 @@ class _Pass:
     ) -> tuple[list[Cells], list[list[Moments]]]:
         """Fold some groups and numeric columns; parts are merged in order."""
 
-        def one(border: tuple[int, int]) -> tuple[list[Cells], list[Doubles]]:
+        def one(border: tuple[int, int]) -> tuple[list[Cells], list[FloatArray]]:
             return self._part(border, some, columns)
 
-        found: tuple[list[Cells], list[Doubles]] | None = None
+        found: tuple[list[Cells], list[FloatArray]] | None = None
         for at in range(0, len(self.borders), threads()):
             window = self.borders[at : at + threads()]
             if len(window) == 1:
@@ -123,7 +124,7 @@ class _Pass:
 
     def _part(
         self, border: tuple[int, int], some: Sequence[int], columns: Sequence[str]
-    ) -> tuple[list[Cells], list[Doubles]]:
+    ) -> tuple[list[Cells], list[FloatArray]]:
         jobs, draws = self.jobs, self.draws
         axes = [jobs.axes[place] for place in some]
         tables = [np.zeros((_size(shape), LANES), dtype=np.uint32) for _, shape in axes]
@@ -144,7 +145,7 @@ class _Pass:
         )
         return tables, moments
 
-    def _moments(self, stacked: Doubles) -> list[Moments]:
+    def _moments(self, stacked: FloatArray) -> list[Moments]:
         kept = stacked[:, :-1].copy()
         _merge(kept[:, -1:], stacked[:, -1:])
         return [
@@ -180,7 +181,7 @@ def _without_unseen(table: NDArray[Any]) -> NDArray[Any]:
     return table
 
 
-def _merge(mine: Doubles, more: Doubles) -> None:
+def _merge(mine: FloatArray, more: FloatArray) -> None:
     """Merge weight, mean, square and missing into the first (Chan et al. 1983)."""
     n, m = mine[0], more[0]
     total = n + m

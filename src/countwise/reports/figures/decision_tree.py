@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.posteriors.tree import NO_CHILD, Tree
-from countwise.reports.figures.lettering import shortened, width_of
+from countwise.models.tree.tree_structure import NO_CHILD, Tree
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, group, label, line, rect
-from countwise.reports.wording import counted, percent
+from countwise.reports.figures.text_width import shortened, width_of
+from countwise.reports.sentences import counted, percent
 
 #: As many lines are drawn, and of one split as many branches, if nobody says otherwise.
 MOST_LINES, MOST_BRANCHES, DEEPEST = 40, 12, 12

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from countwise.reports.figures.axes import Scale, tick_words, ticks
 from countwise.reports.figures.legend import legend
-from countwise.reports.figures.lettering import width_of
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import drawing, group, label, line, path
-from countwise.reports.wording import short
+from countwise.reports.figures.text_width import width_of
+from countwise.reports.sentences import short
 
 PANEL = 340.0
 _HEAD, _PLOT, _FOOT = 24.0, 104.0, 22.0

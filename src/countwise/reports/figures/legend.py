@@ -1,12 +1,41 @@
-"""Which colour is which: a row of swatches with names, broken into lines to fit a width."""
+"""Points by class: a colour and a shape each, for those who do not see the colours apart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from countwise.reports.figures.lettering import shortened, width_of
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.svg import drawing, label, line
+from countwise.reports.figures.svg import circle, drawing, element, label, line, number, rect, tip
+from countwise.reports.figures.text_width import shortened, width_of
+
+_MARK_SIZE = 3.0
+
+
+def mark(x: float, y: float, place: int, words: str = "") -> str:
+    """Return the point of a class: disc, square, triangle or diamond, in the class' colour."""
+    colour = f"c{place % HUES}"
+    shape = place % 4
+    if shape == 0:
+        return circle(x, y, _MARK_SIZE, colour, words)
+    if shape == 1:
+        side = 1.8 * _MARK_SIZE
+        return rect(x - side / 2, y - side / 2, side, side, colour, words)
+    size = 1.3 * _MARK_SIZE
+    corners = [(0, -size), (size, 0.8 * size), (-size, 0.8 * size)]
+    if shape == 3:
+        corners = [(0, -size), (size, 0), (0, size), (-size, 0)]
+    steps = " ".join(f"{number(x + dx)} {number(y + dy)}" for dx, dy in corners)
+    return element("path", tip(words), d=f"M{steps}Z", class_=colour)
+
+
+def mark_legend(names: Sequence[str], width: float) -> tuple[str, float]:
+    """Return which point and which ground belong to which name, and the height of it all."""
+
+    def swatch(x: float, y: float, place: int) -> str:
+        return rect(x, y + 3, 20, 14, f"a{place % HUES}") + mark(x + 10, y + 10, place)
+
+    return placed(names, width, swatch)
+
 
 _SIZE, _STEP, _GAP, _MARK = 12.0, 20.0, 18.0, 26.0
 

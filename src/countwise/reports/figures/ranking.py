@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.lettering import width_of
-from countwise.reports.figures.scales import Scale, tick_words, ticks
+from countwise.reports.figures.axes import Scale, tick_words, ticks
 from countwise.reports.figures.svg import circle, drawing, label, line
-from countwise.reports.wording import interval_words, score_words, short
+from countwise.reports.figures.text_width import width_of
+from countwise.reports.sentences import interval_words, score_words, short
 
 _AXIS = 11.0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.lettering import width_of
-from countwise.reports.figures.marks import mark, mark_legend
+from countwise.reports.figures.axes import Scale, tick_words, ticks
+from countwise.reports.figures.legend import mark, mark_legend
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.scales import Scale, tick_words, ticks
 from countwise.reports.figures.svg import drawing, element, group, label, line, number, rect
+from countwise.reports.figures.text_width import width_of
 
 _HIGH = 380.0
 

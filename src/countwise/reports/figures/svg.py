@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable
 
-from countwise.reports.figures.lettering import shortened
+from countwise.atomic_write import atomic_write
 from countwise.reports.figures.palette import standalone_css
-from countwise.store.atomic import atomic_write
+from countwise.reports.figures.text_width import shortened
 
 # XML has no way to write these at all, not even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

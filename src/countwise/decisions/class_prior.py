@@ -1,0 +1,101 @@
+"""Class shares as a user states them: a word, a mapping by label, or numbers in class order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.params import array, mapping, one_of
+from countwise.tables.labels import Label, find, plain
+
+Prior: TypeAlias = str | Mapping[Any, float] | ArrayLike
+Reals: TypeAlias = NDArray[np.float64]
+
+#: What a model's parameter `prior` must be; `prior_of` reads it.
+PRIOR_CONSTRAINT = (
+    one_of("empirical", "uniform")
+    | mapping("a mapping from class to share")
+    | array("an array of shares")
+)
+# Shares written with four digits, as papers print them, may miss one by this much.
+SLACK = 1e-3
+
+
+def class_shares(
+    prior: Prior | None, classes: Sequence[Any] | NDArray[Any], who: str
+) -> Reals | None:
+    """Return the stated prior in class order, or None where the data's own shares are meant."""
+    known = [plain(label) for label in classes]
+    if prior is None:
+        return None
+    if isinstance(prior, str):
+        return _from_word(prior, len(known), who)
+    shares = _from_mapping(prior, known, who) if isinstance(prior, Mapping) else prior
+    try:
+        given = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{who}: prior must be numbers; got {shares!r}. Give one share a class."
+        ) from None
+    if given.shape != (len(known),):
+        raise ParameterError(
+            f"{who}: prior must hold one share for each of {listing(known)}; got an array of shape "
+            f"{given.shape}. Give {len(known)} shares, or a mapping from class to share."
+        )
+    if not np.all(np.isfinite(given)) or np.any(given < 0):
+        raise ParameterError(
+            f"{who}: prior must hold shares of at least 0; got {given.tolist()}. "
+            "Give finite shares that sum to 1."
+        )
+    if abs(given.sum() - 1.0) > SLACK:
+        raise ParameterError(
+            f"{who}: prior must sum to 1; got {given.tolist()}, which sums to {given.sum():g}. "
+            "Divide the shares by their sum."
+        )
+    shares_of_one: Reals = given / given.sum()
+    return shares_of_one
+
+
+def prior_of(
+    prior: Prior | None, weight: Reals, classes: Sequence[Any] | NDArray[Any], who: str
+) -> Reals:
+    """Return the stated prior, or the shares of the class weights where the data's are meant.
+
+    Axes of `weight` after that of the classes are alternatives, each with a prior.
+    """
+    stated = class_shares(prior, classes, who)
+    if stated is None:
+        return np.asarray(weight / weight.sum(axis=0))
+    return np.broadcast_to(stated.reshape(-1, *(1,) * (weight.ndim - 1)), weight.shape).copy()
+
+
+def _from_word(word: str, count: int, who: str) -> Reals | None:
+    if word == "uniform":
+        return np.full(count, 1.0 / count)
+    if word == "empirical":
+        return None
+    hint = did_you_mean(word, PRIOR_CONSTRAINT.choices)
+    raise ParameterError(f"{who}: prior must be {PRIOR_CONSTRAINT.words}; got {word!r}.{hint}")
+
+
+def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> list[Any]:
+    shares: list[Any] = [None] * len(known)
+    for label, share in prior.items():
+        at = find(plain(label), known, who, ParameterError)
+        if at < 0:
+            raise ParameterError(
+                f"{who}: prior must name classes, which are {listing(known)}; got {label!r}."
+                f"{did_you_mean(label, known)}"
+            )
+        shares[at] = share
+    missing = [label for label, share in zip(known, shares, strict=True) if share is None]
+    if missing:
+        raise ParameterError(
+            f"{who}: prior must give a share to every class; got none for {listing(missing)}. "
+            "Add it to the mapping, with 0 if it never occurs."
+        )
+    return shares

@@ -1,0 +1,154 @@
+"""What a rule earns, exactly: sums over rows and decisions, with nothing drawn.
+
+Expected accuracy and expected gain are linear in f_d(c) (Panda and Garg, eq. 2 and 7), so a rule
+that draws, like the roulette wheel, has an accuracy free of the noise of its draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.decisions.rules import ExpectedGain, Rule, checked_posteriors, rule_of
+from countwise.errors import GainError, ParameterError, did_you_mean, listing
+from countwise.tables.labels import Label, as_array, find, plain, positions
+from countwise.tables.weights import weights_or_ones
+
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def expected_accuracy(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    y: ArrayLike,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Judge a rule by how often it is right on average: the mean of f_i[y_i]."""
+    who = "expected_accuracy"
+    rows, names, bound = _prepared(who, rule, posteriors, classes)
+    shares = bound.shares(rows)
+    true = _matching(who, positions(y, names, who), len(rows))
+    hit = np.where(true >= 0, shares[np.arange(len(rows)), true], 0.0)
+    weights = weights_or_ones(sample_weight, len(rows), who)
+    return float(weights @ hit / weights.sum())
+
+
+def expected_gain(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    y: ArrayLike,
+    gain: Gains | None = None,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Judge a rule by what it earns on average on cases whose class is known (eq. 7)."""
+    who = "expected_gain"
+    rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
+    true = _matching(who, positions(y, names, who), len(rows))
+    if np.any(true < 0):
+        stranger = plain(as_array(y).ravel()[int(np.argmin(true))])
+        raise GainError(
+            f"{who}: every true label needs its gains, but {stranger!r} is none of "
+            f"{listing(names)}. Leave such rows out.{did_you_mean(stranger, names)}"
+        )
+    earned = earned_by_row(gains_of(matrix, bound.decisions(names)), true, bound.shares(rows))
+    weights = weights_or_ones(sample_weight, len(rows), who)
+    return float(weights @ earned / weights.sum())
+
+
+def promised_gain(
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    gain: Gains | None = None,
+    classes: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Say what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
+
+    The arguments are those of `expected_gain`. No rule promises more than `ExpectedGain`.
+    """
+    who = "promised_gain"
+    rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
+    believed = rows / rows.sum(axis=1, keepdims=True)
+    table = gains_of(matrix, bound.decisions(names))
+    promised = np.sum(bound.shares(rows) * (believed @ table), axis=1)
+    weights = weights_or_ones(sample_weight, len(rows), who)
+    return float(weights @ promised / weights.sum())
+
+
+def earned_by_row(gains: Reals, true: NDArray[Any], decided: NDArray[Any]) -> Reals:
+    """Return what each row earns, by the position of its decision or by its shares of decisions."""
+    if decided.ndim == 1:
+        return np.asarray(gains[true, decided])
+    return np.asarray(np.einsum("ij,ij->i", decided, gains[true]))
+
+
+def earned_by_cells(gains: Reals, cells: Reals) -> float:
+    """Return what a table of true classes and decisions earns (Panda and Garg, eq. 7)."""
+    return float(np.sum(cells * gains))
+
+
+def gains_of(matrix: GainMatrix, decisions: Iterable[Label]) -> Reals:
+    """Return the columns of the matrix that belong to these decisions, in their order."""
+    columns = []
+    for label in map(plain, decisions):
+        at = find(label, matrix.decisions, "GainMatrix")
+        if at < 0:
+            raise GainError(
+                f"GainMatrix: every decision taken needs its gains, but {label!r} has none; the "
+                f"matrix has {listing(matrix.decisions)}. Add a column for it."
+                f"{did_you_mean(label, matrix.decisions)}"
+            )
+        columns.append(at)
+    return matrix.values[:, columns]
+
+
+def _prepared(
+    who: str, rule: Rule | Gains, posteriors: ArrayLike, classes: Iterable[Any] | None
+) -> tuple[Reals, list[Label], Rule]:
+    rows = checked_posteriors(who, posteriors)
+    means = rule_of(rule)
+    if classes is None and isinstance(means, ExpectedGain) and isinstance(means.gain, GainMatrix):
+        classes = means.gain.classes
+    labels = range(rows.shape[1]) if classes is None else classes
+    names = [plain(label) for label in labels]
+    if len(names) != rows.shape[1]:
+        raise ParameterError(
+            f"{who}: posteriors must have a column for each of {listing(names)}, but they have "
+            f"{rows.shape[1]}. Give the classes in the order of the columns."
+        )
+    return rows, names, means.bind(names)
+
+
+def _with_gain(
+    who: str,
+    rule: Rule | Gains,
+    posteriors: ArrayLike,
+    gain: Gains | None,
+    classes: Iterable[Any] | None,
+) -> tuple[Reals, list[Label], Rule, GainMatrix]:
+    means = rule_of(rule)
+    if gain is None:
+        if not isinstance(means, ExpectedGain):
+            raise ParameterError(
+                f"{who}: {means!r} has no gain matrix of its own, and none came. Give gain=."
+            )
+        gain = means.gain
+    if classes is None and isinstance(matrix := ExpectedGain(gain).gain, GainMatrix):
+        classes = matrix.classes
+    rows, names, bound = _prepared(who, means, posteriors, classes)
+    return rows, names, bound, GainMatrix.of(gain, names)
+
+
+def _matching(who: str, true: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+    if len(true) != rows:
+        raise ParameterError(
+            f"{who}: y must have a label for each of the {rows} rows of the posteriors, but it "
+            f"has {len(true)}. Give both for the same cases."
+        )
+    return true

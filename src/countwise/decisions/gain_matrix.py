@@ -1,0 +1,346 @@
+"""What a gain matrix says in words: its cells, and the decisions it can never favour."""
+
+from __future__ import annotations
+
+import csv
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.decisions.read_gains import (
+    SEPARATORS,
+    Bare,
+    Grid,
+    PathLike,
+    Rows,
+    arranged,
+    checked_gains,
+    checked_labels,
+    grid_from,
+    grid_from_file,
+    order_of,
+)
+from countwise.errors import GainError
+from countwise.params import Constraint
+from countwise.tables.labels import Label, plain, quoted
+
+Reals = NDArray[np.float64]
+
+
+def gain_sentences(values: Reals, classes: Sequence[Label], no_decision: Label | None) -> list[str]:
+    """Say every cell of a gain matrix in a sentence, row by row."""
+    said: list[str] = []
+    for true, row in zip(classes, values, strict=True):
+        for assigned, gain in zip(classes, row, strict=False):
+            said.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
+        if no_decision is not None:
+            said.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
+    return said
+
+
+def _amount(gain: float, losing: str) -> str:
+    if gain == 0:
+        return "earns nothing"
+    return f"{'earns' if gain > 0 else losing} {abs(gain):.10g}"
+
+
+def idle_decisions(values: Reals, decisions: Sequence[Label]) -> tuple[str, ...]:
+    """Name the decisions that another one, or for two classes any mixture, always beats."""
+    said = []
+    for at, label in enumerate(decisions):
+        other = _beaten_by(values, at)
+        if other is not None:
+            said.append(
+                f"'{label}' is never better than '{decisions[other]}', whatever the true class."
+            )
+        elif values.shape[0] == 2 and not _ever_best(values, at):
+            said.append(f"'{label}' is never the best decision, whatever the posterior.")
+    return tuple(said)
+
+
+def _beaten_by(values: Reals, at: int) -> int | None:
+    """Find a column at least as good in every row; of two equal columns the first one wins."""
+    mine = values[:, at]
+    for other in range(values.shape[1]):
+        theirs = values[:, other]
+        if np.all(theirs >= mine) and other != at and (other < at or np.any(theirs > mine)):
+            return other
+    return None
+
+
+def _ever_best(values: Reals, at: int) -> bool:
+    """Tell for two classes whether a decision is the best at some posterior (p, 1 - p).
+
+    Where a decision is best is an interval of p, whose ends are 0, 1 or crossings of two lines.
+    """
+    lead = values[:, [at]] - values
+    slope = lead[0] - lead[1]
+    crossings = -lead[1][slope != 0] / slope[slope != 0]
+    points = np.concatenate([[0.0, 1.0], crossings[(crossings >= 0) & (crossings <= 1)]])
+    leads = np.outer(points, lead[0]) + np.outer(1 - points, lead[1])
+    scale = float(np.abs(values).max())
+    return bool(np.any(np.all(leads >= -1e-12 * scale, axis=1)))
+
+
+#: What a model's parameter `gain` must be; `GainMatrix.of` reads it.
+GAIN_CONSTRAINT = Constraint(
+    "a gain matrix",
+    lambda thing: not (thing is None or isinstance(thing, numbers.Number)),
+    bad=(7.5,),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class GainMatrix:
+    """Say what every decision earns for every true class, by name, so that no order can slip.
+
+    The columns stand in the order of the classes; one more decision, which is no class, may
+    follow them: leaving the case undecided. Make one with `of`, `read` or `identity`;
+    the plain constructor is for arrays already in order.
+
+    Parameters
+    ----------
+    classes
+        The true classes, in row order.
+    rows
+        The gains: a row per true class, a column per class and one for `no_decision` if given.
+    no_decision
+        The label of the decision not to decide, or None.
+    readings
+        Sentences on how the gains were read; they lead the `notes`.
+    positional
+        Whether the classes are mere positions, to be named by `align`.
+
+    Attributes
+    ----------
+    notes
+        Sentences worth showing: how a bare array was read, which decision is never the best.
+
+    Examples
+    --------
+    >>> from countwise.decisions.gain_matrix import GainMatrix
+    >>> gains = GainMatrix.of({"bad": {"bad": 1, "good": -5}, "good": {"bad": -1, "good": 1}})
+    >>> gains.values
+    array([[ 1., -5.],
+           [-1.,  1.]])
+    >>> gains.sentences()[1]
+    "Calling a 'bad' case 'good' loses 5."
+    """
+
+    classes: tuple[Label, ...]
+    rows: Rows
+    no_decision: Label | None = None
+    readings: tuple[str, ...] = field(default=(), compare=False)
+    positional: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse labels and cells that leave the meaning open."""
+        object.__setattr__(self, "classes", checked_labels(self.classes, "true class"))
+        object.__setattr__(self, "no_decision", plain(self.no_decision))
+        gains = checked_gains(self.rows, self.classes, self.decisions)
+        object.__setattr__(self, "rows", gains)
+
+    # --- ways in -------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        thing: Gains | None,
+        classes: Iterable[Label] | None = None,
+        costs: bool = False,
+        no_decision: Label | None = None,
+    ) -> GainMatrix:
+        """Read a gain matrix from anything that can be one; the door for user input.
+
+        Parameters
+        ----------
+        thing
+            A `GainMatrix`, a ``{true: {assigned: gain}}`` dict, the path of a CSV file, a data
+            frame (true labels in a pandas index, else in the first column), or rows of numbers
+            without labels. None, with classes, is `identity`.
+        classes
+            The classes in the order wanted. Labels are matched to them by equality, then by text.
+            Rows without labels are taken in this order, rows true, and `notes` says so. Without
+            classes they are refused, unless the matrix is symmetric: then it reads the same both
+            ways, and its classes are the positions 0, 1, ... until `align` names them.
+        costs
+            Whether the numbers are costs, to be negated.
+        no_decision
+            The label of the decision not to decide. Found by itself where there are labels;
+            needed for rows of numbers with a column more than there are classes.
+
+        Examples
+        --------
+        >>> GainMatrix.of([[1, -1], [-2, 3]], classes=["bad", "good"]).notes[0]
+        "Bare array: rows are the true classes and columns the assigned ones, both in the order \
+'bad', 'good'."
+        """
+        wanted = None if classes is None else tuple(plain(label) for label in classes)
+        if thing is None and wanted is not None:
+            return cls.identity(wanted)
+        if isinstance(thing, GainMatrix):
+            if no_decision not in (None, thing.no_decision):
+                raise GainError(
+                    f"GainMatrix: no_decision={no_decision!r} came with a matrix whose own is "
+                    f"{thing.no_decision!r}. Leave it out, or name it where the matrix is made."
+                )
+            matrix = -thing if costs else thing
+        else:
+            came = thing if isinstance(thing, Grid | Bare) else grid_from(thing)
+            if isinstance(came, Bare):
+                return cls._from_bare(came, wanted, costs, no_decision)
+            matrix = cls._from_grid(came, costs, no_decision)
+        return matrix if wanted is None else matrix.align(wanted)
+
+    @classmethod
+    def read(
+        cls, path: PathLike, costs: bool = False, no_decision: Label | None = None
+    ) -> GainMatrix:
+        """Read a CSV file: assigned labels in the first row, true labels in the first column.
+
+        Commas, semicolons and tabs are told apart, a byte-order mark is skipped, and a decimal
+        comma is understood where the comma does not separate. All labels are text.
+        """
+        return cls._from_grid(grid_from_file(path), costs, no_decision)
+
+    @classmethod
+    def identity(cls, classes: Iterable[Label]) -> GainMatrix:
+        """Return the matrix that earns 1 for the true class and 0 otherwise: its gain is accuracy.
+
+        Examples
+        --------
+        >>> GainMatrix.identity(["bad", "good"]).values
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        names = tuple(classes)
+        return cls(names, tuple(tuple(row) for row in np.eye(len(names)).tolist()))
+
+    @classmethod
+    def _from_grid(cls, grid: Grid, costs: bool, no_decision: Label | None) -> GainMatrix:
+        true, rows, extra = arranged(grid, no_decision)
+        matrix = cls(true, rows, extra)
+        return -matrix if costs else matrix
+
+    @classmethod
+    def _from_bare(
+        cls, bare: Bare, classes: tuple[Label, ...] | None, costs: bool, no_decision: Label | None
+    ) -> GainMatrix:
+        positional = classes is None
+        if classes is None:
+            if bare.cells != tuple(zip(*bare.cells, strict=True)):
+                raise GainError(
+                    "GainMatrix: rows of numbers without labels leave open which side is the true "
+                    "class unless they are symmetric, and these are not. Give classes=, or labels "
+                    "on both sides: {true: {assigned: gain}}."
+                )
+            classes = tuple(range(len(bare.cells)))
+        last = "" if no_decision is None else f"; the last column is '{no_decision}'"
+        reading = (
+            "Bare array: rows are the true classes and columns the assigned ones, both in the "
+            f"order {quoted(classes)}{last}."
+        )
+        matrix = cls(classes, bare.cells, no_decision, (reading,), positional)
+        return -matrix if costs else matrix
+
+    # --- what it says --------------------------------------------------------------------------
+
+    @property
+    def decisions(self) -> tuple[Label, ...]:
+        """The labels of the columns: the classes, then the decision not to decide if any."""
+        extra = () if self.no_decision is None else (self.no_decision,)
+        return (*self.classes, *extra)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The gains as a read-only array, rows true, columns assigned."""
+        array = np.array(self.rows, dtype=np.float64).reshape(len(self.rows), -1)
+        array.flags.writeable = False
+        return array
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences worth showing beside the matrix."""
+        return self.readings + idle_decisions(self.values, self.decisions)
+
+    def sentences(self) -> list[str]:
+        """Say every cell in words, row by row.
+
+        Examples
+        --------
+        >>> gains = GainMatrix.of({0: {0: 0, 1: -2, "ask": -0.5}, 1: {0: -1, 1: 3, "ask": -0.5}})
+        >>> gains.sentences()[:3]
+        ["Calling a '0' case '0' earns nothing.", "Calling a '0' case '1' loses 2.", \
+"Leaving a '0' case undecided costs 0.5."]
+        """
+        return gain_sentences(self.values, self.classes, self.no_decision)
+
+    def describe(self) -> str:
+        """Return the sentences and notes as one text, a line each."""
+        return "\n".join([*self.sentences(), *self.notes])
+
+    def to_dict(self) -> dict[Label, dict[Label, float]]:
+        """Return ``{true: {assigned: gain}}``."""
+        return {
+            true: dict(zip(self.decisions, row, strict=True))
+            for true, row in zip(self.classes, self.rows, strict=True)
+        }
+
+    def write(self, path: PathLike) -> None:
+        """Write a CSV file that `read` reads back; labels become text."""
+        doubtful = any(mark in str(label) for label in self.decisions for mark in SEPARATORS)
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(
+                file,
+                lineterminator="\n",
+                quoting=csv.QUOTE_NONNUMERIC if doubtful else csv.QUOTE_MINIMAL,
+            )
+            writer.writerow(["true \\ assigned", *self.decisions])
+            writer.writerows(
+                [true, *row] for true, row in zip(self.classes, self.rows, strict=True)
+            )
+
+    # --- other forms of it ---------------------------------------------------------------------
+
+    def align(self, classes: Iterable[Label]) -> GainMatrix:
+        """Return the same gains with rows and columns in the order of these classes.
+
+        Examples
+        --------
+        >>> read = GainMatrix.of({"1": {"1": 3, "0": -2}, "0": {"1": -1, "0": 1}})
+        >>> read.align([0, 1]).values
+        array([[ 1., -1.],
+               [-2.,  3.]])
+        """
+        wanted = tuple(plain(label) for label in classes)
+        if self.positional and len(wanted) == len(self.classes):
+            bare = Bare(self.rows)
+            return self._from_bare(bare, wanted, False, self.no_decision)
+        order = order_of(wanted, self.classes)
+        columns = order if self.no_decision is None else [*order, len(self.classes)]
+        rows = tuple(tuple(self.rows[at][column] for column in columns) for at in order)
+        return replace(self, classes=wanted, rows=rows)
+
+    def __neg__(self) -> GainMatrix:
+        """Turn gains into costs and costs into gains."""
+        return replace(self, rows=tuple(tuple(0.0 - cell for cell in row) for row in self.rows))
+
+    def __repr__(self) -> str:
+        """Show the matrix as the call that makes it."""
+        body = ", ".join(
+            f"{true!r}: {{"
+            + ", ".join(f"{label!r}: {gain:.10g}" for label, gain in row.items())
+            + "}"
+            for true, row in self.to_dict().items()
+        )
+        return f"GainMatrix.of({{{body}}})"
+
+
+Gains: TypeAlias = (
+    GainMatrix | Mapping[Any, Mapping[Any, float]] | PathLike | Sequence[Sequence[float]] | Any
+)

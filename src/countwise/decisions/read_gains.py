@@ -1,0 +1,327 @@
+"""What labels and cells a gain matrix must have, and the sentences that refuse others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from countwise.errors import GainError, did_you_mean, listing
+from countwise.tables.labels import Label, find, is_missing, plain, text
+
+Rows: TypeAlias = tuple[tuple[float, ...], ...]
+
+
+def checked_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
+    """Return labels that are there and differ; `what` names them in a refusal."""
+    names = tuple(plain(label) for label in labels)
+    if not names:
+        raise GainError(f"GainMatrix: at least one {what} is needed, but none came. Add labels.")
+    for at, name in enumerate(names):
+        if is_missing(name):
+            raise GainError(
+                f"GainMatrix: every {what} needs a label, but number {at + 1} is {name!r}. "
+                "Write its label."
+            )
+        if name in names[:at]:
+            raise GainError(
+                f"GainMatrix: every {what} may come once, but {name!r} comes again as number "
+                f"{at + 1}. Rename or remove one of them."
+            )
+    return names
+
+
+def checked_gains(
+    rows: Sequence[Sequence[Any]], classes: Sequence[Label], decisions: Sequence[Label]
+) -> Rows:
+    """Return finite gains, a row per class and a column per decision."""
+    if len(decisions) > len(classes) and decisions[-1] in classes:
+        raise GainError(
+            f"GainMatrix: no_decision must be a label that is no class, but {decisions[-1]!r} is "
+            f"one of {listing(classes)}. Choose another word."
+        )
+    width, height = len(decisions), len(classes)
+    if len(rows) != height or any(len(row) != width for row in rows):
+        widths = " or ".join(str(size) for size in sorted({len(row) for row in rows}))
+        raise GainError(
+            f"GainMatrix: the classes {listing(classes)} need {height} rows of {width} gains, but "
+            f"{len(rows)} rows of {widths} came. Give a row per class and a column per decision, "
+            "and name a last column for undecided cases with no_decision=."
+        )
+    return tuple(
+        tuple(_gain(cell, true, label) for cell, label in zip(row, decisions, strict=True))
+        for row, true in zip(rows, classes, strict=True)
+    )
+
+
+def _gain(cell: Any, true: Label, decision: Label) -> float:
+    try:
+        gain = math.nan if isinstance(cell, str) else float(cell)
+    except (TypeError, ValueError):
+        gain = math.nan
+    if not math.isfinite(gain):
+        empty = cell is None or (isinstance(cell, str) and not cell)
+        raise GainError(
+            f"GainMatrix: the gain of calling {true!r} {decision!r} must be a finite number, but "
+            f"{'an empty cell' if empty else repr(cell)} came. Write the number there."
+        )
+    return gain
+
+
+def arranged(
+    grid: Grid, no_decision: Label | None
+) -> tuple[tuple[Label, ...], tuple[tuple[Any, ...], ...], Label | None]:
+    """Return classes, cells with the columns in class order, and the label of the extra column."""
+    who = f"GainMatrix: {grid.origin}:" if grid.origin else "GainMatrix:"
+    true = checked_labels(grid.true, "true class")
+    assigned = checked_labels(grid.assigned, "assigned label")
+    columns = [find(label, assigned, "GainMatrix") for label in true]
+    extra = [at for at in range(len(assigned)) if at not in columns]
+    strangers = [assigned[at] for at in extra]
+    for label, at in zip(true, columns, strict=True):
+        if at < 0:
+            raise GainError(
+                f"{who} every true class must be an assigned label too, but {label!r} is none of "
+                f"{listing(assigned)}. Add a column for it.{did_you_mean(label, strangers)}"
+            )
+    if len(extra) > 1:
+        raise GainError(
+            f"{who} at most one assigned label may be no class (the decision not to decide), but "
+            f"{listing(strangers)} came. Keep one, or add rows for the classes among them."
+        )
+    if no_decision is not None and strangers != [no_decision]:
+        raise GainError(
+            f"{who} no_decision must be an assigned label that is no class, but {no_decision!r} "
+            f"came and the columns are {listing(assigned)}. Name the column as it is written."
+            f"{did_you_mean(no_decision, strangers)}"
+        )
+    cells = tuple(tuple(row[at] for at in columns + extra) for row in grid.cells)
+    return true, cells, strangers[0] if strangers else None
+
+
+def order_of(wanted: Sequence[Label], classes: Sequence[Label]) -> list[int]:
+    """Return where each wanted class stands in the matrix; both must name the same classes."""
+    order = [find(label, classes, "GainMatrix") for label in wanted]
+    missing = [label for label, at in zip(wanted, order, strict=True) if at < 0]
+    spare = [label for at, label in enumerate(classes) if at not in order]
+    if missing:
+        raise GainError(
+            f"GainMatrix: every class needs a row and a column, but {listing(missing)} has none; "
+            f"the matrix has {listing(classes)}. Add its gains.{did_you_mean(missing[0], spare)}"
+        )
+    if spare:
+        raise GainError(
+            f"GainMatrix: every true label must be a class, but {listing(spare)} is none of "
+            f"{listing(wanted)}. Take its row and column out."
+        )
+    return order
+
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+SEPARATORS = ("\t", ";", ",")
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A matrix with labels on both sides: a row per true class, a column per decision."""
+
+    true: tuple[Label, ...]
+    assigned: tuple[Label, ...]
+    cells: tuple[tuple[Any, ...], ...]
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A matrix without labels."""
+
+    cells: tuple[tuple[Any, ...], ...]
+
+
+def grid_from(thing: Any) -> Grid | Bare:
+    """Read whatever a user calls a gain matrix: mapping, path, frame, or rows of numbers."""
+    if isinstance(thing, Mapping):
+        return _grid_from_dict(thing)
+    if isinstance(thing, str | os.PathLike):
+        return grid_from_file(thing)
+    if isinstance(thing, np.ndarray | list | tuple):
+        return _bare_from(thing)
+    return _grid_from_frame(thing)
+
+
+def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
+    """Read ``{true: {assigned: gain}}``."""
+    assigned: dict[Label, None] = {}
+    for true, row in gains.items():
+        if not isinstance(row, Mapping):
+            raise GainError(
+                f"GainMatrix: a dict must hold a dict for each true class, but {true!r} holds "
+                f"{row!r}. Write {{true: {{assigned: gain}}}}."
+            )
+        assigned.update(dict.fromkeys(row))
+    columns = tuple(assigned)
+    cells = tuple(
+        tuple(_cell(row, true, label) for label in columns) for true, row in gains.items()
+    )
+    return Grid(tuple(map(plain, gains)), tuple(map(plain, columns)), cells)
+
+
+def _cell(row: Mapping[Any, float], true: Label, label: Label) -> Any:
+    if label in row:
+        return row[label]
+    raise GainError(
+        f"GainMatrix: every true class needs a gain for every decision, but {true!r} has none for "
+        f"{label!r}. Add it.{did_you_mean(label, row)}"
+    )
+
+
+def grid_from_file(path: PathLike) -> Grid:
+    """Read a CSV file: assigned labels in the first row, true labels in the first column."""
+    name = Path(path).name
+    rows = [row for row in _parse(_decode(Path(path)), name) if any(cell.strip() for cell in row)]
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise GainError(
+            f"GainMatrix: {name} must hold a first row of assigned labels and a row per true "
+            "class, separated by commas, semicolons or tabs, but no such table is in it. "
+            "Write one with GainMatrix.write."
+        )
+    header = [cell.strip() for cell in rows[0]]
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise GainError(
+                f"GainMatrix: {name} must have {len(header)} cells in every row, but row {number} "
+                f"('{row[0].strip()}') has {len(row)}. Fill or remove cells there."
+            )
+    cells = tuple(tuple(_number(cell) for cell in row[1:]) for row in rows[1:])
+    return Grid(tuple(row[0].strip() for row in rows[1:]), tuple(header[1:]), cells, name)
+
+
+def _decode(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as trouble:
+        raise GainError(
+            f"GainMatrix: {str(path)!r} must be a readable CSV file, but {trouble.strerror}. "
+            "Check the path."
+        ) from None
+    # Excel's "Unicode text" is UTF-16 with a byte-order mark; its "CSV UTF-8" carries one too.
+    encoding = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as trouble:
+        raise GainError(
+            f"GainMatrix: {path.name} must be UTF-8 text, but byte {trouble.start} is not. "
+            "Save it as 'CSV UTF-8'."
+        ) from None
+
+
+def _parse(content: str, name: str) -> list[list[str]]:
+    """Split by the separator that makes the best matrix; else by the one the first row uses most.
+
+    A label may hold a separator itself, so several may make a rectangle. The right one is that
+    under which the true labels are assigned ones and the cells are numbers.
+    """
+    try:
+        ways = [list(csv.reader(io.StringIO(content), delimiter=mark)) for mark in SEPARATORS]
+    except csv.Error as trouble:
+        raise GainError(
+            f"GainMatrix: {name} must be a CSV file, but {trouble}. Write one with "
+            "GainMatrix.write."
+        ) from None
+    filled = [[row for row in way if any(cell.strip() for cell in row)] for way in ways]
+    fits = [way for way in filled if len({len(row) for row in way}) == 1 and len(way[0]) > 1]
+    return max(fits, key=_likeness) if fits else max(filled, key=lambda way: len((way or [[]])[0]))
+
+
+def _likeness(rows: list[list[str]]) -> tuple[float, float]:
+    """Return how much a table looks like a gain matrix: shares of known labels and of numbers."""
+    assigned = {cell.strip() for cell in rows[0][1:]}
+    named = [row[0].strip() in assigned for row in rows[1:]]
+    numbers = [isinstance(_number(cell), float) for row in rows[1:] for cell in row[1:]]
+    return sum(named) / max(len(named), 1), sum(numbers) / max(len(numbers), 1)
+
+
+def _number(cell: str) -> float | str:
+    """Read a number, with a decimal comma if that is how the file writes; leave other text."""
+    written = cell.strip()
+    if written.count(",") == 1 and "." not in written:
+        written = written.replace(",", ".")
+    try:
+        return float(written)
+    except ValueError:
+        return cell.strip()
+
+
+def _grid_from_frame(frame: Any) -> Grid | Bare:
+    """Read a data frame: a pandas index, or else the first column, holds the true labels.
+
+    A pandas frame whose rows and columns are both merely numbered names nothing: it is bare.
+    """
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise GainError(
+            "GainMatrix: every assigned label may come once, but the columns of the frame are "
+            f"{listing(frame.columns)}. Rename or remove the repeated ones."
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if not isinstance(native, nw.DataFrame):
+        try:
+            return _bare_from(np.asarray(frame))
+        except (TypeError, ValueError):
+            raise _not_a_matrix(frame) from None
+    rows = [tuple(plain(cell) for cell in row) for row in native.rows()]
+    columns = tuple(plain(column) for column in native.columns)
+    index = nw.maybe_get_index(native)
+    if index is not None:
+        true = tuple(plain(label) for label in index)
+        numbered = true == tuple(range(len(rows)))
+        if numbered and columns == tuple(range(len(columns))):
+            return Bare(tuple(rows))
+        if not (numbered and _first_column_labels(rows, columns)):
+            return Grid(true, columns, tuple(rows))
+    true = tuple(row[0] for row in rows)
+    return Grid(true, columns[1:], tuple(row[1:] for row in rows))
+
+
+def _first_column_labels(rows: list[tuple[Any, ...]], columns: tuple[Label, ...]) -> bool:
+    """Tell whether a merely numbered pandas frame keeps its true labels in its first column."""
+    if not rows or not columns or text(columns[0]) in map(str, range(len(rows))):
+        return False
+    first = [row[0] for row in rows]
+    named = {text(column) for column in columns[1:]}
+    return any(isinstance(cell, str) for cell in first) or all(text(c) in named for c in first)
+
+
+def _bare_from(array: Any) -> Bare:
+    """Read rows of numbers without labels."""
+    rows = list(array) if isinstance(array, list | tuple) or np.ndim(array) else None
+    if not rows or any(isinstance(row, str) or not hasattr(row, "__len__") for row in rows):
+        raise _not_a_matrix(array)
+    widths = [len(row) for row in rows]
+    if len(set(widths)) > 1:
+        raise GainError(
+            f"GainMatrix: every row must have as many gains, but the rows hold {widths}. "
+            "Fill the short ones."
+        )
+    return Bare(tuple(tuple(plain(cell) for cell in row) for row in rows))
+
+
+def _not_a_matrix(thing: Any) -> GainError:
+    return GainError(
+        "GainMatrix: a gain matrix must be a {true: {assigned: gain}} dict, a CSV path, a data "
+        f"frame or rows of numbers, but {type(thing).__name__} {str(thing)[:60]!r} came. "
+        "Give one of these."
+    )

@@ -1,0 +1,207 @@
+"""Cutting numbers into intervals, learned from fine counts: the rows are not read again.
+
+A cut point belongs to the interval on its left. All methods are deterministic and look only at the
+grid they are given, so cuts learned from the counts of a training fold know nothing of the test
+fold. On a grid coarser than the values, cut points lie on the borders of its cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.histogram import Grid
+from countwise.counts.information import entropy
+from countwise.counts.plan import Plan
+from countwise.errors import ParameterError, listing
+from countwise.tables.schema import Column, Schema
+from countwise.tables.table import Table, code_type
+
+Method = Literal["width", "frequency", "two-way", "mdl"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> FloatArray:
+    """Where to cut a numeric column, seen through its fine grid.
+
+    ``width``: intervals of equal width; ``frequency``: of equal weight; ``two-way``: the one cut
+    with the largest information gain; ``mdl``: as many as the minimum description length
+    principle pays for (Fayyad & Irani 1993). `bins` counts for the first two.
+    """
+    if method not in METHODS:
+        raise ParameterError(
+            f"cuts: method must be one of {listing(METHODS)}, but {method!r} came."
+        )
+    labelled = grid.table[:-1]
+    there = labelled.sum(axis=0) > 0
+    if np.count_nonzero(there) < 2:
+        return np.empty(0)
+    grid = Grid(grid.shift, grid.keys[there], grid.table[:, there], grid.missing, grid.most)
+    counts = grid.table[:-1]
+    if method == "width":
+        return _equal_width(grid, bins)
+    if method == "frequency":
+        return _between(grid)[_equal_frequency(counts.sum(axis=0), bins)]
+    if method == "two-way":
+        place, _ = _best_split(counts)
+        return _between(grid)[[place]]
+    return _between(grid)[_mdl(counts)]
+
+
+def _between(grid: Grid) -> FloatArray:
+    """The cut after each cell but the last: halfway to the next value, or the cell's border."""
+    if not grid.exact:
+        return grid.upper[:-1]
+    points = grid.points
+    return points[:-1] + (points[1:] / 2 - points[:-1] / 2)
+
+
+def cut_borders(cells: NDArray[np.int64], shift: int) -> NDArray[np.intp]:
+    """The last of these cells of a fine grid that is left of the cut after each but the last.
+
+    That is the cell itself, unless two numbers are so near that their middle is the larger one.
+    """
+    grid = Grid(shift, cells, np.zeros((1, len(cells))), np.zeros(1))
+    return np.searchsorted(grid.points, _between(grid), side="right") - 1
+
+
+def _equal_width(grid: Grid, bins: int) -> FloatArray:
+    low, high = grid.lower[0], grid.upper[-1]
+    edges = low + (high / bins - low / bins) * np.arange(1, bins)
+    if grid.exact:
+        return np.unique(edges)
+    borders = grid.upper[:-1]
+    return np.unique(borders[np.clip(np.searchsorted(borders, edges), 0, len(borders) - 1)])
+
+
+def _equal_frequency(weight: FloatArray, bins: int) -> NDArray[np.intp]:
+    cumulative = np.cumsum(weight)[:-1]
+    wanted = weight.sum() * np.arange(1, bins) / bins
+    after = np.clip(np.searchsorted(cumulative, wanted), 0, len(cumulative) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(cumulative[before] - wanted) < np.abs(cumulative[after] - wanted)
+    return np.unique(np.where(nearer, before, after))
+
+
+def _best_split(counts: FloatArray) -> tuple[int, float]:
+    """The cell after which cutting in two leaves the least class entropy, and that entropy."""
+    left = np.cumsum(counts, axis=1)[:, :-1]
+    right = counts.sum(axis=1, keepdims=True) - left
+    n, m = left.sum(axis=0), right.sum(axis=0)
+    after = (n * entropy(left) + m * entropy(right)) / (n + m)
+    place = int(np.argmin(after))
+    return place, float(after[place])
+
+
+def _mdl(counts: FloatArray) -> list[int]:
+    """Cuts that the description length pays for, found from the whole range inwards."""
+    found: list[int] = []
+    waiting = [(0, counts.shape[1])]
+    while waiting:
+        start, stop = waiting.pop()
+        part = counts[:, start:stop]
+        if stop - start < 2 or part.sum() <= 1:
+            continue
+        place, after = _best_split(part)
+        left, right = part[:, : place + 1].sum(axis=1), part[:, place + 1 :].sum(axis=1)
+        if _worth_it(part.sum(axis=1), left, right, after):
+            found.append(start + place)
+            waiting += [(start, start + place + 1), (start + place + 1, stop)]
+    return sorted(found)
+
+
+def _worth_it(whole: FloatArray, left: FloatArray, right: FloatArray, after: float) -> bool:
+    """Whether the gain exceeds the price of describing the cut (Fayyad & Irani's test)."""
+    size = whole.sum()
+    before, one, two = float(entropy(whole)), float(entropy(left)), float(entropy(right))
+    k, k1, k2 = (int(np.count_nonzero(part)) for part in (whole, left, right))
+    delta = np.log2(3.0**k - 2) - (k * before - k1 * one - k2 * two)
+    return bool(before - after > (np.log2(size - 1) + delta) / size)
+
+
+def interval_names(points: FloatArray) -> tuple[str, ...]:
+    """Name the intervals that cut points make, with as many digits as tell them apart."""
+    if not len(points):
+        return ("any number",)
+    texts: list[str] = []
+    for digits in range(4, 18):
+        texts = [f"{point:.{digits}g}" for point in points]
+        if len(set(texts)) == len(texts):
+            break
+    inner = [f"{low} – {high}" for low, high in pairwise(texts)]
+    return (f"≤ {texts[0]}", *inner, f"> {texts[-1]}")
+
+
+def interval_codes(points: FloatArray, values: FloatArray) -> NDArray[np.intp]:
+    """Number the intervals that values fall into, from 0; a missing value gets the next number."""
+    codes = np.searchsorted(points, values, side="left")
+    codes[np.isnan(values)] = len(points) + 1
+    return codes
+
+
+def _schema_of(schema: Schema, points: Mapping[str, FloatArray]) -> Schema:
+    changed = [
+        Column(name, "nominal", interval_names(own), schema[name].missing)
+        for name, own in points.items()
+    ]
+    return schema.with_columns(changed)
+
+
+def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:
+    """The table with these numeric columns cut into intervals (and so nominal)."""
+    data = {name: table.raw_array(name) for name in table.names}
+    for name, own in points.items():
+        data[name] = interval_codes(own, table.values(name)).astype(code_type(len(own) + 1))
+    return Table._made(
+        _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
+    )
+
+
+def cut_counts(counts: Counts, points: Mapping[str, FloatArray]) -> Counts:
+    """The counts with these fine grids summed into intervals: as if the cut table were counted."""
+    tables = dict(counts.tables)
+    for name, own in points.items():
+        grid = counts.grids[name]
+        place = np.searchsorted(own, grid.points, side="left")
+        cells = np.zeros((len(grid.missing), len(own) + 2))
+        np.add.at(cells.T, place, grid.table.T)
+        cells[:, -1] = grid.missing
+        tables[(name,)] = cells
+    plan = Plan(
+        tuple(tables),
+        tuple(name for name in counts.plan.moments if name not in points),
+        tuple(name for name in counts.plan.grids if name not in points),
+    )
+    return replace(
+        counts,
+        schema=_schema_of(counts.schema, points),
+        plan=plan,
+        tables=tables,
+        moments={name: counts.moments[name] for name in plan.moments},
+        grids={name: counts.grids[name] for name in plan.grids},
+    )
+
+
+def collapse_cuts(
+    counts: Counts, fine: Mapping[str, FloatArray], points: Mapping[str, FloatArray]
+) -> Counts:
+    """Sum counts of columns cut at `fine` points into the intervals of some of those points."""
+    starts = {}
+    for name, own in points.items():
+        # Each new interval begins where the one before it ended; the missing slot stays apart.
+        begin = np.searchsorted(fine[name], own, side="left") + 1
+        starts[name] = np.concatenate([[0], begin, [len(fine[name]) + 1]]).astype(np.intp)
+    tables = {}
+    for names, table in counts.tables.items():
+        for axis, name in enumerate(names, start=1):
+            if name in starts:
+                table = np.add.reduceat(table, starts[name], axis=axis)
+        tables[names] = table
+    return replace(counts, schema=_schema_of(counts.schema, points), tables=tables)

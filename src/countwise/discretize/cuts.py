@@ -1,0 +1,230 @@
+"""Cuts as a transformer: numbers in, intervals out, for any model that wants levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+
+from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
+from countwise.counts.plan import Plan
+from countwise.discretize.cut_points import (
+    METHODS,
+    cut_points,
+    cut_table,
+    interval_codes,
+    interval_names,
+)
+from countwise.errors import ParameterError, SchemaError, TableError
+from countwise.params import Parameter, check, one_of, whole
+from countwise.tables.estimator import check_frame, check_lengths, class_labels, in_our_family
+from countwise.tables.schema import Column, Schema
+from countwise.tables.table import Table, code_type
+from countwise.tables.weights import read_weights
+
+
+class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Cut numbers into intervals, learned from fine counts of the rows it is fitted on.
+
+    A data frame keeps its columns: numbers become the names of their intervals, all else stays. An
+    array becomes the numbers of the intervals, from 0. A `Table` becomes a `Table` whose numeric
+    columns are nominal. What is missing stays missing. Numbers beyond those seen in `fit` fall into
+    the outer intervals, and a cut point belongs to the interval on its left.
+
+    Parameters
+    ----------
+    method
+        Intervals of equal ``width`` or equal ``frequency``; ``two-way``, the one cut that tells
+        most about the class; ``mdl``, as many as the minimum description length principle pays for
+        (Fayyad & Irani 1993). The last two need the classes.
+    bins
+        How many intervals ``width`` and ``frequency`` make.
+
+    Attributes
+    ----------
+    cut_points_
+        By column, where it is cut; a column that does not vary is not.
+    interval_names_
+        By column, the names of its intervals.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.discretize.cuts import Cuts
+    >>> iris = cw.read("sample:iris")
+    >>> cuts = Cuts("mdl").fit(iris)
+    >>> cuts.interval_names_["petal_length"]
+    ('≤ 2.45', '2.45 – 4.75', '> 4.75')
+    >>> cuts.transform(iris).decode("petal_length")[[0, 60, 120]].tolist()
+    ['≤ 2.45', '2.45 – 4.75', '> 4.75']
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "method": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
+        "bins": Parameter(whole(at_least=2), "how many intervals"),
+    }
+
+    cut_points_: dict[str, FloatArray]
+    interval_names_: dict[str, tuple[str, ...]]
+    n_features_in_: int
+
+    def __init__(self, method: str = "width", bins: int = 10) -> None:
+        self.method = method
+        self.bins = bins
+
+    @property
+    def _way(self) -> str:
+        return f"method {self.method!r}"
+
+    @property
+    def _supervised(self) -> bool:
+        return self.method in ("two-way", "mdl")
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn where to cut.
+
+        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
+        """
+        check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
+        numbers = self._numbers(X, reset=True)
+        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
+        weight = read_weights(sample_weight, rows, type(self).__name__)
+        if weight is not None and not weight.any():
+            raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
+        codes, classes = self._classes(X, y, rows)
+        columns = [Column(name, "numeric") for name in numbers]
+        target = Column(_other_than(numbers), "target", tuple(range(classes)))
+        table = Table(Schema((*columns, target)), {**numbers, target.name: codes})
+        fine = count(table, Plan(grids=tuple(numbers)), weight=weight).grids
+        self.cut_points_ = {n: cut_points(fine[n], self.method, self.bins) for n in numbers}
+        self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows with intervals in the place of numbers."""
+        check_is_fitted(self, "cut_points_")
+        if isinstance(X, Table):
+            self._check_table(X)
+            return cut_table(X, self.cut_points_)
+        numbers = self._numbers(X, reset=False)
+        codes = {n: interval_codes(self.cut_points_[n], numbers[n]) for n in self.cut_points_}
+        if _is_frame(X):
+            return self._named(X, codes)
+        made = np.empty((len(next(iter(codes.values()))), len(codes)))
+        for place, (name, own) in enumerate(codes.items()):
+            made[:, place] = np.where(own > len(self.cut_points_[name]), np.nan, own)
+        return made
+
+    def _numbers(self, X: Any, reset: bool) -> dict[str, FloatArray]:
+        """The numeric columns; those of an array are called as scikit-learn calls them."""
+        if isinstance(X, Table):
+            if reset:
+                names = [column.name for column in X.schema.attributes]
+                self.n_features_in_ = len(names)
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            return {column.name: X.values(column.name) for column in X.schema.numeric}
+        if _is_frame(X):
+            check_frame(self, X, reset)
+            frame = nw.from_native(X, eager_only=True)
+            if not len(frame):
+                raise TableError(
+                    f"{type(self).__name__}: Found array with 0 sample(s); at least one is needed."
+                )
+            wanted = None if reset else self.cut_points_
+            return {
+                str(name): self._doubles(frame, name)
+                for name, kind in frame.schema.items()
+                if (kind.is_numeric() if wanted is None else str(name) in wanted)
+            }
+        who = type(self).__name__
+        if isinstance(X, Mapping) and not hasattr(X, "shape"):
+            raise TableError(
+                f"{who}: rows must come as a data frame, an array of numbers or a Table, but a "
+                f"{type(X).__name__} came. Make it a Table with read."
+            )
+        with in_our_family(who):
+            values = validate_data(
+                self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+        return {f"x{place}": np.array(values[:, place]) for place in range(values.shape[1])}
+
+    def _doubles(self, frame: Any, name: Any) -> FloatArray:
+        who = type(self).__name__
+        if not frame.schema[name].is_numeric():
+            raise SchemaError(
+                f"{who}: column {str(name)!r} must be numeric as it was in fit, but it holds "
+                f"{frame.schema[name]}. Convert it."
+            )
+        cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
+        values = np.array(cells, dtype=np.float64)
+        with in_our_family(who):
+            assert_all_finite(values, allow_nan=True, input_name=f"column {str(name)!r}")
+        return values
+
+    def _classes(self, X: Any, y: ArrayLike | None, rows: int) -> tuple[NDArray[Any], int]:
+        """Class codes of the rows and how many classes there are; one class if none are needed."""
+        if not self._supervised:
+            return np.zeros(rows, dtype=code_type(1)), 1
+        if isinstance(X, Table) and X.labelled and y is None:
+            return X.target, X.target_column.width
+        if y is None:
+            raise TableError(
+                f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
+                "None. Pass the labels, or use Cuts with method='width' or 'frequency'."
+            )
+        with in_our_family(type(self).__name__):
+            labels = class_labels(y)
+        check_lengths(type(self).__name__, rows, len(labels))
+        levels, codes = np.unique(labels, return_inverse=True)
+        return codes.astype(code_type(len(levels))), len(levels)
+
+    def _check_table(self, table: Table) -> None:
+        for name in self.cut_points_:
+            if name not in table or table.schema[name].kind != "numeric":
+                raise SchemaError(
+                    f"{type(self).__name__}: column {name!r} must be numeric as it was in fit, but "
+                    "the table has it not, or as another kind. Read the rows with the schema of "
+                    "training."
+                )
+
+    def _named(self, X: Any, codes: Mapping[str, NDArray[np.intp]]) -> Any:
+        """The frame with the names of intervals in the place of numbers."""
+        frame = nw.from_native(X, eager_only=True)
+        made = []
+        for name in frame.columns:
+            if str(name) in codes:
+                words = np.array([*self.interval_names_[str(name)], None], dtype=object)
+                cells = words[codes[str(name)]].tolist()
+                made.append(nw.new_series(name, cells, nw.String(), backend=frame.implementation))
+        index = nw.maybe_get_index(frame)
+        if index is not None:
+            made = [nw.maybe_set_index(own, index=index) for own in made]
+        return frame.with_columns(*made).to_native()
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that missing values are welcome, and when the classes are needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._supervised
+        return tags
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def _other_than(names: Sequence[str] | Mapping[str, Any]) -> str:
+    """A name for the class that no column has."""
+    name = "class"
+    while name in names:
+        name += "'"
+    return name

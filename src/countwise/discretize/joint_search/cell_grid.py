@@ -1,0 +1,144 @@
+"""The cells that cut and nominal columns make together, and the address of a row among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.discretize.joint_search._sweep import add_levels
+
+#: The level of a row whose value says nothing about its level.
+ANY = -1
+#: So many cells get a table with a line for each; of more, only those that occur are kept.
+DIRECT = 1 << 22
+#: Addresses of more cells than this do not fit in a number: they are hashed.
+_EXACT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column of the grid: intervals between edges, or the levels of a nominal column."""
+
+    name: str
+    edges: FloatArray | None
+    lookup: NDArray[np.int64] | None
+    width: int
+    blank: bool = False
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.edges is not None
+
+    @property
+    def size(self) -> int:
+        """How many levels there are, the slot of missing values included."""
+        return self.width + self.blank
+
+    @cached_property
+    def spans(self) -> tuple[FloatArray, FloatArray]:
+        """Where the levels of a numeric column begin and end, within the range of training."""
+        edges = self.edges if self.edges is not None else np.empty(0)
+        inner = np.clip(edges, self.low, self.high)
+        return np.concatenate([[self.low], inner]), np.concatenate([inner, [self.high]])
+
+    def levels(self, column: NDArray[Any]) -> NDArray[np.int64]:
+        """The level of every value; `ANY` where it has none."""
+        made = np.zeros(len(column), np.int64)
+        if self.lookup is not None and self.size > 1:
+            return np.asarray(self.lookup[column])
+        self.add(column, 1, made)
+        return made
+
+    def add(
+        self, column: NDArray[Any], stride: int, address: NDArray[np.int64], lost: int = ANY
+    ) -> None:
+        """Add stride times the level to the address of every row; `lost` is the level of none.
+
+        A column with one level says nothing, whatever its value is.
+        """
+        if self.size == 1:
+            return
+        if self.edges is None:
+            assert self.lookup is not None
+            lookup = np.where(self.lookup < 0, lost, self.lookup)
+            address += lookup[column] * np.int64(stride)
+            return
+        add_levels(_real(column), self.edges, stride, self.width if self.blank else lost, address)
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """The grid of all columns: a cell is one level of each."""
+
+    axes: tuple[Axis, ...]
+    strides: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Number the cells, the last column running fastest; hash them where they are too many."""
+        if self.cells >= _EXACT:
+            rng = np.random.default_rng(20_261_116)
+            odd = rng.integers(0, 1 << 62, len(self.axes), dtype=np.int64) * 2 + 1
+            strides = [int(own) for own in odd]
+        else:
+            strides = [prod(a.size for a in self.axes[at + 1 :]) for at in range(len(self.axes))]
+        object.__setattr__(self, "strides", tuple(strides))
+
+    @cached_property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return prod(axis.size for axis in self.axes)
+
+    @property
+    def direct(self) -> bool:
+        """Whether a table with a line a cell fits in memory."""
+        return self.cells <= DIRECT
+
+    @property
+    def lost(self) -> int:
+        """A level so low that it makes every address negative: that of rows without a cell."""
+        return -self.cells - 1
+
+    def addresses(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int64]:
+        """The address of every row, negative where a value has no level; of direct grids only."""
+        address = np.zeros(rows, np.int64)
+        for axis, stride, column in zip(self.axes, self.strides, columns, strict=True):
+            axis.add(column, stride, address, self.lost)
+        return address
+
+    def levels(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int32]:
+        """The level of every row on every axis; `ANY` where it has none."""
+        made = np.empty((rows, len(self.axes)), np.int32)
+        for at, (axis, column) in enumerate(zip(self.axes, columns, strict=True)):
+            made[:, at] = axis.levels(column)
+        return made
+
+    def address_of(self, levels: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The address of cells given by their levels."""
+        address = np.zeros(len(levels), np.int64)
+        with np.errstate(over="ignore"):
+            for at, stride in enumerate(self.strides):
+                address += levels[:, at].astype(np.int64) * np.int64(stride)
+        return address
+
+    def levels_at(self, address: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The levels of cells given by their addresses, which must not be hashed."""
+        made = np.empty((len(address), len(self.axes)), np.int32)
+        left = address
+        for at in reversed(range(len(self.axes))):
+            left, made[:, at] = np.divmod(left, self.axes[at].size)
+        return made
+
+
+def _real(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of single or double numbers, as the kernels take them."""
+    return column if column.dtype in (np.float32, np.float64) else column.astype(np.float64)

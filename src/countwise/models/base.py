@@ -1,0 +1,131 @@
+"""What every classifier here shares: rows in any shape, posteriors out, the largest one wins."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from countwise._typing import FloatArray
+from countwise.errors import (
+    TableError,
+)
+from countwise.numeric import log_softmax, softmax
+from countwise.tables.estimator import (
+    TableReader,
+    Training,
+    check_lengths,
+    class_labels,
+    in_our_family,
+    sized,
+    weighty,
+)
+from countwise.tables.read import extend, read
+from countwise.tables.schema import Schema, labels_array
+from countwise.tables.table import Table
+
+
+class Classifier(ClassifierMixin, TableReader):
+    """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
+
+    A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array, or a `Table` read with a target.
+        y
+            One label a row, or the name of the column of X that holds them (not with a `Table`).
+        sample_weight
+            One weight a row; an integer weight equals repeating the row.
+        """
+        raise NotImplementedError
+
+    def _scores(self, table: Table) -> FloatArray:
+        """Return one line a row, one figure a class: joint log probabilities."""
+        raise NotImplementedError
+
+    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+        """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""
+        return self._scores(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the log of the posteriors, exact also where they are next to nothing."""
+        return log_softmax(self._scores(self._rows(X)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the posterior of each class (columns, in the order of ``classes_``)."""
+        return softmax(self._scores(self._rows(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest posterior; of equal ones the first."""
+        best = self._best(self._rows(X))
+        return np.asarray(self.classes_[best])
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the share of rows whose class is predicted right; a `Table` brings its classes."""
+        if y is None and isinstance(X, Table):
+            y = X.labels
+        return float(super().score(X, y, sample_weight))
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(softmax(self._scores(table)).argmax(axis=1))
+
+    def _training(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Training:
+        """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
+        self._check_parameters()
+        who = type(self).__name__
+        table = self._labelled(X, y, nominal=getattr(self, "nominal", ()), identifiers="keep")
+        self.schema_, self.notes_ = table.schema, table.notes
+        return weighty(who, table, sample_weight, table.target < table.target_column.width)
+
+    def _take_classes(self, rows: Table) -> NDArray[np.intp]:
+        """Know the classes that occur in these rows; return their codes."""
+        present = np.unique(rows.target).astype(np.intp)
+        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        return present
+
+    def _labelled(
+        self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any
+    ) -> Table:
+        """Bring training rows to a table with classes; a known schema is extended by new levels."""
+        who = type(self).__name__
+        if isinstance(X, Table) or isinstance(y, str):
+            table = X if isinstance(X, Table) else read(X, target=y, **wishes)
+            if isinstance(X, Table) and y is not None:
+                raise TableError(
+                    f"{who}: a Table brings its classes along. Call fit(table) without y."
+                )
+            if not table.labelled:
+                raise TableError(
+                    f"{who}: training needs classes, but the table has none. "
+                    "Read it with target='column'."
+                )
+            if known is None:
+                self._go_by_name()
+                return table
+            return extend(table, known)
+        if y is None:
+            raise TableError(
+                f"{who} requires y to be passed, but the target y is None. Pass the labels, or a "
+                "Table read with target='column'."
+            )
+        X = self._shaped(X, reset=known is None)
+        with in_our_family(who):
+            labels = class_labels(y)
+        check_lengths(who, len(sized(X)), len(labels))
+        if known is None:
+            return read(X, target=labels, **wishes)
+        return extend(X, known, target=labels)

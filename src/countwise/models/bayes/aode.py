@@ -1,0 +1,210 @@
+"""Averaged one-dependence estimators: every attribute in turn is the parent of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.models.bayes import _score_terms
+from countwise.models.bayes.conditional_tables import child_figures, prior_logs
+from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.score_terms import ZERO, Sum, TableTerm, Term
+from countwise.models.explanation import Explanation
+from countwise.parallel import in_chunks
+from countwise.params import Parameter, instance, nothing, number
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+
+_CHUNK = 1 << 14
+
+
+class AODE(JointClassifier):
+    """Classify by the average of all models in which one attribute is the parent of the others.
+
+    Σ_i P(c, x_i) Π_j P(x_j | c, x_i), over the attributes i whose value was seen at least
+    `frequency_limit` times (Webb, Boughton & Wang 2005); if there is none, naive Bayes answers. A
+    missing or unseen attribute is neither parent nor child.
+
+    Parameters
+    ----------
+    smoothing
+        Laplace's pseudo-count, or a `Laplace` or `MEstimate`.
+    frequency_limit
+        How often a value must have been seen for its attribute to be a parent.
+    cuts, bins
+        How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
+    unseen
+        A level that training never saw is left out (``ignore``) or refused (``error``).
+    nominal
+        Number columns of frames and arrays that are codes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> votes = cw.read("sample:votes")
+    >>> model = cw.AODE().fit(votes)
+    >>> bool(model.score(votes.take(slice(0, 200)), votes.labels[:200]) > 0.92)
+    True
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "smoothing": Parameter(
+            number(at_least=0) | nothing() | instance(Laplace, MEstimate),
+            "what is added to every count",
+        ),
+        "frequency_limit": Parameter(number(at_least=0), "how often a parent's value must occur"),
+        **JOINT_PARAMETERS,
+    }
+
+    def __init__(
+        self,
+        smoothing: float | Smoothing | None = 1.0,
+        frequency_limit: float = 1,
+        *,
+        cuts: str = "width",
+        bins: int = 10,
+        unseen: str = "ignore",
+        nominal: Any = (),
+        numeric: str = "cuts",
+    ) -> None:
+        self.smoothing = smoothing
+        self.frequency_limit = frequency_limit
+        self.cuts = cuts
+        self.bins = bins
+        self.unseen = unseen
+        self.nominal = nominal
+        self.numeric = numeric
+
+    def plan(self, schema: Schema) -> Plan:
+        """Count every two attributes by class."""
+        return Plan.pairs(schema)
+
+    def _sum(self, counts: Counts) -> Sum:
+        """The naive Bayes fallback; the parents' own sums are kept beside it."""
+        rule = smoothing_of(self.smoothing)
+        names = [column.name for column in counts.schema.nominal]
+        prior = prior_logs(self._by_class(counts.weight))
+        single = {name: self._by_class(counts.table(name)) for name in names}
+        alone = {name: child_figures(single[name], rule) for name in names}
+        self._often = {name: _often(single[name]) for name in names}
+        self._parents = [
+            Sum(
+                prior,
+                [
+                    TableTerm((parent,), alone[parent]),
+                    *(
+                        TableTerm(
+                            (child, parent),
+                            child_figures(self._by_class(counts.table(child, parent)), rule),
+                        )
+                        for child in names
+                        if child != parent
+                    ),
+                ],
+            )
+            for parent in names
+        ]
+        terms: list[Term] = [TableTerm((name,), alone[name]) for name in names]
+        return Sum(prior, terms)
+
+    def _allowed(self, table: Table) -> NDArray[np.bool_]:
+        """Which attributes (lines) may be the parent of which rows."""
+        allowed = np.empty((len(self._often), len(table)), dtype=bool)
+        for place, (name, often) in enumerate(self._often.items()):
+            seen = often >= max(self.frequency_limit, 1e-300)
+            allowed[place] = seen[table.codes(name)]
+        return allowed
+
+    def _scores(self, table: Table) -> FloatArray:
+        table = self._view(table)
+        scores = np.empty((len(table), len(self.classes_)))
+        in_chunks(len(table), _CHUNK, lambda start, stop: self._average(table, start, stop, scores))
+        return scores
+
+    def _average(self, table: Table, start: int, stop: int, out: FloatArray) -> None:
+        """Write the log of the parents' average, for some of the rows."""
+        part = table.take(slice(start, stop))
+        allowed = self._allowed(part)
+        top, total = out[start:stop], np.zeros((stop - start, len(self.classes_)))
+        top[:] = -np.inf
+        scores = np.empty_like(total)
+        for parent, own in zip(self._parents, allowed, strict=True):
+            if own.any():
+                parent.fill(table, start, stop, scores)
+                _score_terms.add_up(scores, own.view(np.uint8), top, total)
+        number = allowed.sum(axis=0)
+        with np.errstate(divide="ignore"):
+            top += np.log(total)
+        top -= np.log(np.maximum(number, 1))[:, None]
+        self._mend(part, number == 0, top)
+
+    def _mend(self, table: Table, alone: NDArray[np.bool_], total: FloatArray) -> None:
+        """Let naive Bayes answer where no attribute may be the parent or no class is possible."""
+        lost = np.flatnonzero(alone | (total.max(axis=1) <= ZERO / 2))
+        if len(lost):
+            part = table.take(lost)
+            plain = self._model.scores(part)
+            beyond = np.flatnonzero(plain.max(axis=1) <= ZERO / 2)
+            if len(beyond):
+                plain[beyond] = self._rescued(part.take(beyond))
+            total[lost] = plain
+        total[total <= ZERO / 2] = -np.inf
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(self._scores(table).argmax(axis=1))
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each attribute adds; the parents' average enters by how much each one weighs.
+
+        With weights r_i of the parents, log Σ exp(s_i) = Σ r_i s_i - Σ r_i log r_i: the first sum
+        is split by attribute, the second is the part called *spread over parents*.
+        """
+        rows = self._rows(X)
+        table = self._view(rows)
+        names = list(self._often)
+        allowed = self._allowed(table).T
+        scores = np.stack([parent.scores(table) for parent in self._parents], axis=1)
+        scores = np.where(allowed[:, :, None], scores, -np.inf)
+        top = scores.max(axis=1, keepdims=True)
+        safe = np.where(np.isfinite(top), top, 0.0)
+        share = np.exp(scores - safe)
+        whole = share.sum(axis=1, keepdims=True)
+        share = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
+        parts = np.zeros((len(table), len(names) + 1, len(self.classes_)))
+        for place, parent in enumerate(self._parents):
+            order = [names[place], *(n for n in names if n != names[place])]
+            own = parent.parts(table)
+            for at, name in enumerate(order):
+                parts[:, names.index(name)] += share[:, place] * own[:, at]
+        logs = np.log(share, out=np.zeros_like(share), where=share > 0)
+        spread = -(share * logs).sum(axis=1)
+        spread -= np.log(np.maximum(allowed.sum(axis=1, keepdims=True), 1))
+        parts[:, -1] = spread
+        fallback = np.flatnonzero(~allowed.any(axis=1))
+        if len(fallback):
+            parts[fallback] = 0.0
+            parts[fallback, :-1] = self._model.parts(table.take(fallback))
+        plain = self._explained(table, parts[:, :-1], self._scores(rows))
+        return Explanation(
+            plain.classes,
+            (*plain.attributes, "spread over parents"),
+            tuple((*line, "") for line in plain.values),
+            plain.base,
+            parts,
+            plain.joint,
+        )
+
+
+def _often(table: FloatArray) -> FloatArray:
+    """How often each level occurs; missing and unseen never count."""
+    return np.concatenate([table[:, :-1].sum(axis=0), [0.0, 0.0]])

@@ -1,0 +1,306 @@
+"""Models that are functions of counts: learning is counting; counts add, subtract and travel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
+from countwise.counts.counts import Counts, merge_schemas
+from countwise.counts.plan import Plan
+from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
+from countwise.models.base import Classifier
+from countwise.models.bayes.score_terms import ZERO, Sum
+from countwise.models.explanation import Explanation, shown_value
+from countwise.tables.schema import Level, Schema, labels_array
+from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
+
+
+class CountedClassifier(Classifier):
+    """A classifier that needs nothing but counts.
+
+    A model names what it wants counted (`plan`) and turns counts into a prior and terms (`_sum`).
+    Everything else follows: `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`, prediction and
+    explanation, on weighted rows, missing values and unseen levels.
+    """
+
+    counts_: Counts
+    _model: Sum
+
+    def plan(self, schema: Schema) -> Plan:
+        """What must be counted for this model on tables of this schema."""
+        raise NotImplementedError
+
+    def counts_suffice(self, schema: Schema) -> bool:
+        """Whether counts by `plan` are all the model needs on tables of this schema."""
+        return True
+
+    def _sum(self, counts: Counts) -> Sum:
+        """The prior and the terms that these counts (of the known classes) imply."""
+        raise NotImplementedError
+
+    def _wishes(self) -> dict[str, Any]:
+        """How frames and arrays are read for training; see `read`."""
+        return {}
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Count the rows and learn from the counts."""
+        self._check_parameters()
+        self._named: tuple[Any, ...] = ()
+        table = self._labelled(X, y, **self._wishes())
+        self._prepare(table, sample_weight)
+        self._given = _given_levels(X, table)
+        return self._learn(self._counted(table, sample_weight), table)
+
+    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+        """Learn from the first rows what must be known before counting, such as cuts."""
+
+    def fit_counts(self, counts: Counts) -> Self:
+        """Learn from counts made elsewhere; more than the plan asks for is welcome."""
+        self._check_parameters()
+        if not isinstance(counts, Counts):
+            raise CountsError(
+                f"{type(self).__name__}: fit_counts takes Counts, but a {type(counts).__name__} "
+                "came. Call fit for rows."
+            )
+        if counts.total <= 0:
+            raise CountsError(
+                f"{type(self).__name__}: at least one row with a class must be counted, but the "
+                "counts are empty."
+            )
+        restricted = counts.restricted(self.plan(counts.schema))
+        self._go_by_name()
+        self._given = {c.name: c.levels for c in counts.schema if c.coded}
+        return self._learn(restricted)
+
+    def learned(self) -> dict[str, Any]:
+        """What beside the counts makes the model what it is, as plain data, for the store."""
+        return {}
+
+    def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
+        """Become the model that these counts and `learned` describe."""
+        return self.fit_counts(counts)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to what was counted; new levels and classes may appear at any time.
+
+        `classes` may name classes that are still to come; they are in ``classes_`` from then on.
+        """
+        self._check_parameters()
+        known = getattr(self, "schema_", None)
+        table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
+        if known is None:
+            self._prepare(table, sample_weight)
+            self._given = _given_levels(X, table)
+        fresh = self._counted(table, sample_weight)
+        if known is not None:
+            fresh = self.counts_ + fresh
+        if classes is not None:
+            fresh = _with_classes(fresh, np.unique(np.asarray(classes)))
+            self._named = tuple(fresh.classes)
+        return self._learn(fresh, table)
+
+    def forget(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Take rows away again; they must have been counted before.
+
+        Levels that only the forgotten rows held are forgotten too, unless the first rows came with
+        a schema that knew them. A `PrecisionWarning` says where rounding may have eaten what is
+        left of a numeric column, as it does when the forgotten values were far from all others.
+        """
+        check_is_fitted(self, "counts_")
+        table = self._labelled(X, y, known=self.schema_)
+        less = self.counts_ - self._counted(table, sample_weight)
+        if less.total <= 0:
+            raise CountsError(
+                f"{type(self).__name__}: at least one row must stay, but all were to be forgotten."
+            )
+        given = getattr(self, "_given", None)
+        if given is not None:
+            kept = {
+                name: levels for name, levels in given.items() if self._loses_levels(name, less)
+            }
+            target = less.schema.target
+            if target is not None and target.name in kept:
+                kept[target.name] = (*kept[target.name], *getattr(self, "_named", ()))
+            less = less.without_levels(kept)
+        self._warn_of_rounding(self.counts_, less)
+        return self._learn(less)
+
+    def _loses_levels(self, name: str, counts: Counts) -> bool:
+        """Whether levels of a column that no row holds any more are forgotten."""
+        return name in counts.schema
+
+    def _warn_of_rounding(self, before: Counts, after: Counts) -> None:
+        lost = [
+            name
+            for name, own in after.moments.items()
+            if np.any(
+                (own.weight[:-1] > 1) & (own.square[:-1] < 1e-9 * before.moments[name].square.max())
+            )
+        ]
+        if lost:
+            warnings.warn(
+                f"{type(self).__name__}: what is left of the spread of {listing(lost)} may be lost "
+                "in rounding. Fit the rows that stay if it matters.",
+                PrecisionWarning,
+                stacklevel=3,
+            )
+
+    def merge(self, other: CountedClassifier) -> Self:
+        """Add what another model of the same kind has counted, as if its rows had come here."""
+        check_is_fitted(self, "counts_")
+        if type(other) is not type(self):
+            raise CountsError(
+                f"{type(self).__name__}: only models of one kind merge, but a "
+                f"{type(other).__name__} came."
+            )
+        check_is_fitted(other, "counts_")
+        self._named = tuple({*getattr(self, "_named", ()), *getattr(other, "_named", ())})
+        return self._learn(self.counts_ + other.counts_)
+
+    def __add__(self, other: object) -> Self:
+        """Return a new model of the rows of both."""
+        if not isinstance(other, CountedClassifier):
+            return NotImplemented
+        new: Self = clone(self)
+        new.fit_counts(self.counts_)
+        return new.merge(other)
+
+    def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
+        who = type(self).__name__
+        weight = read_weights(sample_weight, len(table), who)
+        seen = self._coded(table)
+        counts = count(seen, self.plan(seen.schema), weight=weight)
+        if counts.total <= 0:
+            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        return counts
+
+    def _learn(self, counts: Counts, table: Table | None = None) -> Self:
+        self.counts_ = counts
+        self.schema_ = self._input_schema(counts, table)
+        named = set(getattr(self, "_named", ()))
+        present = [
+            place
+            for place, label in enumerate(counts.classes)
+            if counts.weight[place] > 0 or label in named
+        ]
+        self.classes_ = labels_array([counts.classes[place] for place in present])
+        self._present = np.asarray(present, dtype=np.intp)
+        self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
+        self._model = self._sum(self._viewed(counts))
+        return self
+
+    def _coded(self, table: Table) -> Table:
+        """The rows as they are counted."""
+        return table
+
+    def _input_schema(self, counts: Counts, table: Table | None) -> Schema:
+        """What rows to predict must look like."""
+        return counts.schema
+
+    def _viewed(self, counts: Counts) -> Counts:
+        """The counts as the model sees them; a model that cuts numbers learns its cuts here."""
+        return counts
+
+    def _view(self, table: Table) -> Table:
+        """The rows as the model sees them."""
+        return table
+
+    def _by_class(self, array: FloatArray) -> FloatArray:
+        """The slots of a class axis that belong to ``classes_``."""
+        return array[self._present]
+
+    def _scores(self, table: Table) -> FloatArray:
+        table = self._view(table)
+        scores = self._model.scores(table)
+        lost = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
+        if len(lost):
+            scores[lost] = self._rescued(table.take(lost))
+        scores[scores <= ZERO / 2] = -np.inf
+        return scores
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        table = self._view(table)
+        best, top = self._model.best(table)
+        lost = np.flatnonzero(top <= ZERO / 2)
+        if len(lost):
+            best[lost] = self._rescued(table.take(lost)).argmax(axis=1)
+        return best
+
+    def _rescued(self, table: Table) -> FloatArray:
+        """Scores of rows that no class allows: the classes with the fewest impossible values stay.
+
+        That is the limit of ever less smoothing; without it such a row would have no posterior.
+        """
+        parts = np.concatenate(
+            [
+                np.broadcast_to(self._model.base, (len(table), 1, len(self.classes_))),
+                self._model.parts(table),
+            ],
+            axis=1,
+        )
+        nought = parts <= ZERO / 2
+        times = nought.sum(axis=1)
+        rest = np.where(nought, 0.0, parts).sum(axis=1)
+        return np.where(times == times.min(axis=1, keepdims=True), rest, ZERO)
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each attribute adds to the answer for each row; the parts sum to it."""
+        rows = self._rows(X)
+        table = self._view(rows)
+        return self._explained(table, self._model.parts(table), self._scores(rows))
+
+    def _explained(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
+        terms = self._model.terms
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(" | ".join(term.columns) for term in terms),
+            values=tuple(
+                tuple(
+                    " | ".join(shown_value(table, name, row) for name in t.columns) for t in terms
+                )
+                for row in range(len(table))
+            ),
+            base=self._model.base.copy(),
+            parts=parts,
+            joint=joint,
+        )
+
+
+def _given_levels(X: Any, table: Table) -> dict[str, tuple[Level, ...]]:
+    """The levels the first rows came with: all of a table's, none of a frame's."""
+    told = isinstance(X, Table)
+    return {c.name: c.levels if told else () for c in table.schema if c.coded}
+
+
+def _with_classes(counts: Counts, classes: NDArray[Any]) -> Counts:
+    """Widen the class axis by labels that have not occurred yet."""
+    target = counts.schema.target
+    if target is None:
+        return counts
+    given = tuple(classes.tolist())
+    strange = [label for label in target.levels if label not in given]
+    if strange:
+        raise ParameterError(
+            f"partial_fit: y may hold only the labels in classes, but {listing(strange)} came too."
+        )
+    schema = counts.schema.with_columns([target.with_levels(given)])
+    return Counts.zero(merge_schemas(schema, counts.schema), counts.plan) + counts

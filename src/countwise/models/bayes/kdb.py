@@ -1,0 +1,223 @@
+"""k-dependence Bayes: each attribute may lean on k stronger ones, and weak ones are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from countwise.counts.count_rows import count
+from countwise.counts.counts import Counts
+from countwise.counts.information import information_gain, shared_information
+from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.discretize import rare_levels
+from countwise.errors import CountsError, listing
+from countwise.models.bayes.conditional_tables import child_figures, prior_logs
+from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.leave_one_out import best_prefix
+from countwise.models.bayes.score_terms import Sum, TableTerm
+from countwise.notes import Note
+from countwise.params import Parameter, boolean, instance, nothing, number, one_of, whole
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
+
+Family = tuple[str, ...]
+
+
+class KDB(JointClassifier):
+    """Classify by naive Bayes in which each attribute may also depend on up to k stronger ones.
+
+    Attributes are ranked by mutual information with the class; each one leans on the k before it
+    with which it shares most, given the class (Sahami 1996), as far as the table of them all fits
+    in memory. With `selective` only the best first part of the ranking is kept, judged by
+    leave-one-out on the training rows, each row taken out of the counts as it is asked about
+    (Martínez, Webb, Chen & Zaidi 2016).
+
+    The ranking, the parents and the selection are learned in `fit` or the first `partial_fit`;
+    later rows change the counts alone. Only where k is at most 1 and nothing is selected do the
+    parents follow from the counts, and are renewed with them.
+
+    Parameters
+    ----------
+    k
+        How many other attributes one may depend on; 0 is naive Bayes.
+    selective
+        Whether weak attributes are left out.
+    smoothing
+        Laplace's pseudo-count, ``Laplace``, ``MEstimate``, or ``"back-off"`` as in `TAN`.
+    cuts, bins
+        How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
+    unseen
+        A level that training never saw is left out (``ignore``) or refused (``error``).
+    nominal
+        Number columns of frames and arrays that are codes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> model = cw.KDB(k=1, selective=True).fit(cw.read("sample:votes"))
+    >>> model.families_[:2]
+    (('physician-fee-freeze',), ('adoption-of-the-budget-resolution', 'physician-fee-freeze'))
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "k": Parameter(whole(at_least=0), "how many attributes one may depend on"),
+        "selective": Parameter(boolean(), "leave weak attributes out"),
+        "smoothing": Parameter(
+            number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
+            "what is added to every count",
+        ),
+        **JOINT_PARAMETERS,
+    }
+
+    families_: tuple[Family, ...]
+    _passed_over: dict[str, list[str]] | None
+
+    def __init__(
+        self,
+        k: int = 2,
+        selective: bool = True,
+        smoothing: float | str | Smoothing | None = 1.0,
+        *,
+        cuts: str = "width",
+        bins: int = 10,
+        unseen: str = "ignore",
+        nominal: Any = (),
+        numeric: str = "cuts",
+    ) -> None:
+        self.k = k
+        self.selective = selective
+        self.smoothing = smoothing
+        self.cuts = cuts
+        self.bins = bins
+        self.unseen = unseen
+        self.nominal = nominal
+        self.numeric = numeric
+
+    @property
+    def _pairs_suffice(self) -> bool:
+        """Whether the families follow from tables of two columns, so that they can be renewed."""
+        return self.k <= 1 and not self.selective
+
+    @property
+    def cuts_suffice(self) -> bool:
+        """Whether counts of every two columns are all it needs once numbers are cut."""
+        return super().cuts_suffice and self._pairs_suffice
+
+    def counts_suffice(self, schema: Schema) -> bool:
+        """Whether tables of two columns are enough: k is at most 1 and nothing is selected."""
+        return super().counts_suffice(schema) and self._pairs_suffice
+
+    def plan(self, schema: Schema) -> Plan:
+        """Count the chosen families; before they are chosen, every two attributes."""
+        families = getattr(self, "families_", None)
+        if families is None or self._pairs_suffice:
+            return Plan.pairs(schema)
+        return Plan(families)
+
+    def _rule(self) -> Smoothing | str:
+        return "back-off" if self.smoothing == "back-off" else smoothing_of(self.smoothing)
+
+    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+        super()._prepare(table, sample_weight)
+        seen = self._coded(table)
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
+        pairs = count(seen, Plan.pairs(seen.schema), weight=weight)
+        self.families_, self._passed_over = _families(pairs, self.k)
+        if self.selective and self.families_ and pairs.total > 0:
+            counts = count(seen, Plan(self.families_), weight=weight)
+            kept = best_prefix(seen, counts, self.families_, self._rule(), weight)
+            self.families_ = self.families_[:kept]
+
+    def fit_counts(self, counts: Counts) -> Self:
+        """Learn from tables of two columns; larger families and selection need the rows."""
+        if not self._pairs_suffice:
+            raise CountsError(
+                "KDB: families of more than two columns and leaving attributes out need the rows. "
+                "Call fit(table), or use k=1 and selective=False on nominal columns."
+            )
+        return super().fit_counts(counts)
+
+    def _sum(self, counts: Counts) -> Sum:
+        if self._pairs_suffice:
+            self.families_, self._passed_over = _families(counts, self.k)
+        rule = self._rule()
+        terms = [
+            TableTerm(family, child_figures(self._by_class(counts.table(*family)), rule))
+            for family in self.families_
+        ]
+        return Sum(prior_logs(self._by_class(counts.weight)), terms)
+
+    def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
+        folded = super()._fold_notes(before)
+        passed = self._passed_over
+        if passed is None:  # read back from a file, which holds the notes
+            return (*folded, *(note for note in before if note.code == "P02"))
+        kept = {family[0] for family in self.families_}
+        why = "because the table of them all would not fit in memory"
+        return (
+            *folded,
+            *(
+                Note("P02", name, f"Column {name!r} does not lean on {listing(others, 3)}, {why}.")
+                for name, others in passed.items()
+                if name in kept
+            ),
+        )
+
+    def merge(self, other: CountedClassifier) -> Self:
+        """Add what another model with the same cuts and families has counted."""
+        check_is_fitted(self, "counts_")
+        theirs = getattr(other, "families_", self.families_)
+        if not self._pairs_suffice and theirs != self.families_:
+            raise CountsError(
+                "KDB: only models of the same families merge, but these lean on different "
+                "attributes. Fit one model, and add the other rows with partial_fit."
+            )
+        return super().merge(other)
+
+    def learned(self) -> dict[str, Any]:
+        """What beside the counts makes the model what it is, as plain data, for the store."""
+        return {**super().learned(), "families": [list(family) for family in self.families_]}
+
+    def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
+        """Become the model that these counts and `learned` describe."""
+        self.families_ = tuple(tuple(family) for family in learned["families"])
+        self._passed_over = None
+        return super().restore(counts, learned)
+
+
+def _families(pairs: Counts, k: int) -> tuple[tuple[Family, ...], dict[str, list[str]]]:
+    """Each attribute, the most informative first, with the k earlier ones it shares most with.
+
+    Of equally informative ones the first by name leads, of equal parents the more informative. A
+    parent with which the table would not fit in memory is passed over; those are returned too.
+    """
+    # By name: where figures are equal, the order of columns must not decide.
+    names = sorted(column.name for column in pairs.schema.nominal)
+    gain = {name: round(information_gain(pairs.table(name)[:-1, :-1]), 12) for name in names}
+    ranked = sorted(names, key=lambda name: -gain[name])
+    shared = np.round(shared_information(pairs, ranked), 12) if k else np.zeros((0, 0))
+    most = rare_levels.MOST_PAIR_CELLS // max(len(names), 1)
+    families, passed = [], dict[str, list[str]]()
+    for place, name in enumerate(ranked):
+        family, cells = [name], pairs.table(name).size
+        before = np.argsort(-shared[place, :place], kind="stable").tolist() if k else []
+        for other in (ranked[at] for at in before):
+            if len(family) > k:
+                break
+            wider = cells * (pairs.schema[other].width + 1)
+            if wider <= most or len(family) == 1:
+                family, cells = [*family, other], wider
+            else:
+                passed.setdefault(name, []).append(other)
+        families.append(tuple(family))
+    return tuple(families), passed

@@ -1,0 +1,314 @@
+"""Leave-one-out from counts: how well the other rows' model does, with ever more attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.histogram import Grid, keys_of
+from countwise.counts.moments import Moments
+from countwise.counts.smoothing import Smoothing, smoothing_of
+from countwise.decisions.class_prior import prior_of
+from countwise.models.bayes.conditional_tables import backed_off
+from countwise.models.bayes.kernel_density import KernelDensity
+from countwise.models.bayes.naive_bayes import (
+    NaiveBayes,
+    estimate_normal,
+    estimate_of,
+    presence_logs,
+)
+from countwise.models.bayes.score_terms import LOWEST, ZERO
+from countwise.numeric import softmax
+from countwise.tables.schema import Column, Schema
+from countwise.tables.table import Table
+
+_BLOCK = 1 << 16
+
+
+def best_prefix(
+    table: Table,
+    counts: Counts,
+    families: Sequence[Family],
+    rule: Smoothing | str,
+    weight: FloatArray | None = None,
+) -> int:
+    """How many families, in order, give the least leave-one-out loss; of equal ones the fewest."""
+    return int(np.argmin(np.round(prefix_losses(table, counts, families, rule, weight), 12)))
+
+
+def prefix_losses(
+    table: Table,
+    counts: Counts,
+    families: Sequence[Family],
+    rule: Smoothing | str,
+    weight: FloatArray | None = None,
+) -> FloatArray:
+    """Mean squared loss 1 - P(true class) after none, one, two … families, each row left out.
+
+    A row is taken out of the counts of its own class only where it stands: in its cell and in the
+    totals of its parents' values. A row of weight 3 stands for three rows, of which one is left
+    out. One pass over the rows serves all prefixes.
+    """
+    losses = np.zeros(len(families) + 1)
+    total = 0.0
+    for start in range(0, len(table), _BLOCK):
+        rows = table.take(slice(start, start + _BLOCK))
+        own = np.ones(len(rows)) if weight is None else weight[start : start + _BLOCK]
+        keep = (rows.target < rows.target_column.width) & (own > 0)
+        rows, own = rows.take(keep), own[keep]
+        left_out = LeftOut(rows, counts, np.minimum(own, 1.0))
+        losses += _losses(left_out, families, rule, own)
+        total += float(own.sum())
+    return losses / max(total, 1e-300)
+
+
+def _losses(
+    left_out: LeftOut, families: Sequence[Family], rule: Smoothing | str, weight: FloatArray
+) -> FloatArray:
+    """The summed loss after none, one, two … families."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(left_out.class_weights())
+    losses = [_loss(left_out, scores, weight)]
+    for family in families:
+        scores += left_out.log_shares(family, rule)
+        losses.append(_loss(left_out, scores, weight))
+    return np.asarray(losses)
+
+
+def _loss(left_out: LeftOut, scores: FloatArray, weight: FloatArray) -> float:
+    top = scores.max(axis=0)
+    shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+    whole = shares.sum(axis=0)
+    true = shares[left_out.truth, left_out.every]
+    sure = np.divide(true, whole, out=np.zeros_like(whole), where=whole > 0)
+    return float((weight * (1.0 - sure) ** 2).sum())
+
+
+Codes = NDArray[np.intp]
+Family = tuple[str, ...]
+
+
+class LeftOut:
+    """Rows of a table, each taken out of the counts; figures are classes × rows.
+
+    `weight` is how much of each row is taken out.
+    """
+
+    def __init__(self, table: Table, counts: Counts, weight: FloatArray) -> None:
+        self.table, self.counts, self.weight = table, counts, weight
+        self.present = np.flatnonzero(counts.weight[:-1] > 0)
+        self.truth = np.searchsorted(self.present, table.target)
+        self.every = np.arange(len(table))
+
+    def subtract(self, figures: FloatArray, rows: Codes) -> None:
+        """Take rows out of figures of their own class, in place."""
+        at = (self.truth[rows], np.arange(len(rows)))
+        less = figures[at] - self.weight[rows]
+        # What rounding leaves of fractional weights is nothing.
+        figures[at] = np.where(less <= 1e-12 * figures[at], 0.0, less)
+
+    def class_weights(self) -> FloatArray:
+        """Return the weight of each class without each row."""
+        weight = np.repeat(self.counts.weight[self.present, None], len(self.table), axis=1)
+        self.subtract(weight, self.every)
+        return weight
+
+    def log_shares(
+        self, family: Family, rule: Smoothing | str, missing_is_a_level: bool = False
+    ) -> FloatArray:
+        """Return log shares of the rows' values given their parents' values.
+
+        Parents that a row lacks are summed out; a row that lacks the value itself adds nothing,
+        unless missing is a level like others.
+        """
+        cells = self.counts.table(*family)[self.present]
+        cells = cells if missing_is_a_level else cells[:, :-1]
+        child, parents = self._codes(family[0]), [self._codes(name) for name in family[1:]]
+        gaps = np.zeros(len(child), dtype=np.intp)
+        for place, codes in enumerate(parents):
+            gaps += (codes == cells.shape[2 + place] - 1).astype(np.intp) << place
+        known = child < cells.shape[1]
+        shares = np.zeros((len(self.present), len(self.table)))
+        for pattern in np.unique(gaps[known]).tolist():
+            rows = np.flatnonzero(known & (gaps == pattern))
+            gone = tuple(2 + at for at in range(len(parents)) if pattern >> at & 1)
+            at = [codes[rows] for place, codes in enumerate(parents) if not pattern >> place & 1]
+            shares[:, rows] = self._shares(cells.sum(axis=gone), child[rows], at, rows, rule)
+        with np.errstate(divide="ignore"):
+            logs = np.log(shares, out=np.zeros_like(shares), where=known)
+        # As in the model: what no class was ever seen with says nothing.
+        logs[:, ~np.isfinite(logs).any(axis=0)] = 0.0
+        return logs
+
+    def _codes(self, name: str) -> Codes:
+        """Return codes in which unseen levels are missing, as they are in the counts."""
+        codes = self.table.codes(name).astype(np.intp)
+        return np.minimum(codes, self.table.schema[name].width)
+
+    def _shares(
+        self,
+        cells: FloatArray,
+        child: Codes,
+        parents: list[Codes],
+        rows: Codes,
+        rule: Smoothing | str,
+    ) -> FloatArray:
+        index: tuple[Any, ...] = (slice(None), child, *parents)
+        count = cells[index].copy()
+        total = cells.sum(axis=1)[(slice(None), *parents)]
+        total = total.copy() if parents else np.repeat(total[:, None], len(rows), axis=1)
+        self.subtract(count, rows)
+        self.subtract(total, rows)
+        if not isinstance(rule, str):
+            return rule.share(count, total, cells.shape[1])
+        every = cells.sum(axis=(0, *range(2, cells.ndim)))
+        less = self.weight[rows]
+        whole = every.sum() - less
+        overall = np.divide(every[child] - less, whole, out=np.zeros_like(whole), where=whole > 0)
+        return backed_off(count, total, np.maximum(overall, 0.0))
+
+    def moments(self, name: str) -> Moments:
+        """Return the moments of a numeric column without each row: class slots × rows."""
+        values = self.table.values(name)
+        gap = np.isnan(values)
+        zero = np.zeros(len(values))
+        slot = self.present[self.truth]
+        whole = self.counts.moments[name]
+        less = Moments(*(figures[slot] for figures in whole.arrays())) - Moments(
+            np.where(gap, 0.0, self.weight),
+            np.where(gap, 0.0, values),
+            zero,
+            np.where(gap, self.weight, 0.0),
+        )
+        every = [np.repeat(figures[:, None], len(values), axis=1) for figures in whole.arrays()]
+        for figures, changed in zip(every, less.arrays(), strict=True):
+            figures[slot, self.every] = changed
+        return Moments(*every)
+
+
+def terms_are_separate(model: NaiveBayes, schema: Schema) -> bool:
+    """Whether taking one row away changes each attribute's term for itself."""
+    cut = any(estimate_of(model.numeric, column.name) == "cuts" for column in schema.numeric)
+    return model.combine == "bayes" and not cut
+
+
+def naive_bayes_without_each_row(
+    model: NaiveBayes, table: Table, counts: Counts, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray, Codes]:
+    """Return posteriors and priors of every row by the model of all others, and rows left open.
+
+    Left open are the only row of a class and rows that no class allows: there the model itself
+    must be fitted without the row.
+    """
+    less = np.ones(len(table)) if weight is None else weight
+    rows = _NaiveBayesLeftOut(clone(model).fit_counts(counts), LeftOut(table, counts, less))
+    prior = rows.prior()
+    with np.errstate(divide="ignore"):
+        scores = np.maximum(np.log(prior), ZERO)
+    for column in table.schema.attributes:
+        scores += rows.term(column)
+    alone = rows.left_out.class_weights()[rows.left_out.truth, rows.left_out.every] <= 0
+    still_open = np.flatnonzero(alone | (scores.max(axis=0) <= ZERO / 2))
+    scores[scores <= ZERO / 2] = -np.inf
+    scores[:, still_open] = 0.0
+    shape = (len(table), len(table.classes))
+    posteriors, shares = np.zeros(shape), np.zeros(shape)
+    present = rows.left_out.present
+    posteriors[:, present] = softmax(np.ascontiguousarray(scores.T))
+    shares[:, present] = prior.T
+    return posteriors, shares, still_open
+
+
+class _NaiveBayesLeftOut:
+    """Prior and terms of a naive Bayes model for every row, without that row: classes × rows."""
+
+    def __init__(self, model: NaiveBayes, left_out: LeftOut) -> None:
+        self.model, self.left_out = model, left_out
+        self.table, self.counts = left_out.table, left_out.counts
+
+    def prior(self) -> FloatArray:
+        """Return the prior."""
+        classes = self.model.classes_
+        return prior_of(self.model.prior, self.left_out.class_weights(), classes, "NaiveBayes")
+
+    def term(self, column: Column) -> FloatArray:
+        """Return what a column adds to the scores."""
+        if column.coded:
+            rule = smoothing_of(self.model.smoothing)
+            as_level = self.model.missing == "value"
+            return np.maximum(self.left_out.log_shares((column.name,), rule, as_level), ZERO)
+        if estimate_of(self.model.numeric, column.name) == "kernel":
+            return self._kernel(column)
+        return self._gaussian(column.name)
+
+    def _gaussian(self, name: str) -> FloatArray:
+        values = self.table.values(name)
+        gap = np.isnan(values)
+        moments = self.left_out.moments(name)
+        slots = self.left_out.present
+        mean, variance = estimate_normal(moments, slots, self.model.variance)
+        present = absent = np.zeros_like(mean)
+        if self.model.missing == "value":
+            rule = smoothing_of(self.model.smoothing)
+            present, absent = presence_logs(moments.weight[slots], moments.missing[slots], rule)
+        away = np.where(gap, 0.0, values) - mean
+        density = present - 0.5 * np.log(2 * np.pi * variance)
+        density -= 0.5 / variance * away * away
+        return np.where(gap, absent, np.maximum(density, LOWEST))
+
+    def _kernel(self, column: Column) -> FloatArray:
+        """Fit one density for each triple of class, number and weight that occurs."""
+        values, truth = self.table.values(column.name), self.left_out.truth
+        number = keys_of(np.nan_to_num(values))
+        weight = self.left_out.weight.view(np.int64)
+        keys = np.stack([truth, number, np.isnan(values), weight], axis=1)
+        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        figures = np.zeros((len(self.left_out.present), len(first)))
+        for at, row in enumerate(first.tolist()):
+            term = self._term_without(column, row)
+            figures[:, at] = term.missing
+            if not np.isnan(values[row]):
+                logs = [_log_density(density, values[row]) for density in term.densities]
+                figures[:, at] = np.maximum(term.weight + np.asarray(logs), LOWEST)
+        return figures[:, place.ravel()]
+
+    def _term_without(self, column: Column, row: int) -> Any:
+        """Return the term of the model of one numeric column, fitted without one row."""
+        name, slot = column.name, int(self.left_out.present[self.left_out.truth[row]])
+        single = self._single(slot, float(self.table.values(name)[row]), self.left_out.weight[row])
+        weight = self.counts.weight.copy()
+        # A class of one row would vanish; such rows are left open.
+        less = weight[slot] - self.left_out.weight[row]
+        weight[slot] = less if less > 1e-12 * weight[slot] else weight[slot]
+        schema = Schema((column, self.table.target_column))
+        grids = {name: self.counts.grids[name] - single}
+        plan = self.model.plan(schema)
+        counts = Counts(schema, plan, self.counts.rows - 1, weight, {}, {}, grids)
+        return clone(self.model).fit_counts(counts)._model.terms[0]
+
+    def _single(self, slot: int, value: float, weight: float) -> Grid:
+        """Return the grid of one number of one class."""
+        one, zero = np.zeros(len(self.counts.weight)), np.zeros(len(self.counts.weight))
+        one[slot] = weight
+        if np.isnan(value):
+            return replace(Grid.zero(len(one)), missing=one)
+        return Grid(0, keys_of(np.asarray([value])), one[:, None], zero)
+
+
+def _log_density(density: KernelDensity, value: float) -> float:
+    """Return the log density at one value, summed over the points: cheaper than boxes for one."""
+    away = (value - density.points) / density.bandwidth
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(density.weights) - 0.5 * away * away
+    top = float(logs.max())
+    if not np.isfinite(top):
+        return LOWEST
+    rest = float(np.log(np.exp(logs - top).sum()))
+    return top + rest - float(np.log(density.bandwidth * np.sqrt(2 * np.pi)))

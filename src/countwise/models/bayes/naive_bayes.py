@@ -1,0 +1,476 @@
+"""The logistic regression that a naive Bayes is: its weights in closed form.
+
+With one variance a column for all classes, the log of a normal density is linear in the value but
+for a part that all classes share: P(c | x) is a softmax of w₀ + Σ w x with w = μ/σ² and, in w₀, the
+log prior less Σ μ²/2σ² (Mitchell 1997; Kuo's slides). A nominal column adds its log share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.histogram import Grid
+from countwise.counts.moments import Moments, freedom
+from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
+from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
+from countwise.discretize.recode import searched_cuts
+from countwise.errors import CountsError, ParameterError, did_you_mean, listing
+from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
+from countwise.models.bayes.score_terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
+from countwise.models.bayes.searched_cuts import KeepsCuts
+from countwise.models.explanation import Coefficient
+from countwise.numeric import softmax
+from countwise.params import Parameter, instance, mapping, names, nothing, number, one_of, whole
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+from countwise.tables.weights import read_weights
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticWeights:
+    """Weights of a softmax: by class, a slope a numeric column, a figure a level of a nominal one.
+
+    Attributes
+    ----------
+    classes
+        The labels, in the order of all arrays.
+    prior
+        Log priors.
+    slopes
+        By numeric column, what a unit adds to each class.
+    offsets
+        By numeric column, what its presence adds: -μ²/2σ².
+    figures
+        By nominal column, levels (missing and unseen last) × classes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> iris = cw.read("sample:iris")
+    >>> model = cw.NaiveBayes(variance="shared").fit(iris)
+    >>> weights = model.to_logistic()
+    >>> bool(np.allclose(weights.posteriors(iris), model.predict_proba(iris)))
+    True
+    """
+
+    classes: tuple[Any, ...]
+    schema: Schema
+    prior: FloatArray
+    slopes: Mapping[str, FloatArray]
+    offsets: Mapping[str, FloatArray]
+    figures: Mapping[str, FloatArray]
+
+    @property
+    def intercept(self) -> FloatArray:
+        """w₀ of each class, for rows that miss no number."""
+        return np.asarray(self.prior + sum(self.offsets.values(), np.zeros_like(self.prior)))
+
+    def scores(self, table: Table) -> FloatArray:
+        """Return w₀ + Σ w x, rows × classes; a column that a row misses adds nothing."""
+        made = np.tile(self.prior, (len(table), 1))
+        for name, slope in self.slopes.items():
+            values = table.values(name)
+            known = ~np.isnan(values)
+            made[known] += values[known, None] * slope + self.offsets[name]
+        for name, figures in self.figures.items():
+            made += figures[table.codes(name)]
+        return made
+
+    def posteriors(self, table: Table) -> FloatArray:
+        """Return the softmax of the scores."""
+        return softmax(self.scores(table))
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """Every weight by class, column and level; of two classes those of the second."""
+        two = len(self.classes) == 2
+        made = []
+        for place, label in enumerate(self.classes):
+            if two and place == 0:
+                continue
+
+            def own(figures: FloatArray, at: int = place) -> float:
+                return float(figures[at] - figures[0]) if two else float(figures[at])
+
+            made.append(Coefficient(label, None, None, own(self.intercept)))
+            made += [Coefficient(label, n, None, own(slope)) for n, slope in self.slopes.items()]
+            for name, figures in self.figures.items():
+                levels = zip(self.schema[name].levels, figures, strict=False)
+                made += [Coefficient(label, name, str(lv), own(line)) for lv, line in levels]
+        return tuple(made)
+
+
+def logistic_weights(classes: tuple[Any, ...], schema: Schema, model: Sum) -> LogisticWeights:
+    """Read the weights off the terms of a naive Bayes whose variances are shared."""
+    slopes, offsets, figures = {}, {}, {}
+    for term in model.terms:
+        name = term.columns[0]
+        if isinstance(term, GaussianTerm):
+            slopes[name] = term.mean / term.variance
+            offsets[name] = term.weight - term.mean**2 / (2 * term.variance)
+        elif isinstance(term, TableTerm):
+            figures[name] = term.figures
+    return LogisticWeights(classes, schema, model.base.copy(), slopes, offsets, figures)
+
+
+#: What numbers can be taken as.
+ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
+#: A class whose values do not vary keeps this share of the column's variance.
+LEAST_VARIANCE = 1e-9
+#: Values near the largest double have squares that no double holds; their variance stops here.
+MOST_VARIANCE = 1e300
+
+
+def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
+    """Return what the numbers of a column are taken as."""
+    if isinstance(numeric, str):
+        return numeric
+    estimate = numeric.get(name, "gaussian")
+    if estimate not in ESTIMATES:
+        raise ParameterError(
+            f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}, but "
+            f"{estimate!r} came."
+        )
+    return estimate
+
+
+class NaiveBayes(KeepsCuts):
+    """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
+
+    Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
+    have it) or kernel estimates (John & Langley 1995), all in one `fit` on a raw frame. Missing
+    values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
+    their own.
+
+    Parameters
+    ----------
+    smoothing
+        Laplace's pseudo-count (0 or None adds nothing), or a `Laplace` or `MEstimate`.
+    numeric
+        ``gaussian``, ``kernel``, ``cuts`` (intervals, each column by itself) or ``quantizer`` (the
+        joint search of `Quantizer`, once, in `fit`), for all numeric columns or by column.
+    prior
+        ``empirical`` class shares, ``uniform``, or given: an array in the order of ``classes_`` or
+        a mapping from label to share.
+    combine
+        ``bayes``: P(c) Π P(x|c). ``posteriors``: Π P(c|x), as Liu, Gegov and Cocea compute it; the
+        same rule with the prior to the power of the number of attributes.
+    missing
+        ``omit`` missing cells, or take missing as a ``value`` that is itself evidence.
+    unseen
+        What a level that training never saw does: ``ignore`` leaves the attribute out, ``smooth``
+        gives it the share of a level counted zero times, ``error`` refuses the rows.
+    nominal
+        Columns (names or positions) of frames and arrays to take as nominal although they hold
+        numbers; ``"all"`` for every column.
+    variance
+        ``sample`` divides by n - 1, ``population`` by n; ``shared`` is one variance for all
+        classes, the squares within them divided by n - K: then the model is a logistic regression
+        (see `to_logistic`).
+    bandwidth
+        Of kernel estimates: ``silverman``, ``scott`` or a number.
+    cuts
+        How ``numeric="cuts"`` finds its intervals, from the training counts alone: equal ``width``,
+        equal ``frequency``, ``two-way``, or ``mdl`` (Fayyad & Irani 1993).
+    bins
+        How many intervals ``width`` and ``frequency`` make.
+
+    Examples
+    --------
+    Stefanowski's new day (sunny, cool, high, windy), without smoothing: 0.205 against 0.795.
+
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> model = cw.NaiveBayes(smoothing=0).fit(weather)
+    >>> day = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"],
+    ...        "windy": ["TRUE"]}
+    >>> dict(zip(model.classes_.tolist(), model.predict_proba(day)[0].round(3).tolist()))
+    {'no': 0.795, 'yes': 0.205}
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "smoothing": Parameter(
+            number(at_least=0) | nothing() | instance(Laplace, MEstimate),
+            "what is added to every count",
+        ),
+        "numeric": Parameter(one_of(*ESTIMATES) | mapping(), "how numbers become shares"),
+        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
+        "combine": Parameter(one_of("bayes", "posteriors"), "what is multiplied"),
+        "missing": Parameter(one_of("omit", "value"), "what a missing cell says"),
+        "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "variance": Parameter(
+            one_of("sample", "population", "shared"), "divide by n - 1, by n, or pool the classes"
+        ),
+        "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
+        "bins": Parameter(whole(at_least=2), "how many intervals"),
+        "bandwidth": Parameter(one_of("silverman", "scott") | number(above=0), "width of kernels"),
+    }
+
+    def __init__(
+        self,
+        smoothing: float | Smoothing | None = 1.0,
+        numeric: str | Mapping[str, str] = "gaussian",
+        prior: str | Mapping[Any, float] | ArrayLike = "empirical",
+        combine: str = "bayes",
+        missing: str = "omit",
+        unseen: str = "ignore",
+        *,
+        nominal: Any = (),
+        variance: str = "sample",
+        bandwidth: str | float = "silverman",
+        cuts: str = "width",
+        bins: int = 10,
+    ) -> None:
+        self.smoothing = smoothing
+        self.numeric = numeric
+        self.prior = prior
+        self.combine = combine
+        self.missing = missing
+        self.unseen = unseen
+        self.nominal = nominal
+        self.variance = variance
+        self.bandwidth = bandwidth
+        self.cuts = cuts
+        self.bins = bins
+
+    def _wishes(self) -> dict[str, Any]:
+        # Whoever hands over columns means them: only `read` leaves identifiers out.
+        return {"nominal": self.nominal, "identifiers": "keep"}
+
+    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+        if isinstance(self.numeric, Mapping):
+            names = [column.name for column in table.schema.numeric]
+            for name in self.numeric:
+                if name not in names:
+                    raise ParameterError(
+                        f"NaiveBayes: numeric names {name!r}, which is no numeric column."
+                        f"{did_you_mean(name, names)} The numeric columns are {listing(names)}."
+                    )
+        weight = read_weights(sample_weight, len(table), "NaiveBayes")
+        self._searched, self._cut_notes = searched_cuts(table, self._together(table.schema), weight)
+
+    def _together(self, schema: Schema) -> list[str]:
+        """The columns that are cut by the joint search."""
+        return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
+
+    def counts_suffice(self, schema: Schema) -> bool:
+        """Whether no column is cut by the joint search, which needs the rows."""
+        return not self._together(schema)
+
+    def fit_counts(self, counts: Counts) -> Self:
+        """Learn from counts made elsewhere; more than the plan asks for is welcome."""
+        lost = self._together(counts.schema) if isinstance(counts, Counts) else []
+        if lost:
+            raise CountsError(
+                f"NaiveBayes: numeric='quantizer' needs the rows, but {lost[0]!r} came as counts. "
+                "Call fit(table), or use numeric='cuts'."
+            )
+        return super().fit_counts(counts)
+
+    def plan(self, schema: Schema) -> Plan:
+        """Count every attribute by class: tables, moments, fine grids for kernels and cuts."""
+        normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
+        fine = tuple(c.name for c in schema.numeric if self._estimate(c.name) != "gaussian")
+        return Plan(tuple((c.name,) for c in schema.nominal), normal, fine)
+
+    def _viewed(self, counts: Counts) -> Counts:
+        self.cut_points_ = {
+            column.name: cut_points(counts.grids[column.name], self.cuts, self.bins)
+            for column in counts.schema.numeric
+            if self._estimate(column.name) == "cuts"
+        }
+        seen = cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
+        self.cut_points_ |= self._searched
+        return seen
+
+    def _view(self, table: Table) -> Table:
+        return cut_table(table, self.cut_points_) if self.cut_points_ else table
+
+    def _estimate(self, name: str) -> str:
+        return estimate_of(self.numeric, name)
+
+    def _sum(self, counts: Counts) -> Sum:
+        self.class_prior_ = prior_of(
+            self.prior, self._by_class(counts.weight), self.classes_, "NaiveBayes"
+        )
+        with np.errstate(divide="ignore"):
+            base = np.maximum(np.log(self.class_prior_), ZERO)
+        product = self.combine == "posteriors"
+        weight = base if product else np.zeros_like(base)
+        terms: list[Term] = []
+        for column in counts.schema.attributes:
+            if column.kind == "nominal":
+                terms.append(self._table_term(column.name, counts, weight, product))
+            elif self._estimate(column.name) == "kernel":
+                terms.append(self._kernel_term(column.name, counts, weight, product))
+            else:
+                terms.append(self._gaussian_term(column.name, counts, weight, product))
+        return Sum(np.zeros_like(base) if product else base, terms)
+
+    def _table_term(
+        self, name: str, counts: Counts, weight: FloatArray, product: bool
+    ) -> TableTerm:
+        every = self._by_class(counts.table(name))
+        known = every if self.missing == "value" else every[:, :-1]
+        rule = smoothing_of(self.smoothing)
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(rule.shares(known)), ZERO)
+            new = np.maximum(np.log(rule.with_unseen(known)[:, -1:]), ZERO)
+        # A level no class was ever seen with says nothing when nothing is added to the counts.
+        never = (logs <= ZERO).all(axis=0)
+        logs[:, never] = 0.0
+        blank = np.zeros((len(every), 1))
+        if self.missing == "omit":
+            logs = np.concatenate([logs, blank], axis=1)
+        smooth = self.unseen == "smooth" and not (new <= ZERO).all()
+        new = new if smooth else blank
+        silent = np.concatenate([never, [True] if self.missing == "omit" else [], [not smooth]])
+        silent = silent.astype(bool)
+        figures = np.concatenate([logs, new], axis=1).T
+        if product:
+            told = _posterior(figures + weight)
+            told[silent] = 0.0
+            figures = told
+        return TableTerm((name,), np.ascontiguousarray(figures))
+
+    def _gaussian_term(
+        self, name: str, counts: Counts, weight: FloatArray, product: bool
+    ) -> GaussianTerm:
+        moments = counts.moments[name]
+        mean, variance = estimate_normal(moments, self._present, self.variance)
+        present, absent = self._presence(moments.weight, moments.missing, product, weight)
+        return GaussianTerm((name,), mean, variance, weight + present, absent, product)
+
+    def _kernel_term(
+        self, name: str, counts: Counts, weight: FloatArray, product: bool
+    ) -> KernelTerm:
+        grid = counts.grids[name]
+        points, table = grid.points, self._by_class(grid.table)
+        everywhere = table.sum(axis=0)
+        # No bump is narrower than a sixth of the usual gap between values: they were rounded so.
+        seen_at = points[everywhere > 0]
+        least = float(np.median(np.diff(seen_at / 6))) if len(seen_at) > 1 else 1.0
+        densities = []
+        for own in table:
+            share = own if own.sum() > 0 else everywhere
+            filled = share > 0
+            densities.append(_density(points[filled], share[filled], self.bandwidth, least))
+        seen = _seen(grid)
+        present, absent = self._presence(seen, grid.missing, product, weight)
+        return KernelTerm((name,), tuple(densities), weight + present, absent, product)
+
+    def _presence(
+        self, seen: FloatArray, missing: FloatArray, product: bool, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log shares of present and of missing cells, where missing counts as a value."""
+        if self.missing == "omit":
+            nothing_said = np.zeros(len(self.classes_))
+            return nothing_said, nothing_said
+        rule = smoothing_of(self.smoothing)
+        present, absent = presence_logs(self._by_class(seen), self._by_class(missing), rule)
+        if product and absent.any():
+            absent = _posterior((absent + weight)[None, :])[0]
+        return present, absent
+
+    def _scores(self, table: Table) -> FloatArray:
+        scores = super()._scores(table)
+        if self.combine == "posteriors":
+            # No attribute said anything: what is left is the prior.
+            silent = np.all(scores == 0.0, axis=1)
+            with np.errstate(divide="ignore"):
+                scores[silent] = np.log(self.class_prior_)
+        return scores
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        if self.combine == "posteriors":
+            return np.asarray(self._scores(table).argmax(axis=1))
+        return super()._best(table)
+
+    def to_logistic(self) -> LogisticWeights:
+        """Return the weights of the logistic regression that this model is, in closed form.
+
+        Numbers must be normal with one variance for all classes (``variance="shared"``).
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> model = cw.NaiveBayes(variance="shared").fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
+        >>> [round(own.value, 3) for own in model.to_logistic().coefficients]
+        [-3.75, 1.5]
+        """
+        check_is_fitted(self, "counts_")
+        kinds = {self._estimate(column.name) for column in self.schema_.numeric}
+        plain = self.combine == "bayes" and self.missing == "omit" and not kinds - {"gaussian"}
+        if not plain or (kinds and self.variance != "shared"):
+            raise ParameterError(
+                "NaiveBayes: only with variance='shared', numeric='gaussian', combine='bayes' and "
+                f"missing='omit' are its log-odds linear, but it is {self!r}. Fit such a model."
+            )
+        return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+
+
+def estimate_normal(
+    moments: Moments, present: NDArray[np.intp], kind: str
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance by class; where a class has too few values, those of the column.
+
+    Axes after that of the classes are alternatives, such as the moments without each row.
+    """
+    total, middle, square = moments.pooled()
+    weight, within = moments.weight[present], moments.square[present]
+    free = np.maximum(total - np.count_nonzero(weight > 0, axis=0), np.minimum(total, 1.0))
+    spread = within.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
+        pooled = np.where(spread > 0, spread / free, overall)
+    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
+    variance = moments.variance(sample=kind == "sample")[present]
+    # One row alone has no spread of its own.
+    few = (weight <= 0) | ((weight < 2) & (within <= 0))
+    few |= kind == "shared"
+    variance = np.where(few, np.where(pooled > 0, pooled, 1.0), variance)
+    mean = np.where(weight > 0, moments.mean[present], middle)
+    variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
+    return mean, np.clip(variance, least, MOST_VARIANCE)
+
+
+def presence_logs(
+    seen: FloatArray, missing: FloatArray, rule: Smoothing
+) -> tuple[FloatArray, FloatArray]:
+    """Log shares of present and of missing cells; classes on the first axis, then alternatives."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
+    present, absent = logs[:, 0].copy(), logs[:, 1].copy()
+    # What no class was ever seen with says nothing.
+    return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
+
+
+def _density(
+    points: FloatArray, weights: FloatArray, rule: str | float, least: float
+) -> KernelDensity:
+    if not len(points):
+        return KernelDensity(np.zeros(1), np.ones(1), 1.0)
+    width = bandwidth_of(points, weights, rule, least)
+    return KernelDensity(points, weights / weights.sum(), width)
+
+
+def _seen(grid: Grid) -> FloatArray:
+    return np.asarray(grid.table.sum(axis=1))
+
+
+def _posterior(joint: FloatArray) -> FloatArray:
+    """Normalise log figures over the classes (columns), keeping the logs of nought."""
+    top = joint.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(np.maximum(joint - top, -745.0)).sum(axis=1, keepdims=True))
+    return np.where(joint <= ZERO / 2, ZERO, joint - total)

@@ -1,0 +1,221 @@
+"""What a model adds up for a row: one term a column (or a few columns), a figure for each class.
+
+A model is a prior and a list of terms; prediction, explanation and export all read this one list.
+Terms of nominal columns are tables; several of them are joined into larger tables, so that a row
+needs one look-up for several columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.counts.engines import _kernels
+from countwise.errors import CountsError
+from countwise.models.bayes import _score_terms
+from countwise.models.bayes.kernel_density import KernelDensity
+from countwise.parallel import in_chunks
+from countwise.tables.table import Table
+
+#: The log of nought: far below any log density, yet thousands of them still add up to a number.
+ZERO = -1e280
+#: No log density is let below this, so that a value beyond all measure still leaves a posterior.
+LOWEST = -1e250
+
+_CHUNK = 1 << 16
+_JOINT_DOUBLES = 1 << 14
+
+
+class Term(Protocol):
+    """Adds one figure a class to the scores of rows."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns the term reads; the first one gives it its name."""
+
+    def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
+        """Add the term's figures for rows `start` to `stop` to `scores`."""
+
+
+@dataclass(frozen=True)
+class TableTerm:
+    """A table of figures: one line a cell of its columns' codes (missing and unseen included)."""
+
+    columns: tuple[str, ...]
+    figures: FloatArray  # one axis a column (width + 2), then the classes
+
+    def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
+        """Look the rows up."""
+        strides, lines = self._lines
+        codes = []
+        for axis, name in enumerate(self.columns):
+            if table.schema[name].width + 2 != self.figures.shape[axis]:
+                raise CountsError(
+                    f"Counts: the table of {name!r} does not fit the levels of its column. "
+                    "Count the rows again."
+                )
+            codes.append(table.codes(name))
+        _score_terms.add_tables(_kernels.Axes(codes, strides), start, stop, lines, scores)
+
+    @cached_property
+    def _lines(self) -> tuple[list[int], FloatArray]:
+        shape = self.figures.shape[:-1]
+        strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        return strides, self.figures.reshape(-1, self.figures.shape[-1])
+
+
+@dataclass(frozen=True)
+class GaussianTerm:
+    """The log of a normal density in each class; a missing number adds `missing`."""
+
+    columns: tuple[str, ...]
+    mean: FloatArray
+    variance: FloatArray
+    weight: (
+        FloatArray  # log weight: share of present values, or the prior where terms are posteriors
+    )
+    missing: FloatArray
+    normalise: bool = False
+
+    def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
+        """Evaluate the densities."""
+        precision, constant = self._constants
+        _score_terms.add_gaussians(
+            table.values(self.columns[0]),
+            start,
+            stop,
+            self.mean,
+            precision,
+            constant,
+            self.missing,
+            self.normalise,
+            LOWEST,
+            scores,
+        )
+
+    @cached_property
+    def _constants(self) -> tuple[FloatArray, FloatArray]:
+        return 0.5 / self.variance, self.weight - 0.5 * np.log(2 * np.pi * self.variance)
+
+
+@dataclass(frozen=True)
+class KernelTerm:
+    """The log of a kernel density in each class; a missing number adds `missing`."""
+
+    columns: tuple[str, ...]
+    densities: tuple[KernelDensity, ...]
+    weight: FloatArray
+    missing: FloatArray
+    normalise: bool = False
+
+    def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
+        """Evaluate the densities."""
+        _score_terms.add_kernels(
+            table.values(self.columns[0]),
+            start,
+            stop,
+            [d.arrays for d in self.densities],
+            self.weight,
+            self.missing,
+            self.normalise,
+            LOWEST,
+            scores,
+        )
+
+
+class Sum:
+    """The prior and the terms of a model, ready to score rows."""
+
+    def __init__(self, base: FloatArray, terms: Sequence[Term]) -> None:
+        self.base = base
+        self.terms = tuple(terms)
+        tables = [term for term in terms if isinstance(term, TableTerm)]
+        self._fast: list[Term] = [
+            *_joined(tables),
+            *(t for t in terms if not isinstance(t, TableTerm)),
+        ]
+
+    def scores(self, table: Table) -> FloatArray:
+        """Base and terms added up: one line a row, one figure a class."""
+        out = np.empty((len(table), len(self.base)))
+        self._chunks(table, lambda start, stop, scores: None, out)
+        return out
+
+    def best(self, table: Table) -> tuple[NDArray[np.int64], FloatArray]:
+        """The position of the best class of each row and its score, without keeping the others."""
+        best = np.empty(len(table), dtype=np.int64)
+        top = np.empty(len(table))
+
+        def keep(start: int, stop: int, scores: FloatArray) -> None:
+            _score_terms.best_class(scores, stop - start, best[start:stop], top[start:stop])
+
+        self._chunks(table, keep, None)
+        return best, top
+
+    def _chunks(
+        self, table: Table, then: Callable[[int, int, FloatArray], None], out: FloatArray | None
+    ) -> None:
+        def one(start: int, stop: int) -> None:
+            scores = np.empty((stop - start, len(self.base))) if out is None else out[start:stop]
+            self.fill(table, start, stop, scores)
+            then(start, stop, scores)
+
+        in_chunks(len(table), min(_CHUNK, max(256, 2 * _CHUNK // max(len(self.base), 1))), one)
+
+    def fill(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
+        """Write base and terms added up for rows `start` to `stop`."""
+        scores[:] = self.base
+        for term in self._fast:
+            term.add(table, start, stop, scores)
+
+    def parts(self, table: Table) -> FloatArray:
+        """What each term adds for each row and class: rows × terms × classes."""
+        parts = np.zeros((len(table), len(self.terms), len(self.base)))
+        for place, term in enumerate(self.terms):
+            part = np.zeros((len(table), len(self.base)))
+            term.add(table, 0, len(table), part)
+            parts[:, place] = part
+        return parts
+
+
+def _joined(tables: Sequence[TableTerm]) -> list[Term]:
+    """Join neighbouring tables into larger ones that still fit in the nearest cache.
+
+    The joined table is over all their columns; a row needs one look-up for all of them.
+    """
+    joined: list[Term] = []
+    group: list[TableTerm] = []
+    widths: dict[str, int] = {}
+    for term in tables:
+        own = dict(zip(term.columns, term.figures.shape[:-1], strict=True))
+        both = {**widths, **own}
+        if group and prod(both.values()) * term.figures.shape[-1] > _JOINT_DOUBLES:
+            joined.append(_one_table(group, widths))
+            group, both = [], own
+        group.append(term)
+        widths = both
+    if group:
+        joined.append(_one_table(group, widths))
+    return joined
+
+
+def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
+    """The sum of some tables, over all their columns."""
+    if len(group) == 1:
+        return group[0]
+    names = tuple(widths)
+    classes = group[0].figures.shape[-1]
+    total = np.zeros((*widths.values(), classes))
+    for term in group:
+        axes = [names.index(name) for name in term.columns]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        shape = [widths[name] if name in term.columns else 1 for name in names]
+        total += term.figures.transpose(*order, len(axes)).reshape(*shape, classes)
+    return TableTerm(names, total)

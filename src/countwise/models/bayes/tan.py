@@ -1,0 +1,173 @@
+"""Tree-augmented naive Bayes: each attribute may lean on one other, along the best tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.information import information_gain, shared_information
+from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.models.bayes.conditional_tables import child_figures, prior_logs
+from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.score_terms import Sum, TableTerm, Term
+from countwise.params import Parameter, instance, nothing, number, one_of, text
+from countwise.tables.schema import Schema
+
+
+class Edge(NamedTuple):
+    """An arc of the tree: the parent, the child and the bits they share given the class."""
+
+    parent: str
+    child: str
+    weight: float
+
+
+class TAN(JointClassifier):
+    """Classify by naive Bayes in which each attribute may also depend on one other attribute.
+
+    The tree is the maximum spanning tree under conditional mutual information given the class
+    (Friedman, Geiger & Goldszmidt 1997), found by Kruskal's algorithm; of equal edges the one whose
+    columns come first by name is taken, so that the order of columns changes nothing. Prediction is
+    one table look-up an attribute. A missing parent leaves the child with its share in the class
+    alone, a missing child says nothing.
+
+    Parameters
+    ----------
+    smoothing
+        Laplace's pseudo-count, ``Laplace``, ``MEstimate``, or ``"back-off"``: Friedman's estimate,
+        which leans on the child's share in all rows where its parent's value is rare in the class.
+    root
+        The attribute the tree hangs from; None takes the one that tells most about the class.
+    cuts, bins
+        How numeric columns are cut into intervals before they are counted.
+    numeric
+        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
+        `Quantizer`, once, in `fit`.
+    unseen
+        A level that training never saw is left out (``ignore``) or refused (``error``).
+    nominal
+        Number columns of frames and arrays that are codes.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> model = cw.TAN().fit(cw.read("sample:weather"))
+    >>> for edge in model.tree_:
+    ...     print(f"{edge.parent} -> {edge.child} {edge.weight:.3f}")
+    outlook -> temperature 0.420
+    outlook -> windy 0.312
+    temperature -> humidity 0.420
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "smoothing": Parameter(
+            number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
+            "what is added to every count",
+        ),
+        "root": Parameter(nothing() | text("a column name"), "where the tree hangs from"),
+        **JOINT_PARAMETERS,
+    }
+
+    tree_: tuple[Edge, ...]
+    root_: str | None
+
+    def __init__(
+        self,
+        smoothing: float | str | Smoothing | None = 1.0,
+        root: str | None = None,
+        *,
+        cuts: str = "width",
+        bins: int = 10,
+        unseen: str = "ignore",
+        nominal: Any = (),
+        numeric: str = "cuts",
+    ) -> None:
+        self.smoothing = smoothing
+        self.root = root
+        self.cuts = cuts
+        self.bins = bins
+        self.unseen = unseen
+        self.nominal = nominal
+        self.numeric = numeric
+
+    def plan(self, schema: Schema) -> Plan:
+        """Count every two attributes by class."""
+        return Plan.pairs(schema)
+
+    def _sum(self, counts: Counts) -> Sum:
+        # By name: where weights are equal, the order of columns must not decide.
+        columns = sorted(column.name for column in counts.schema.nominal)
+        self.root_ = self._root(counts, columns)
+        shared = shared_information(counts, columns)
+        self.tree_ = _hung(columns, spanning_tree(shared), self.root_)
+        parent = {edge.child: edge.parent for edge in self.tree_}
+        rule = self.smoothing if self.smoothing == "back-off" else smoothing_of(self.smoothing)
+        terms: list[Term] = []
+        for name in columns:
+            family = (name, *((parent[name],) if name in parent else ()))
+            table = self._by_class(counts.table(*family))
+            terms.append(TableTerm(family, child_figures(table, rule)))
+        return Sum(prior_logs(self._by_class(counts.weight)), terms)
+
+    def _root(self, counts: Counts, columns: list[str]) -> str | None:
+        if self.root is None:
+            gains = {n: round(information_gain(counts.table(n)[:-1, :-1]), 12) for n in columns}
+            return max(columns, key=lambda name: gains[name], default=None)
+        if self.root not in columns:
+            raise ParameterError(
+                f"TAN: root must be an attribute, but {self.root!r} is none."
+                f"{did_you_mean(self.root, columns)} The attributes are {listing(columns)}."
+            )
+        return self.root
+
+
+def spanning_tree(weights: FloatArray) -> list[tuple[float, int, int]]:
+    """The edges of the maximum spanning tree, by Kruskal's algorithm with a disjoint set.
+
+    `weights` is symmetric; of equal edges the first is taken.
+    """
+    left, right = np.triu_indices(len(weights), k=1)
+    # Neither must rounding decide between edges that are equal on paper.
+    order = np.argsort(-np.round(weights[left, right], 12), kind="stable")
+    above = list(range(len(weights)))
+
+    def top(place: int) -> int:
+        while above[place] != place:
+            above[place] = above[above[place]]
+            place = above[place]
+        return place
+
+    kept = []
+    for i, j in zip(left[order].tolist(), right[order].tolist(), strict=True):
+        one, two = top(i), top(j)
+        if one != two:
+            above[one] = two
+            kept.append((float(weights[i, j]), i, j))
+    return kept
+
+
+def _hung(
+    columns: list[str], edges: list[tuple[float, int, int]], root: str | None
+) -> tuple[Edge, ...]:
+    """Direct the tree away from its root, parents before children."""
+    beside: dict[int, list[tuple[int, float]]] = {place: [] for place in range(len(columns))}
+    for weight, i, j in edges:
+        beside[i].append((j, weight))
+        beside[j].append((i, weight))
+    if root is None:
+        return ()
+    waiting, seen, hung = [columns.index(root)], {columns.index(root)}, []
+    while waiting:
+        parent = waiting.pop(0)
+        for child, weight in sorted(beside[parent]):
+            if child not in seen:
+                seen.add(child)
+                waiting.append(child)
+                hung.append(Edge(columns[parent], columns[child], weight))
+    return tuple(hung)

@@ -1,0 +1,619 @@
+"""One-attribute rules from weighted counts: which column alone tells the classes apart best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
+from countwise.counts.engines import _kernels
+from countwise.counts.engines.memory import JOINT_CELLS, joint_groups
+from countwise.counts.histogram import Grid
+from countwise.counts.plan import Plan
+from countwise.counts.row_hash import row_keys
+from countwise.discretize.cut_points import cut_points, cut_table
+from countwise.errors import ParameterError
+from countwise.models.base import Classifier
+from countwise.models.bayes.score_terms import Sum, TableTerm
+from countwise.models.ensembles import _adaboost
+from countwise.models.ensembles.members import (
+    Member,
+    a_classifier,
+    chunks,
+    quiet,
+    seeded,
+    trained,
+    whole_votes,
+)
+from countwise.models.explanation import Explanation
+from countwise.models.linear.encoder import Features
+from countwise.notes import Note
+from countwise.parallel import threads
+from countwise.params import Parameter, boolean, instance, names, nothing, one_of, whole
+from countwise.tables.schema import Column
+from countwise.tables.table import Table, code_type
+
+#: A number is cut into at most so many intervals, between which a threshold may lie.
+MOST_INTERVALS = 254
+#: Rows a task reweighs and tallies before tables are merged.
+_CHUNK = 1 << 18
+#: Errors closer than this are equal: the order in which weights were summed must not decide.
+_EQUAL = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Says a class (by its place) for each code of one column, missing and unseen included.
+
+    `threshold` is the last code on the left where the column is numeric; else None.
+    """
+
+    column: str
+    said: NDArray[np.int32]
+    error: float
+    threshold: int | None = None
+
+
+def fine_cuts(
+    table: Table, weight: FloatArray | None, most: int = MOST_INTERVALS
+) -> dict[str, FloatArray]:
+    """Where numeric columns are cut: between all values, or evenly by weight if there are many."""
+    names = tuple(column.name for column in table.schema.numeric)
+    if not names:
+        return {}
+    grids = count(table, Plan(grids=names), weight=weight).grids
+    return {name: _cuts(grids[name], most) for name in names}
+
+
+def _cuts(grid: Grid, most: int) -> FloatArray:
+    seen = grid.table[:-1].sum(axis=0) > 0
+    points = grid.points[seen]
+    if grid.exact and len(points) <= most:
+        return np.asarray(points[:-1] + (points[1:] / 2 - points[:-1] / 2))
+    return cut_points(grid, "frequency", most)
+
+
+class WeightedTables:
+    """The weights of rows and, from one pass a round, their tables class × column.
+
+    Columns with few levels share a joint table, so that a row costs one sum for several of them.
+    Pieces of rows are merged in order: the result does not depend on the number of threads.
+    """
+
+    def __init__(self, table: Table, weight: FloatArray) -> None:
+        self.table, self.weight = table, weight
+        self.columns = [column.name for column in table.schema.attributes]
+        self.slots = table.target_column.width + 2
+        self.target = _kernels.Axes([table.target], [1])
+        widths = [table.schema[name].width + 2 for name in self.columns]
+        most = max(4, JOINT_CELLS // self.slots)
+        self.groups = [[self.columns[at] for at in own] for own in joint_groups(widths, most)]
+        self.shapes = [
+            (self.slots, *(table.schema[name].width + 2 for name in own)) for own in self.groups
+        ]
+        self.axes = [self._axes(*own) for own in zip(self.groups, self.shapes, strict=True)]
+        self.asked = {name: _kernels.Axes([table.codes(name)], [1]) for name in self.columns}
+        self.borders = [(at, min(at + _CHUNK, len(table))) for at in range(0, len(table), _CHUNK)]
+
+    def _axes(self, names: Sequence[str], shape: tuple[int, ...]) -> _kernels.Axes:
+        strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        codes = [self.table.target, *(self.table.codes(name) for name in names)]
+        return _kernels.Axes(codes, strides)
+
+    def after(
+        self, rule: Rule | None, hit: float = 1.0, miss: float = 1.0
+    ) -> dict[str, FloatArray]:
+        """Reweigh the rows by what a rule says of them, and return the tables of all columns."""
+        asked = self.target if rule is None else self.asked[rule.column]
+        said = None if rule is None else rule.said
+
+        def piece(border: tuple[int, int]) -> list[FloatArray]:
+            tables = [np.zeros(int(np.prod(shape))) for shape in self.shapes]
+            _adaboost.reweigh_and_tally(
+                asked, self.target, said, hit, miss, *border, self.weight, self.axes, tables
+            )
+            return tables
+
+        if len(self.borders) == 1 or threads() == 1:
+            parts = [piece(border) for border in self.borders]
+        else:
+            with ThreadPoolExecutor(threads()) as pool:
+                parts = list(pool.map(piece, self.borders))
+        found: dict[str, FloatArray] = {}
+        for place, group in enumerate(self.groups):
+            joint = sum(part[place] for part in parts)
+            whole = np.asarray(joint).reshape(self.shapes[place])
+            for axis, name in enumerate(group):
+                gone = tuple(1 + other for other in range(len(group)) if other != axis)
+                found[name] = whole.sum(axis=gone)[:-2]
+        return found
+
+
+def best_rule(tables: dict[str, FloatArray], numeric: Sequence[str]) -> Rule:
+    """Return the rule of one column that misses the least weight; of equal ones the first.
+
+    A nominal column says for each level its heaviest class; a number is asked whether it lies above
+    a threshold. Missing values have an answer of their own, levels of no weight that of all rows.
+    """
+    total = float(next(iter(tables.values())).sum())
+    best: Rule | None = None
+    for name, cells in tables.items():
+        rule = _threshold(name, cells, total) if name in numeric else _levels(name, cells, total)
+        if best is None or rule.error < best.error - _EQUAL:
+            best = rule
+    assert best is not None  # a table has at least one column
+    return best
+
+
+def _heaviest(cells: FloatArray, total: float) -> NDArray[np.int32]:
+    """The first class of about the largest weight, along the first axis."""
+    near = cells >= cells.max(axis=0) - _EQUAL * total
+    return np.asarray(near.argmax(axis=0), dtype=np.int32)
+
+
+def _missed(cells: FloatArray) -> FloatArray:
+    """The weight of all classes but the heaviest; exactly nought where one class is alone."""
+    return np.asarray(np.sort(cells, axis=0)[:-1].sum(axis=0))
+
+
+def _levels(name: str, cells: FloatArray, total: float) -> Rule:
+    said = _heaviest(cells, total)
+    said[cells.sum(axis=0) <= 0] = _heaviest(cells.sum(axis=1), total)
+    return Rule(name, said, float(_missed(cells).sum()) / total)
+
+
+def _threshold(name: str, cells: FloatArray, total: float) -> Rule:
+    known, blank = cells[:, :-2], cells[:, -2]
+    everybody = _heaviest(cells.sum(axis=1), total)
+    left = np.cumsum(known, axis=1)
+    right = np.cumsum(known[:, ::-1], axis=1)[:, ::-1]
+    right = np.concatenate([right[:, 1:], np.zeros((len(known), 1))], axis=1)
+    missed = _missed(left) + _missed(right)
+    at = int((missed <= missed.min() + _EQUAL * total).argmax())
+    said = np.full(cells.shape[1], everybody, dtype=np.int32)
+    said[: at + 1] = _heaviest(left[:, at], total)
+    if right[:, at].sum() > 0:
+        said[at + 1 : -2] = _heaviest(right[:, at], total)
+    else:
+        said[at + 1 : -2] = said[at]
+    if blank.sum() > 0:
+        said[-2] = _heaviest(blank, total)
+    error = float(missed[at] + _missed(blank)) / total
+    return Rule(name, said, error, at)
+
+
+def rule_words(rule: Rule, table: Table, points: Mapping[str, FloatArray], most: int = 3) -> str:
+    """Say a rule in words: the answer for each level, or on both sides of a threshold."""
+    classes, column = table.classes, table.schema[rule.column]
+    told = [classes[place] for place in rule.said.tolist()]
+    if rule.threshold is not None:
+        cuts = points[rule.column]
+        if rule.threshold >= len(cuts):
+            return f"{rule.column}: always {told[0]}"
+        cut = cuts[rule.threshold]
+        return f"{rule.column} ≤ {cut:.4g}: {told[0]}; else: {told[rule.threshold + 1]}"
+    parts = []
+    for label in dict.fromkeys(told[: column.width]):
+        levels = [str(own) for own, said in zip(column.levels, told, strict=False) if said == label]
+        more = f" or {len(levels) - most} more" if len(levels) > most else ""
+        parts.append(f"{' or '.join(levels[:most])}{more}: {label}")
+    return f"{rule.column} = " + "; ".join(parts)
+
+
+#: How often in a row weights may be set back before rounds by resampling end.
+_MOST_RESETS = 10
+#: Reweighing makes the classes exactly as heavy as each other: rounding must not break such ties.
+_EQUAL_ROUNDS = 1e-9
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: its weighted error ε, the weight α of its vote, and what it asks, in words.
+
+    Examples
+    --------
+    >>> Round(0.25, 0.549, "windy", "windy = TRUE: no; windy = FALSE: yes").alpha
+    0.549
+    """
+
+    epsilon: float
+    alpha: float
+    column: str | None
+    words: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the round as plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "alpha": self.alpha,
+            "column": self.column,
+            "words": self.words,
+        }
+
+
+class AdaBoost(Classifier):
+    """Boost weak rules: each round weighs up the rows that the round before got wrong.
+
+    Freund and Schapire (1997), as Kuo's slides tell it: a rule of weighted error ε votes with
+    α = ½ ln((1 - ε)/ε), rows it misses are multiplied by exp(α), others by exp(-α), and weights sum
+    to one. For K classes ln(K - 1)/2 is added to α, so that any rule better than chance counts
+    (SAMME, Zhu et al. 2009). The posterior is that of additive logistic regression, the votes
+    doubled and exponentiated (Friedman, Hastie & Tibshirani 2000); its argmax is the weighted
+    majority.
+
+    The usual base is a rule of one column, found from weighted counts of all columns in one pass a
+    round. Such a model is a table of votes for each column, which predicts by looking up and
+    explains itself in log-odds that add up.
+
+    Parameters
+    ----------
+    base
+        The model to boost; None is the best rule of one column.
+    rounds
+        How many at most. A rule without error decides alone and ends them; one no better than
+        chance ends them and has no vote.
+    method
+        ``weights`` trains on weighted rows; ``resampling`` on rows drawn by their weights, as the
+        slides say: there a rule no better than chance sets the weights back and draws anew.
+    keep_weights
+        Keep the weights of the rows before each round, ``weights_``: rounds × rows.
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        The seed of resampling.
+
+    Attributes
+    ----------
+    rounds_
+        A `Round` each: ε, α and the rule in words.
+    epsilons_, alphas_
+        The errors and the vote weights of all rounds.
+    cut_points_
+        Between which intervals thresholds may lie: at most 254 a column, of equal weight.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.models.ensembles.adaboost import AdaBoost
+    >>> model = AdaBoost(rounds=20).fit(cw.read("sample:iris"))
+    >>> print(model.rounds_[0].words)
+    petal_length ≤ 2.45: Iris-setosa; else: Iris-versicolor
+    >>> round(model.rounds_[0].epsilon, 3), round(model.rounds_[0].alpha, 3)
+    (0.333, 0.693)
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "base": Parameter(nothing() | a_classifier(), "the model to boost"),
+        "rounds": Parameter(whole(at_least=1), "how many rules at most"),
+        "method": Parameter(one_of("weights", "resampling"), "how rows are weighed"),
+        "keep_weights": Parameter(boolean(), "keep the weights of rows in each round"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "random_state": Parameter(
+            whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of resampling"
+        ),
+    }
+
+    rounds_: tuple[Round, ...]
+    epsilons_: FloatArray
+    alphas_: FloatArray
+    cut_points_: dict[str, FloatArray]
+    weights_: FloatArray
+
+    def __init__(
+        self,
+        base: Any = None,
+        rounds: int = 50,
+        method: str = "weights",
+        *,
+        keep_weights: bool = False,
+        nominal: Any = (),
+        random_state: Any = 0,
+    ) -> None:
+        self.base = base
+        self.rounds = rounds
+        self.method = method
+        self.keep_weights = keep_weights
+        self.nominal = nominal
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn one rule a round."""
+        rows, given, kept, total = self._training(X, y, sample_weight)
+        weight = np.ones(len(rows)) if given is None else given
+        present = self._take_classes(rows)
+        self._shares = np.bincount(rows.target, weight)[present] / weight.sum()
+        order = np.arange(len(rows))
+        if self.method == "resampling" or self.base is not None:
+            # Chance follows what is in a row, not where it stands.
+            order = np.argsort(row_keys(rows, target=True), kind="stable")
+            rows, weight = rows.take(order), weight[order]
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        history = self._boost(_of_classes(rows, present), weight)
+        if self.keep_weights:
+            self.weights_ = np.zeros((len(history), total))
+            self.weights_[:, order if kept is None else kept[order]] = np.reshape(
+                history, (-1, len(rows))
+            )
+        if not self.rounds_:
+            text = "No rule was better than chance; the answer is the class shares of all rows."
+            self.notes_ = (*self.notes_, Note("V01", None, text))
+        return self
+
+    def _boost(self, table: Table, given: FloatArray) -> list[FloatArray]:
+        """Go through the rounds; return the weights before each, if they are to be kept."""
+        weak: Any
+        if self.base is None:
+            weak = _Rules(table, given, self.method, self._seed)
+        else:
+            weak = _Members(self.base, table, given, self.method, self._seed, self.classes_)
+        rounds: list[Round] = []
+        learned: list[Any] = []
+        history: list[FloatArray] = []
+        hit = miss = 1.0
+        resets = 0
+        while len(rounds) < self.rounds and table.schema.attributes:
+            rule, epsilon = weak.learn(hit, miss)
+            if epsilon >= self._chance - 1e-10:
+                if self.method == "weights" or resets == _MOST_RESETS:
+                    break
+                weak.reset()
+                hit = miss = 1.0
+                resets += 1
+                continue
+            resets = 0
+            if self.keep_weights:
+                history.append(weak.weight / weak.weight.sum())
+            alpha = _alpha(epsilon, len(self.classes_), weak.size)
+            rounds.append(Round(epsilon, alpha, *weak.words(rule)))
+            learned.append(rule)
+            if epsilon == 0:
+                # A rule without error needs no others, and leaves nothing to weigh up.
+                rounds, learned, history = rounds[-1:], learned[-1:], history[-1:]
+                break
+            total = (1 - epsilon) + epsilon * math.exp(2 * alpha)
+            hit, miss = 1 / total, math.exp(2 * alpha) / total
+        self.rounds_ = tuple(rounds)
+        self.epsilons_ = np.asarray([own.epsilon for own in rounds])
+        self.alphas_ = np.asarray([own.alpha for own in rounds])
+        self._adopt(learned, weak.cut_points)
+        return history
+
+    @property
+    def _chance(self) -> float:
+        return 1 - 1 / max(len(self.classes_), 2)
+
+    def _scores(self, table: Table) -> FloatArray:
+        if not self.rounds_:
+            return np.tile(np.log(self._shares), (len(table), 1))
+        if self.base is None:
+            return self._sum.scores(cut_table(table, self.cut_points_))
+        scores = np.zeros((len(table), len(self.classes_)))
+        for chunk in chunks(len(table), self._trained[0].features):
+            for own, vote in self._each_vote(table.take(chunk)):
+                scores[chunk] += 2 * own.alpha * vote
+        return scores
+
+    def _each_vote(self, table: Table) -> Iterator[tuple[Round, FloatArray]]:
+        table, number = quiet(table), len(self.classes_)
+        if self.base is None:
+            cut = cut_table(table, self.cut_points_)
+            for own, rule in zip(self.rounds_, self._rules, strict=True):
+                yield own, np.eye(number)[rule.said[cut.codes(rule.column)]]
+            return
+        features = self._trained[0].features
+        matrix = None if features is None else features.matrix(table)
+        for own, member in zip(self.rounds_, self._trained, strict=True):
+            yield own, whole_votes(member.posteriors(table, number, matrix), _EQUAL_ROUNDS)
+
+    def votes(self, X: Any) -> FloatArray:
+        """Return the sum of α for each class, rows × classes: the weighted votes.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.models.ensembles.adaboost import AdaBoost
+        >>> weather = cw.read("sample:weather")
+        >>> model = AdaBoost(rounds=3).fit(weather)
+        >>> bool(np.allclose(model.votes(weather).sum(axis=1), model.alphas_.sum()))
+        True
+        """
+        table = self._rows(X)
+        votes = np.zeros((len(table), len(self.classes_)))
+        for own, vote in self._each_vote(table):
+            votes += own.alpha * vote
+        return votes
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the labels after one round, after two, and so on."""
+        table = self._rows(X)
+        votes = np.zeros((len(table), len(self.classes_)))
+        for own, vote in self._each_vote(table):
+            votes += own.alpha * vote
+            yield self.classes_[votes.argmax(axis=1)]
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each column adds to the log posterior; of rules of one column only."""
+        table = self._rows(X)
+        if self.base is not None or not self.rounds_:
+            raise ParameterError(
+                "AdaBoost: only votes of one-column rules can be told apart by column, but this "
+                f"model boosts {self.base!r} in {len(self.rounds_)} rounds. Leave base out."
+            )
+        cut = cut_table(table, self.cut_points_)
+        terms = self._sum.terms
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(term.columns[0] for term in terms),
+            values=tuple(
+                tuple(_shown(cut, term.columns[0], row) for term in terms)
+                for row in range(len(cut))
+            ),
+            base=self._sum.base.copy(),
+            parts=self._sum.parts(cut),
+            joint=self._sum.scores(cut),
+        )
+
+    def describe(self) -> str:
+        """Return the rounds as lines of text: ε, α and the rule."""
+        check_is_fitted(self, "rounds_")
+        return "\n".join(
+            f"{place:3d}  ε {own.epsilon:.4f}  α {own.alpha:.4f}  {own.words}"
+            for place, own in enumerate(self.rounds_, 1)
+        )
+
+    def _adopt(self, learned: list[Any], cut_points: dict[str, FloatArray]) -> None:
+        """Keep what was learned: members, or the tables of votes that rules add up to."""
+        self.cut_points_ = cut_points
+        if self.base is not None:
+            self._trained: list[Member] = learned
+            self.members_ = [member.model for member in learned]
+            return
+        self._rules: list[Rule] = learned
+        number = len(self.classes_)
+        figures: dict[str, FloatArray] = {}
+        for own, rule in zip(self.rounds_, learned, strict=True):
+            votes = figures.setdefault(rule.column, np.zeros((len(rule.said), number)))
+            votes[np.arange(len(rule.said)), rule.said] += 2 * own.alpha
+        terms = [TableTerm((name,), own) for name, own in figures.items()]
+        self._sum = Sum(np.zeros(number), terms)
+
+
+def _alpha(epsilon: float, classes: int, rows: int) -> float:
+    """The weight of a vote; a rule without error is taken to miss half a row more than none."""
+    least = max(epsilon, 0.5 / (rows + 1))
+    return 0.5 * (math.log((1 - least) / least) + math.log(max(classes, 2) - 1))
+
+
+def _of_classes(table: Table, present: NDArray[Any]) -> Table:
+    """The table with those classes only that it holds."""
+    target = table.target_column
+    if len(present) == target.width:
+        return table
+    codes = np.searchsorted(present, table.target).astype(code_type(len(present)))
+    kept = Column(target.name, "target", tuple(target.levels[at] for at in present.tolist()))
+    data = {name: table.raw_array(name) for name in table.names} | {target.name: codes}
+    return Table._made(table.schema.with_columns([kept]), data, table.notes, table.unseen)
+
+
+class _Rules:
+    """Rules of one column, from weighted counts of all columns in one pass a round."""
+
+    def __init__(self, table: Table, given: FloatArray, method: str, seed: int) -> None:
+        self.cut_points = fine_cuts(table, given)
+        self.numeric = tuple(self.cut_points)
+        self.table = cut_table(table, self.cut_points)
+        self.weight = given / given.sum()
+        self.first = self.weight.copy() if method == "resampling" else None
+        self.tables = WeightedTables(self.table, self.weight)
+        self.size = _size(given)
+        self.stream = np.random.default_rng(seed)
+        self.last: Rule | None = None
+
+    def learn(self, hit: float, miss: float) -> tuple[Rule, float]:
+        """Reweigh the rows by the last rule, and find the next one."""
+        if self.first is None:
+            self.last = best_rule(self.tables.after(self.last, hit, miss), self.numeric)
+            return self.last, self.last.error
+        if self.last is not None:
+            self.weight *= np.where(self._missed(self.last), miss, hit)
+        times = _drawn(self.weight, self.size, self.stream).astype(np.float64)
+        self.last = best_rule(WeightedTables(self.table, times).after(None), self.numeric)
+        missed = self.weight[self._missed(self.last)].sum()
+        return self.last, float(missed / self.weight.sum())
+
+    def _missed(self, rule: Rule) -> NDArray[np.bool_]:
+        said = rule.said[self.table.codes(rule.column)]
+        return np.asarray(said != self.table.target)
+
+    def reset(self) -> None:
+        """Set the weights back to those of the beginning."""
+        assert self.first is not None  # only resampling sets back
+        self.weight[:] = self.first
+        self.last = None
+
+    def words(self, rule: Rule) -> tuple[str, str]:
+        """Say which column a rule asks for, and what it answers."""
+        return rule.column, rule_words(rule, self.table, self.cut_points)
+
+
+class _Members:
+    """Any other model, trained on weighted rows or on rows drawn by their weights."""
+
+    def __init__(
+        self, base: Any, table: Table, given: FloatArray, method: str, seed: int, classes: Any
+    ) -> None:
+        ours = isinstance(base, Classifier)
+        if method == "weights" and not ours and not has_fit_parameter(base, "sample_weight"):
+            raise ParameterError(
+                f"AdaBoost: by weights, the base must take sample_weight, but {base!r} does not. "
+                "Use method='resampling', or another base."
+            )
+        self.base, self.table, self.classes, self.method = base, table, classes, method
+        self.cut_points: dict[str, FloatArray] = {}
+        self.weight = given / given.sum()
+        self.first = self.weight.copy()
+        self.scale = float(given.sum())
+        self.size = _size(given)
+        self.features = None if ours else Features.learn(table, given)
+        self.matrix = None if self.features is None else self.features.matrix(table)
+        self.stream, self.seed = np.random.default_rng(seed), seed
+        self.missed: NDArray[np.bool_] | None = None
+
+    def learn(self, hit: float, miss: float) -> tuple[Member, float]:
+        """Reweigh the rows by what the last member missed, and train the next one."""
+        if self.missed is not None:
+            self.weight *= np.where(self.missed, miss, hit)
+        self.seed += 1
+        by_draws = self.method == "resampling"
+        member = trained(
+            seeded(self.base, self.seed),
+            self.table,
+            self.classes,
+            # Weights sum to the rows again, for models to which their scale means something.
+            None if by_draws else self.weight * (self.scale / self.weight.sum()),
+            _drawn(self.weight, self.size, self.stream) if by_draws else None,
+            self.features,
+        )
+        posteriors = member.posteriors(self.table, len(self.classes), self.matrix)
+        said = whole_votes(posteriors, _EQUAL_ROUNDS).argmax(axis=1)
+        self.missed = np.asarray(said != self.table.target)
+        return member, float(self.weight[self.missed].sum() / self.weight.sum())
+
+    def reset(self) -> None:
+        """Set the weights back to those of the beginning."""
+        self.weight[:] = self.first
+        self.missed = None
+
+    def words(self, member: Member) -> tuple[None, str]:
+        """Name the model."""
+        return None, repr(member.model)
+
+
+def _size(given: FloatArray) -> int:
+    """How many rows are drawn: as many as there are, a row of whole weight counted so often."""
+    return len(given) if np.any(given % 1) else max(1, round(float(given.sum())))
+
+
+def _drawn(weight: FloatArray, size: int, stream: np.random.Generator) -> NDArray[np.intp]:
+    """How often each row is drawn, by its weight."""
+    edge = np.cumsum(weight)
+    place = np.searchsorted(edge, stream.random(size) * edge[-1], side="right")
+    return np.bincount(np.minimum(place, len(edge) - 1), minlength=len(edge))
+
+
+def _shown(table: Table, name: str, row: int) -> str:
+    column, code = table.schema[name], int(table.codes(name)[row])
+    if code < column.width:
+        return str(column.levels[code])
+    return "missing" if code == column.width else "never seen"

@@ -1,0 +1,148 @@
+"""Why a model said what it said: what each attribute added, in log-odds that sum to the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from countwise._typing import FloatArray
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.numeric import softmax
+from countwise.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each attribute adds to the joint log probability of each class, row by row.
+
+    ``base + parts.sum(axis=1) = joint``: prediction adds the same figures. Between two classes the
+    differences are log-odds: `log_odds` gives them, `describe` says them in words.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> weather = cw.read("sample:weather")
+    >>> why = cw.NaiveBayes().fit(weather).explain(weather.take([0]))
+    >>> base, parts = why.log_odds("no", "yes")
+    >>> bool(np.isclose(base + parts[0].sum(), why.joint[0, 0] - why.joint[0, 1]))
+    True
+    """
+
+    classes: tuple[Any, ...]
+    attributes: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    base: FloatArray
+    parts: FloatArray
+    joint: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def posteriors(self) -> FloatArray:
+        """The posteriors of the rows."""
+        return softmax(self.joint)
+
+    def log_odds(self, label: Any, against: Any) -> tuple[float, FloatArray]:
+        """Return prior log-odds and each attribute's part (rows × attributes) for `label`."""
+        one, two = self._place(label), self._place(against)
+        return float(self.base[one] - self.base[two]), self.parts[:, :, one] - self.parts[:, :, two]
+
+    def _place(self, label: Any) -> int:
+        if label not in self.classes:
+            raise ParameterError(
+                f"explain: there is no class {label!r}.{did_you_mean(label, self.classes)} "
+                f"The classes are {listing(self.classes)}."
+            )
+        return self.classes.index(label)
+
+    def rivals(self, row: int = 0) -> tuple[Any, Any]:
+        """The two most probable classes of a row, the winner first."""
+        order = np.argsort(-self.joint[row], kind="stable")
+        return self.classes[order[0]], self.classes[order[min(1, len(order) - 1)]]
+
+    def to_dict(self, row: int = 0, label: Any = None, against: Any = None) -> dict[str, Any]:
+        """Return one row's explanation as plain data, the strongest attribute first."""
+        winner, second = self.rivals(row)
+        label = winner if label is None else label
+        if against is None:
+            against = second if label == winner else winner
+        base, parts = self.log_odds(label, against)
+        order = np.argsort(-np.abs(parts[row]), kind="stable")
+        return {
+            "class": label,
+            "against": against,
+            "posterior": dict(
+                zip(map(str, self.classes), self.posteriors[row].tolist(), strict=True)
+            ),
+            "prior_log_odds": base,
+            "parts": [
+                {
+                    "attribute": self.attributes[place],
+                    "value": self.values[row][place],
+                    "log_odds": float(parts[row, place]),
+                }
+                for place in order
+            ],
+            "log_odds": base + float(parts[row].sum()),
+        }
+
+    def describe(self, row: int = 0, most: int = 10) -> str:
+        """Say one row's explanation in lines of text.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather")
+        >>> why = cw.NaiveBayes().fit(weather).explain(weather.take([0]))
+        >>> print(why.describe().splitlines()[0])
+        no (posterior 0.688) against yes: log-odds +0.791
+        """
+        facts = self.to_dict(row)
+        share = facts["posterior"][str(facts["class"])]
+        if len(self.classes) == 1:
+            return f"{facts['class']} is the only class there is"
+        lines = [
+            f"{facts['class']} (posterior {share:.3f}) against {facts['against']}: "
+            f"log-odds {_odds(facts['log_odds']).strip()}",
+            f"  {_odds(facts['prior_log_odds'])}  before any evidence",
+        ]
+        for part in facts["parts"][:most]:
+            lines.append(f"  {_odds(part['log_odds'])}  {part['attribute']} = {part['value']}")
+        if len(facts["parts"]) > most:
+            rest = sum(part["log_odds"] for part in facts["parts"][most:])
+            lines.append(f"  {_odds(rest)}  {len(facts['parts']) - most} further attributes")
+        return "\n".join(lines)
+
+
+def _odds(figure: float) -> str:
+    """Log-odds in eight places; a value that one class never has rules it out altogether."""
+    if abs(figure) > 1e200:
+        return "certain " if figure > 0 else "ruled out"
+    return f"{figure:+8.3f}"
+
+
+def shown_value(table: Table, name: str, row: int) -> str:
+    """What a row holds in a column, in words."""
+    column = table.schema[name]
+    if not column.coded:
+        number = float(table.values(name)[row])
+        return "missing" if number != number else f"{number:g}"
+    code = int(table.codes(name)[row])
+    if code < column.width:
+        return str(column.levels[code])
+    return "missing" if code == column.width else "never seen"
+
+
+class Coefficient(NamedTuple):
+    """What a unit of a column, or a level, adds to the log-odds (or the margin) of a class.
+
+    The intercept has no column.
+    """
+
+    label: Any
+    column: str | None
+    level: str | None
+    value: float

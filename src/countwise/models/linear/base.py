@@ -1,0 +1,312 @@
+"""What classifiers share that read rows as a matrix: features, layers, posteriors, explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from countwise._typing import FloatArray
+from countwise.counts.row_hash import row_keys, scattered
+from countwise.errors import ParameterError, listing
+from countwise.models.base import Classifier
+from countwise.models.explanation import Coefficient, Explanation
+from countwise.models.linear.encoder import Features
+from countwise.numeric import log_softmax
+from countwise.params import (
+    Constraint,
+    Parameter,
+    instance,
+    mapping,
+    names,
+    nothing,
+    number,
+    one_of,
+    whole,
+)
+from countwise.tables.schema import level_text
+from countwise.tables.table import Table
+
+#: Cells of the matrix that are looked at together.
+_CELLS = 1 << 22
+#: Whole weights become repeated rows up to this many of them.
+_MOST_REPEATED = 1 << 22
+
+
+class Layer(NamedTuple):
+    """Weights, inputs × outputs, and what is added to each output."""
+
+    weights: FloatArray
+    bias: FloatArray
+
+
+class Rows(NamedTuple):
+    """Training rows as a matrix, classes numbered from 0, in an order that their content gives."""
+
+    X: Any
+    y: NDArray[np.intp]
+    weight: FloatArray | None
+    keys: NDArray[np.uint64]
+
+
+class MatrixClassifier(Classifier):
+    """A classifier of rows as points; a model fills in `_learn`, which returns its layers."""
+
+    nominal: Any
+    random_state: Any = 0
+    activation: str = "relu"
+
+    features_: Features
+    layers_: tuple[Layer, ...]
+    scale_: float
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows and their classes."""
+        rows = self._prepared(X, y, sample_weight)
+        if len(self.classes_) == 1:
+            self.layers_, self.scale_ = self._constant(), 1.0
+            return self
+        layers, scale = self._learn(rows)
+        if not all(np.isfinite(part).all() for own in layers for part in (own.weights, own.bias)):
+            raise ParameterError(
+                f"{type(self).__name__}: the coefficients must be finite, but the fit ran away. "
+                "Take a penalty nearer to 1, and weights that are neither huge nor next to nothing."
+            )
+        self.layers_, self.scale_ = layers, scale
+        return self
+
+    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        """Return what maps features to one score a class, and the factor that calibrates it."""
+        raise NotImplementedError
+
+    def _constant(self) -> tuple[Layer, ...]:
+        return (Layer(np.zeros((len(self.features_.names), 1)), np.zeros(1)),)
+
+    def _prepared(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows:
+        """Read the rows, learn their features, and put them in the order of their content.
+
+        Whole weights become repeated rows: some of these models go through the rows one by one.
+        """
+        table, weight, *_ = self._training(X, y, sample_weight)
+        codes = np.searchsorted(self._take_classes(table), table.target)
+        keys = row_keys(table, target=True)
+        order = np.argsort(keys, kind="stable")
+        if weight is not None and not np.any(weight % 1) and weight.sum() <= _MOST_REPEATED:
+            order = np.repeat(order, weight[order].astype(np.intp))
+            weight = None
+        rows = table.take(order)
+        weight = None if weight is None else weight[order]
+        self.features_ = Features.learn(rows, weight)
+        self.notes_ = (*self.notes_, *self.features_.notes)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return Rows(self._matrix(rows), codes[order], weight, scattered(keys[order]))
+
+    def _matrix(self, table: Table) -> Any:
+        return self.features_.matrix(table, self._sparse and self.features_.sparse_pays)
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the model takes a matrix by its filled cells."""
+        return True
+
+    def _scores(self, table: Table) -> FloatArray:
+        scores = np.empty((len(table), len(self.classes_)))
+        step = max(1, _CELLS // max(len(self.features_.names), 1))
+        for start in range(0, len(table), step):
+            part = slice(start, start + step)
+            scores[part] = self.scale_ * self._outputs(self._matrix(table.take(part)))
+        return scores
+
+    def _outputs(self, X: Any) -> FloatArray:
+        """One figure a class, from the last layer."""
+        held = X
+        for place, layer in enumerate(self.layers_):
+            held = np.asarray(held @ layer.weights) + layer.bias
+            if place < len(self.layers_) - 1:
+                held = activated(held, self.activation)
+        return np.asarray(held)
+
+    @property
+    def coefficients_(self) -> tuple[Coefficient, ...]:
+        """Every coefficient by class, column and level; of two classes those of the second."""
+        check_is_fitted(self, "layers_")
+        return tuple(self._coefficients())
+
+    def _coefficients(self) -> Iterator[Coefficient]:
+        layer = self._one_layer("has coefficients")
+        weights, bias = layer.weights, layer.bias
+        labels = self.classes_.tolist()
+        if len(labels) == 2:
+            weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
+            labels = labels[1:]
+        told = [self.features_.unscaled(at, own) for at, own in enumerate(weights)]
+        base = bias + sum((added for _, added in told), np.zeros_like(bias))
+        for place, label in enumerate(labels):
+            yield Coefficient(label, None, None, float(base[place]))
+            for (slope, _), own in zip(told, self.features_.names, strict=True):
+                yield Coefficient(label, own.column, own.level, float(slope[place]))
+
+    def _one_layer(self, what: str) -> Layer:
+        if len(self.layers_) != 1:
+            raise ParameterError(
+                f"{type(self).__name__}: only a model of one layer {what}, but this one has "
+                f"{len(self.layers_)}. Use hidden=()."
+            )
+        return self.layers_[0]
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each column adds to the log posterior of each class; the parts sum to it."""
+        table = self._rows(X)
+        layer = self._one_layer("can be told apart by column")
+        X = self.features_.matrix(table)
+        columns = list(self.features_.parts)
+        parts = np.zeros((len(table), len(columns), len(self.classes_)))
+        for at, own in enumerate(self.features_.names):
+            parts[:, columns.index(own.column)] += X[:, at : at + 1] * layer.weights[at]
+        parts *= self.scale_
+        base = self.scale_ * layer.bias
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(columns),
+            values=tuple(
+                tuple(_shown(table, name, row) for name in columns) for row in range(len(table))
+            ),
+            base=base,
+            parts=parts,
+            joint=base + parts.sum(axis=1),
+        )
+
+
+def activated(held: FloatArray, how: str) -> FloatArray:
+    """Return what neurons give for what they hold."""
+    if how == "tanh":
+        return np.tanh(held)
+    if how == "logistic":
+        return 1 / (1 + np.exp(-np.clip(held, -700, 700)))
+    return np.maximum(held, 0.0)
+
+
+def two_sided(coefficients: FloatArray, intercept: FloatArray) -> Layer:
+    """Return scikit-learn's coefficients (classes × features) as a layer with a column a class."""
+    weights, bias = np.asarray(coefficients).T, np.asarray(intercept)
+    if weights.shape[1] == 1:
+        weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
+        bias = np.concatenate([[0.0], bias])
+    return Layer(np.ascontiguousarray(weights, dtype=np.float64), bias.astype(np.float64))
+
+
+def _shown(table: Table, name: str, row: int) -> str:
+    column = table.schema[name]
+    if not column.coded:
+        number = float(table.values(name)[row])
+        return "missing" if number != number else f"{number:g}"
+    code = int(table.codes(name)[row])
+    if code < column.width:
+        return str(column.levels[code])
+    return "missing" if code == column.width else "never seen"
+
+
+NOMINAL = Parameter(one_of("all") | names(), "number columns that are codes")
+CLASS_WEIGHT = Parameter(nothing() | one_of("balanced") | mapping(), "how much classes weigh")
+SEED = Parameter(
+    whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of the search"
+)
+_FOLDS = 5
+#: Of columns scaled to unit variance.
+LEAST_VARIANCE = 1e-9
+#: The log of this share is still a number.
+LEAST_PRIOR = 1e-300
+
+
+def share() -> Constraint:
+    """A share from 0 to 1."""
+    part = number(at_least=0)
+    return Constraint(
+        "a share from 0 to 1",
+        lambda value: part.admits(value) and float(value) <= 1,
+        good=(0.0, 1.0),
+        bad=(-0.1, 1.5, "half"),
+    )
+
+
+def class_weights(model: Any, rows: Rows) -> FloatArray | None:
+    """Return the weights of rows times those of their classes; None if all are one."""
+    given = model.class_weight
+    if given is None:
+        return rows.weight
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    number = len(model.classes_)
+    if given == "balanced":
+        total = np.bincount(rows.y, weight, minlength=number)
+        factor = np.divide(total.sum(), number * total, out=np.zeros(number), where=total > 0)
+        return np.asarray(weight * factor[rows.y])
+    by_text = {level_text(label): value for label, value in given.items()}
+    lost = [label for label in model.classes_.tolist() if level_text(label) not in by_text]
+    if lost:
+        raise ParameterError(
+            f"{type(model).__name__}: class_weight must give a factor for every class, but "
+            f"{listing(lost)} got none. Add it."
+        )
+    factor = np.asarray([float(by_text[level_text(label)]) for label in model.classes_.tolist()])
+    return np.asarray(weight * factor[rows.y])
+
+
+def calibrated(
+    plane: Callable[[Rows], Layer], rows: Rows, classes: int
+) -> tuple[tuple[Layer, ...], float]:
+    """Return a plane and how steep its margins become posteriors, learned on other folds' rows.
+
+    One factor for all classes, which changes no label (Platt 2000; Guo et al. 2017). A row's fold
+    follows from its content, not from where it stands.
+    """
+    fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
+    margins, truth, weight = [], [], []
+    for part in range(_FOLDS):
+        out = np.flatnonzero(fold == part)
+        rest = np.flatnonzero(fold != part)
+        if not len(out) or len(np.unique(rows.y[rest])) < classes:
+            continue
+        layer = plane(_some(rows, rest))
+        margins.append(np.asarray(rows.X[out] @ layer.weights) + layer.bias)
+        truth.append(rows.y[out])
+        weight.append(np.ones(len(out)) if rows.weight is None else rows.weight[out])
+    final = plane(rows)
+    if not margins:
+        margins = [np.asarray(rows.X @ final.weights) + final.bias]
+        truth, weight = [rows.y], [np.ones(len(rows.y)) if rows.weight is None else rows.weight]
+    return (final,), steepness(
+        np.concatenate(margins), np.concatenate(truth), np.concatenate(weight)
+    )
+
+
+def steepness(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
+    """Return the factor on margins under which the classes are most probable.
+
+    As Platt does, every class is given one row more than it has, so that rows without a mistake
+    still leave a finite factor.
+    """
+    number = margins.shape[1]
+    total = np.bincount(truth, weight, minlength=number)
+    wanted = np.full((len(truth), number), 1.0) / (total + number)[truth][:, None]
+    wanted[np.arange(len(truth)), truth] = ((total + 1) / (total + number))[truth]
+    spread = float(np.abs(margins - margins.mean(axis=1, keepdims=True)).mean())
+    unit = 1 / spread if spread > 0 else 1.0
+
+    def loss(log_factor: float) -> float:
+        logs = log_softmax(np.exp(log_factor) * unit * margins)
+        return float(-(weight[:, None] * wanted * logs).sum())
+
+    found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
+    return float(np.exp(found.x) * unit)
+
+
+def _some(rows: Rows, index: NDArray[np.intp]) -> Rows:
+    weight = None if rows.weight is None else rows.weight[index]
+    return Rows(rows.X[index], rows.y[index], weight, rows.keys[index])

@@ -1,0 +1,225 @@
+"""A neural network behind our tables, with its training curve and an early end."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from countwise.errors import ParameterError
+from countwise.models.linear.base import NOMINAL, SEED, Layer, MatrixClassifier, Rows, share
+from countwise.numeric import log_softmax
+from countwise.params import Constraint, Parameter, number, one_of, whole
+
+#: Called with epochs done, epochs at most, and a text.
+Progress = Callable[[int, int, str], None]
+
+#: Fewer rows than this say too little about when to end.
+_LEAST_HELD_OUT = 10
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the rows: the loss on them and the error on rows held out (NaN without)."""
+
+    number: int
+    loss: float
+    error: float
+
+
+def _sizes() -> Constraint:
+    """Sizes of hidden layers."""
+
+    def admits(value: Any) -> bool:
+        if isinstance(value, str | bytes) or not isinstance(value, list | tuple | np.ndarray):
+            return False
+        one = whole(at_least=1)
+        return all(one.admits(own) for own in value)
+
+    return Constraint(
+        "a list of whole numbers of at least 1", admits, good=((), (8, 4)), bad=((0,), "ten", 7)
+    )
+
+
+class NeuralNet(MatrixClassifier):
+    """Learn a network of neurons: scikit-learn's `MLPClassifier` behind our tables.
+
+    It goes through the rows epoch by epoch; some rows are held out, and the weights of the epoch
+    that erred least on them are kept.
+
+    Parameters
+    ----------
+    hidden
+        Sizes of the hidden layers; ``()`` is a network without any.
+    activation
+        What a neuron does with its sum: ``relu``, ``tanh`` or ``logistic``.
+    epochs
+        How often the rows are gone through at most.
+    patience
+        After so many epochs without improvement it ends.
+    held_out
+        Share of the rows that steer the end; with fewer than ten rows in it the loss on the
+        training rows does.
+    penalty
+        Strength of the L2 penalty on weights.
+    learning_rate
+        The size of steps at the beginning.
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        First weights, and the order in which rows come.
+
+    Attributes
+    ----------
+    curve_
+        An `Epoch` each: its loss, and the error on the rows held out.
+    best_epoch_
+        The epoch whose weights were kept.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.models.linear.neural_net import NeuralNet
+    >>> model = NeuralNet(hidden=(8,), epochs=60).fit(cw.read("sample:iris"))
+    >>> 1 <= model.best_epoch_ <= len(model.curve_) <= 60
+    True
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "hidden": Parameter(_sizes(), "sizes of the hidden layers"),
+        "activation": Parameter(one_of("relu", "tanh", "logistic"), "what neurons do"),
+        "epochs": Parameter(whole(at_least=1), "passes over the rows at most"),
+        "patience": Parameter(whole(at_least=1), "epochs without improvement before it ends"),
+        "held_out": Parameter(share(), "share of the rows that steer the end"),
+        "penalty": Parameter(number(at_least=0), "strength of the L2 penalty"),
+        "learning_rate": Parameter(number(above=0), "size of the first steps"),
+        "nominal": NOMINAL,
+        "random_state": SEED,
+    }
+
+    curve_: tuple[Epoch, ...]
+    best_epoch_: int
+
+    def __init__(
+        self,
+        hidden: Any = (32,),
+        activation: str = "relu",
+        *,
+        epochs: int = 300,
+        patience: int = 20,
+        held_out: float = 0.15,
+        penalty: float = 1e-3,
+        learning_rate: float = 0.005,
+        nominal: Any = (),
+        random_state: Any = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.epochs = epochs
+        self.patience = patience
+        self.held_out = held_out
+        self.penalty = penalty
+        self.learning_rate = learning_rate
+        self.nominal = nominal
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from rows and their classes, epoch by epoch.
+
+        `progress` is called after each epoch with epochs done, epochs at most, and a text.
+        """
+        self._progress = progress
+        self.curve_, self.best_epoch_ = (), 0
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._progress
+
+    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        out = (rows.keys % np.uint64(1 << 20)).astype(np.float64) < self.held_out * (1 << 20)
+        if out.sum() < _LEAST_HELD_OUT or len(np.unique(rows.y[~out])) < len(self.classes_):
+            out[:] = False
+        training, tested = np.flatnonzero(~out), np.flatnonzero(out)
+        net = self._net(len(training))
+        options: dict[str, Any] = {"classes": np.arange(len(self.classes_))}
+        if rows.weight is not None:
+            if not has_fit_parameter(net, "sample_weight"):
+                raise ParameterError(
+                    "NeuralNet: fractional weights need scikit-learn 1.7 or newer. Upgrade it, or "
+                    "give whole weights."
+                )
+            options["sample_weight"] = rows.weight[training]
+        X, y = rows.X[training], rows.y[training]
+        curve: list[Epoch] = []
+        best, kept, since = np.inf, self._layers(None), 0
+        for epoch in range(1, self.epochs + 1):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                net.partial_fit(X, y, **options)
+            layers = self._layers(net)
+            judged, error = self._judged(layers, rows, tested, float(net.loss_))
+            curve.append(Epoch(epoch, float(net.loss_), error))
+            if judged < best - 1e-5:
+                best, kept, since, self.best_epoch_ = judged, layers, 0, epoch
+            else:
+                since += 1
+            if self._progress is not None:
+                self._progress(epoch, self.epochs, f"epoch {epoch}, loss {net.loss_:.4f}")
+            if since >= self.patience:
+                break
+        self.curve_ = tuple(curve)
+        return kept, 1.0
+
+    def _net(self, rows: int) -> MLPClassifier:
+        return MLPClassifier(
+            tuple(int(size) for size in self.hidden),
+            activation=self.activation,
+            alpha=float(self.penalty),
+            batch_size=max(1, min(200, rows)),
+            learning_rate_init=float(self.learning_rate),
+            random_state=self._seed,
+        )
+
+    def _layers(self, net: MLPClassifier | None) -> tuple[Layer, ...]:
+        """The weights as they are now, with one output a class."""
+        if net is None:
+            return ()
+        made = [
+            Layer(own.astype(np.float64), bias.astype(np.float64))
+            for own, bias in zip(net.coefs_, net.intercepts_, strict=True)
+        ]
+        last = made[-1]
+        if last.weights.shape[1] == 1:
+            made[-1] = Layer(
+                np.concatenate([np.zeros_like(last.weights), last.weights], axis=1),
+                np.concatenate([[0.0], last.bias]),
+            )
+        return tuple(made)
+
+    def _judged(
+        self, layers: tuple[Layer, ...], rows: Rows, tested: NDArray[np.intp], loss: float
+    ) -> tuple[float, float]:
+        """The log loss that decides when to end, and the error on the rows held out."""
+        if not len(tested):
+            return loss, float("nan")
+        self.layers_ = layers
+        scores = self._outputs(rows.X[tested])
+        logs = log_softmax(scores)
+        truth = rows.y[tested]
+        weight = np.ones(len(tested)) if rows.weight is None else rows.weight[tested]
+        own = logs[np.arange(len(tested)), truth]
+        error = float(np.average(scores.argmax(axis=1) != truth, weights=weight))
+        return float(-np.average(own, weights=weight)), error

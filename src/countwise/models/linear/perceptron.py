@@ -1,0 +1,143 @@
+"""Linear models behind our tables: logistic regression, discriminant, perceptron, linear SVM.
+
+Words become one column a level, numbers are scaled, gaps and unseen levels have their place, all
+learned from the training rows; see `countwise.models.linear.encoder`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
+
+from countwise.models.linear.base import (
+    CLASS_WEIGHT,
+    NOMINAL,
+    SEED,
+    Layer,
+    MatrixClassifier,
+    Rows,
+    calibrated,
+    class_weights,
+    two_sided,
+)
+from countwise.models.linear.encoder import Features
+from countwise.params import (
+    Parameter,
+    boolean,
+    number,
+    whole,
+)
+from countwise.tables.read import read
+
+
+class Perceptron(MatrixClassifier):
+    """Learn a separating plane from mistakes: Rosenblatt's perceptron.
+
+    scikit-learn's perceptron (`SGDClassifier` with that loss) behind our tables. It has no
+    posteriors: margins on rows of other folds say how steep a sigmoid (for several classes a
+    softmax) makes them probable. The plane stays where it is, so that the label is the
+    perceptron's own.
+
+    Parameters
+    ----------
+    epochs
+        How often all rows are gone through at most.
+    penalty
+        Strength of an L2 penalty; 0 is none.
+    average
+        Take the mean of all planes on the way (Freund & Schapire 1999), which is steadier than the
+        last one.
+    class_weight
+        As in `Logistic`.
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        The order in which rows come.
+
+    Examples
+    --------
+    Stefanowski's perceptron, Y = I(0.3 X1 + 0.3 X2 + 0.3 X3 - 0.4 > 0), says whether at least two
+    of three inputs are 1; so does one that has learned from his eight rows.
+
+    >>> import itertools
+    >>> from countwise.models.linear.perceptron import Perceptron
+    >>> rows = list(itertools.product([0, 1], repeat=3))
+    >>> given = Perceptron.of({"X1": 0.3, "X2": 0.3, "X3": 0.3}, -0.4, classes=(0, 1))
+    >>> inputs = {f"X{at + 1}": [row[at] for row in rows] for at in range(3)}
+    >>> given.predict(inputs).tolist()
+    [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> Perceptron().fit(rows, given.predict(inputs)).predict(rows).tolist()
+    [0, 0, 0, 1, 0, 1, 1, 1]
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "epochs": Parameter(whole(at_least=1), "passes over the rows"),
+        "penalty": Parameter(number(at_least=0), "strength of an L2 penalty"),
+        "average": Parameter(boolean(), "take the mean of all planes on the way"),
+        "class_weight": CLASS_WEIGHT,
+        "nominal": NOMINAL,
+        "random_state": SEED,
+    }
+
+    def __init__(
+        self,
+        epochs: int = 1000,
+        penalty: float = 0.0,
+        average: bool = True,
+        class_weight: Any = None,
+        *,
+        nominal: Any = (),
+        random_state: Any = 0,
+    ) -> None:
+        self.epochs = epochs
+        self.penalty = penalty
+        self.average = average
+        self.class_weight = class_weight
+        self.nominal = nominal
+        self.random_state = random_state
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float], bias: float, classes: tuple[Any, Any]) -> Self:
+        """Make a perceptron of given weights: the second class where Σ w x + bias > 0."""
+        model = cls()
+        blank = {name: [0.0, 1.0] for name in weights}
+        table = read(
+            {**blank, "class": list(classes)},
+            target="class",
+            numeric=list(weights),
+            identifiers="keep",
+        )
+        model.schema_, model.notes_ = table.schema, ()
+        model.classes_ = np.asarray(classes)
+        model.features_ = Features.plain(table.schema)
+        model._seed = 0
+        own = np.asarray([weights[name] for name in model.features_.parts], dtype=np.float64)
+        model.layers_ = (two_sided(own[None, :], np.asarray([float(bias)])),)
+        model.scale_ = 1.0
+        return model
+
+    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        def plane(part: Rows) -> Layer:
+            model = linear_model.SGDClassifier(
+                loss="perceptron",
+                learning_rate="constant",
+                eta0=1.0,
+                penalty="l2" if self.penalty else None,
+                alpha=float(self.penalty) or 1e-4,
+                max_iter=self.epochs,
+                tol=1e-4,
+                average=bool(self.average),
+                random_state=self._seed,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(part.X, part.y, sample_weight=class_weights(self, part))
+            self.n_iter_ = int(model.n_iter_)
+            return two_sided(model.coef_, model.intercept_)
+
+        return calibrated(plane, rows, len(self.classes_))

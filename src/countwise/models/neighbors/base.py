@@ -1,0 +1,282 @@
+"""What models that keep rows share: the rows, their weights, the space, and how they come back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from countwise._typing import FloatArray
+from countwise.errors import TableError
+from countwise.models.base import Classifier
+from countwise.models.neighbors.explanation import (
+    NeighborExplanation,
+    Neighborhood,
+    explained,
+    neighborhood,
+)
+from countwise.models.neighbors.fit_space import Wanted, learned_space
+from countwise.models.neighbors.index import Kept
+from countwise.models.neighbors.metrics import METRICS, SCALES
+from countwise.models.neighbors.space import Space
+from countwise.models.neighbors.votes import Electorate, shares_of_votes
+from countwise.params import Parameter, array, infinity, mapping, nothing, number, one_of
+from countwise.tables.estimator import TableReader, check_lengths, in_our_family, sized, weighty
+from countwise.tables.read import read
+from countwise.tables.table import Table
+
+Rows = NDArray[np.int64]
+
+
+class Keeper:
+    """A model whose memory is rows: ``rows_`` in ``space_``, and what else each of them brings.
+
+    A model fills in `_settle`, which makes it ready to be asked.
+    """
+
+    space_: Space
+    rows_: Table
+    sample_weight_: FloatArray | None
+    target_: FloatArray | None
+    relevance_: FloatArray | None
+    places_: Rows | None
+    _kept: Kept
+
+    @property
+    def n_rows_(self) -> int:
+        """How many rows are kept."""
+        return len(self.rows_)
+
+    def keep(
+        self,
+        table: Table,
+        weight: FloatArray | None,
+        space: Space,
+        relevance: FloatArray | None = None,
+        target: FloatArray | None = None,
+        places: NDArray[np.integer[Any]] | None = None,
+    ) -> Self:
+        """Become the model of these rows in this space.
+
+        Parameters
+        ----------
+        table
+            The rows; every one of them weighs something.
+        weight
+            One weight a row, or None.
+        space
+            Where they are compared.
+        relevance
+            What the attributes were found to be worth, if that was learned.
+        target
+            The numbers to predict, for regressors.
+        places
+            Where the rows stood among those that came, from 0; None where none was left out.
+        """
+        self.rows_, self.sample_weight_, self.space_ = table, weight, space
+        self.relevance_, self.target_ = relevance, target
+        self.places_ = None if places is None else places.astype(np.int64)
+        self._settle()
+        return self
+
+    def _settle(self) -> None:
+        """Make the rows ready to be searched."""
+        raise NotImplementedError
+
+    def neighborhood(self, rows: Table, k: int) -> Neighborhood:
+        """Find the k nearest kept rows of each query, by the numbers they came with."""
+        return neighborhood(self._kept, rows, k, self.places_, self.target_)
+
+    def extras(self) -> dict[str, Any]:
+        """What else must be known of a saved model, as plain data."""
+        return {} if self.places_ is None else {"places": self.places_.tolist()}
+
+    def restore_extras(self, extras: dict[str, Any]) -> None:
+        """Take back what `extras` gave."""
+        if "places" in extras:
+            self.places_ = self._places(extras["places"])
+
+    def _places(self, given: Any) -> Rows:
+        """The numbers of the kept rows as a file holds them; not one a row is no sound file."""
+        places = np.asarray(given, dtype=np.int64)
+        if places.shape != (self.n_rows_,):
+            raise ValueError(f"{self.n_rows_} rows, but numbers of {places.size}")
+        return places
+
+
+class RowVoter(Keeper, Classifier):
+    """A classifier whose kept rows vote; a model fills in `fit` and `votes_by`."""
+
+    @property
+    def votes_by(self) -> tuple[int, Any]:
+        """How many neighbours vote, and by which weights."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        table = self.rows_
+        self.schema_ = table.schema
+        present = self._take_classes(table)
+        self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
+
+    def _done_with_unseen(self, policy: str) -> str:
+        return "compared as unlike any other"
+
+    def _shares(self, table: Table) -> FloatArray:
+        """Vote shares; where no vote weighs anything all neighbours have the same say."""
+        k, weights = self.votes_by
+        votes = self._kept.votes(table, k, weights)
+        silent = np.flatnonzero(~(votes.sum(axis=1) > 0))
+        if len(silent):
+            votes[silent] = self._kept.votes(table.take(silent), k)
+        return shares_of_votes(votes)
+
+    def _scores(self, table: Table) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._shares(table)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return each class' share of the votes (columns, in the order of ``classes_``)."""
+        return self._shares(self._rows(X))
+
+    def _best(self, table: Table) -> NDArray[np.int64]:
+        return np.asarray(self._shares(table).argmax(axis=1))
+
+    def explain(self, X: Any) -> NeighborExplanation:
+        """Say who voted, and how the votes move as the columns are looked at in turn."""
+        table = self._rows(X)
+        near = self.neighborhood(table, self.votes_by[0])
+        return explained(self, table, self._kept, near)
+
+
+def voters(table: Table, weight: FloatArray | None, present: NDArray[np.intp]) -> Electorate:
+    """Rows as voters for the classes that are present."""
+    place = np.searchsorted(present, table.target).astype(np.int64, copy=False)
+    return Electorate.of_classes(place, len(present), weight)
+
+
+#: Targets beyond this are divided by a power of two, which loses nothing.
+_LARGE = 1e100
+#: Distances that need no classes.
+DISTANCE_PARAMETERS: Mapping[str, Parameter] = {
+    "metric": Parameter(
+        one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))), "how far apart rows are"
+    ),
+    "p": Parameter(number(at_least=1) | infinity(), "exponent of minkowski"),
+    "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
+    "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
+    "attribute_weights": Parameter(
+        mapping() | array() | nothing(), "factors by which axes are stretched"
+    ),
+}
+
+
+class KeptRegressor(Keeper, RegressorMixin, TableReader):
+    """A scikit-learn regressor that keeps its rows; a model fills in `_settle` and `_answers`."""
+
+    metric: str
+    p: float
+    scale: str | None
+    missing: str | None
+    attribute_weights: Any
+    nominal: Any
+    drop_least = 0.0
+    _unit: float
+
+    def fit(
+        self, X: Any, y: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Keep the rows and the numbers to predict, and learn the space.
+
+        `y` is one number a row, or the name of the column of X that holds them.
+        """
+        self._check_parameters()
+        table, target = self._measured(X, y)
+        rows, weight, heavy, _ = weighty(type(self).__name__, table, sample_weight)
+        own = target if heavy is None else target[heavy]
+        space, _, notes = learned_space(Wanted.of(self), rows, weight)
+        self.notes_ = (*table.notes, *notes)
+        return self.keep(rows, weight, space, None, np.ascontiguousarray(own), heavy)
+
+    def _measured(self, X: Any, y: Any) -> tuple[Table, FloatArray]:
+        """The rows without any class, and the numbers to predict."""
+        who = type(self).__name__
+        if y is None:
+            raise TableError(
+                f"{who} requires y to be passed, but the target y is None. Pass one number a row, "
+                "or the name of the column that holds them."
+            )
+        if isinstance(y, str):
+            table = X if isinstance(X, Table) else read(X, numeric=[y], identifiers="keep")
+            target = table.values(y)
+            self._go_by_name()
+            table = _without(table, y)
+        elif isinstance(X, Table):
+            self._go_by_name()
+            table, target = _without(X, None), y
+        else:
+            X = self._shaped(X, reset=True)
+            with in_our_family(who):
+                target = column_or_1d(y, warn=True)
+            check_lengths(who, len(sized(X)), len(target))
+            table = read(X, nominal=self.nominal, identifiers="keep")
+        return table, self._finite(target, len(table))
+
+    def _finite(self, y: Any, rows: int) -> FloatArray:
+        who = type(self).__name__
+        given = np.asarray(y)
+        if given.dtype.kind in "Mmc":
+            raise TableError(
+                f"{who}: the numbers to predict must be plain numbers, but {given.dtype} came. "
+                "Convert them, to days or to a size for instance."
+            )
+        try:
+            target = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        except (TypeError, ValueError) as why:
+            raise TableError(
+                f"{who}: the numbers to predict must be numbers, one a row, but {why}. Convert "
+                "them, or leave out the rows that have none."
+            ) from None
+        with in_our_family(who):
+            assert_all_finite(target, input_name="y")
+        check_lengths(who, rows, len(target))
+        return target
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the number expected for each row."""
+        with np.errstate(over="ignore"):
+            answers = self._answers(self._rows(X)) * self._unit
+        # A plane may rise beyond what a double holds.
+        return np.nan_to_num(answers, copy=False)
+
+    def _answers(self, table: Table) -> FloatArray:
+        """The answers in units of the targets that `_small_targets` gave."""
+        raise NotImplementedError
+
+    def _small_targets(self) -> FloatArray:
+        """The targets in a unit in which no sum of them overflows; usual ones as they are."""
+        given = np.zeros(len(self.rows_)) if self.target_ is None else self.target_
+        largest = float(np.abs(given).max(initial=0.0))
+        self._unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > _LARGE else 1.0
+        return given if self._unit == 1.0 else given / self._unit
+
+    def _done_with_unseen(self, policy: str) -> str:
+        return "compared as unlike any other"
+
+
+def _without(table: Table, name: str | None) -> Table:
+    """The table without a class and without this column."""
+    schema = table.schema.without_target()
+    if name is None and schema == table.schema:
+        return table
+    data = {c.name: table.raw_array(c.name) for c in schema.attributes if c.name != name}
+    kept = tuple(column for column in schema if column.name != name)
+    if not data:
+        raise TableError(
+            "Table: at least one column is needed beside the numbers to predict, but none is left."
+        )
+    return Table(type(schema)(kept), data, table.notes, table.unseen, len(table))

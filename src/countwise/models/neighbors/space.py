@@ -1,0 +1,287 @@
+"""A metric as a change of space: what training rows say about how far apart two cells are.
+
+A `Space` turns each attribute into one axis or a few, each with its own way to compare, so that the
+distance of two rows is one sum over axes for every metric:
+
+    distance = (Σ over axes (stretch · gap)^p)^(1/p), and the largest one for p = ∞
+
+Numbers differ by their gap, words by 0 or 1 (overlap) or by what their class shares differ
+(VDM, Stanfill & Waltz 1986), and Mahalanobis' distance is Euclidean after whitening.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.notes import Note
+from countwise.tables.schema import Column
+from countwise.tables.table import Table
+
+#: Powers of gaps to more than this leave the range of doubles too soon: distances are then kept
+#: as they are, and powers taken of shares of the largest gap.
+STEEP = 16.0
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a space: the attribute it comes from and how two cells compare on it.
+
+    ``number`` axes hold figures whose gap counts, ``differs`` axes codes that are equal or not,
+    ``table`` axes codes with a table of distances (`figures`). Code `width` is missing, the next
+    one unseen. A missing cell is `far` from any other, or is left out; `mass` is what the axis then
+    weighs.
+    """
+
+    attribute: int
+    kind: str
+    stretch: float = 1.0
+    far: float = 1.0
+    mass: float = 1.0
+    centre: float = 0.0
+    width: int = 0
+    figures: FloatArray | None = field(default=None, repr=False)
+    whitened: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the axis as plain data."""
+        plain = {name: getattr(self, name) for name in _AXIS}
+        if self.figures is None:
+            return plain | {"figures": None}
+        # Missing and unseen words have no class shares: no number, and null in a document.
+        figures = self.figures.astype(object)
+        figures[np.isnan(self.figures)] = None
+        return plain | {"figures": figures.tolist()}
+
+    @classmethod
+    def from_dict(
+        cls, plain: Mapping[str, Any], attributes: tuple[Column, ...], numbers: int
+    ) -> Axis:
+        """Read an axis back; ValueError where it could lead a search astray."""
+        figures = plain["figures"]
+        made = cls(
+            **{name: plain[name] for name in _AXIS},
+            figures=None if figures is None else np.asarray(figures, dtype=np.float64),
+        )
+        whole = all(type(getattr(made, name)) is int for name in ("attribute", "width"))
+        if not whole or not 0 <= made.attribute < len(attributes) or made.width < 0:
+            raise ValueError("an axis belongs to no attribute")
+        column, own = attributes[made.attribute], made.figures
+        shape = None if own is None else own.shape
+        coded = column.kind == "nominal"
+        fits = {
+            "number": shape == ((column.width + 2,) if coded else None),
+            "differs": made.width == column.width if coded else shape == (made.width,),
+            "table": coded and made.width == column.width and shape == (made.width + 2,) * 2,
+        }
+        sizes = np.array([made.stretch, made.far, made.mass, made.centre], dtype=np.float64)
+        known = made.whitened is None or (
+            type(made.whitened) is int and 0 <= made.whitened < numbers and not coded
+        )
+        if not (
+            fits.get(made.kind) and known and np.isfinite(sizes).all() and sizes[:3].min() >= 0
+        ):
+            raise ValueError("the figures of an axis do not fit its attribute")
+        if made.kind == "table" and own is not None and not np.all((own >= 0) & (own < 1e300)):
+            raise ValueError("a table of distances holds figures that are none")
+        return made
+
+
+_AXIS = ("attribute", "kind", "stretch", "far", "mass", "centre", "width", "whitened")
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Where rows are compared: axes, an exponent, and what a missing cell means.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.models.neighbors.metrics import learn_space
+    >>> space = learn_space(cw.read("sample:iris"))
+    >>> len(space.axes), space.p, round(space.axes[0].stretch, 3)
+    (4, 2.0, 0.278)
+    """
+
+    attributes: tuple[Column, ...]
+    axes: tuple[Axis, ...]
+    p: float
+    ignore: bool
+    divisor: float = 1.0
+    weights: FloatArray = field(default_factory=lambda: np.ones(0))
+    whitening: FloatArray | None = None
+    middle: FloatArray | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def steep(self) -> bool:
+        """Whether distances are kept as they are instead of their powers."""
+        return self.p > STEEP
+
+    @property
+    def total(self) -> float:
+        """The mass of all axes."""
+        return float(sum(axis.mass for axis in self.axes))
+
+    def cells(self, table: Table) -> list[NDArray[Any]]:
+        """Return what the rows hold on each axis: doubles, or codes."""
+        white = self._whitened(table)
+        made: list[NDArray[Any]] = []
+        for axis in self.axes:
+            column = self.attributes[axis.attribute]
+            if axis.whitened is not None and white is not None:
+                made.append(white[axis.whitened])
+            elif column.kind == "numeric":
+                values = table.values(column.name)
+                made.append(values if axis.kind == "number" else _coded(axis, values))
+            elif axis.kind == "number" and axis.figures is not None:
+                made.append(axis.figures[table.codes(column.name)])
+            else:
+                made.append(table.codes(column.name))
+        return made
+
+    def _whitened(self, table: Table) -> FloatArray | None:
+        if self.whitening is None or self.middle is None:
+            return None
+        names = [column.name for column in self.attributes if column.kind == "numeric"]
+        rows = np.stack([table.values(name) for name in names])
+        gap = rows - self.middle[:, None]
+        gap[np.isnan(gap)] = 0.0
+        # Column by column, so that a row has the same sums alone and among others: neither BLAS nor
+        # a sum over an axis promises that.
+        made = np.zeros_like(gap)
+        for line, own in zip(self.whitening, made, strict=True):
+            for factor, column in zip(line, gap, strict=True):
+                own += factor * column
+        return made
+
+    def rooted(self, powers: FloatArray) -> FloatArray:
+        """Turn sums of p-th powers into distances."""
+        rooted = from_sums(powers, self.p)
+        return np.asarray(rooted / self.divisor if self.divisor != 1.0 else rooted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the attributes as plain data."""
+        return {
+            "p": self.p if math.isfinite(self.p) else "maximum",
+            "ignore": self.ignore,
+            "divisor": self.divisor,
+            "weights": self.weights.tolist(),
+            "whitening": None if self.whitening is None else self.whitening.tolist(),
+            "middle": None if self.middle is None else self.middle.tolist(),
+            "axes": [axis.to_dict() for axis in self.axes],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], attributes: tuple[Column, ...]) -> Space:
+        """Read a space of these attributes back; ValueError where it is none."""
+        p = math.inf if plain["p"] == "maximum" else float(plain["p"])
+        numbers = sum(column.kind == "numeric" for column in attributes)
+        white, middle = plain["whitening"], plain["middle"]
+        made = cls(
+            attributes,
+            tuple(Axis.from_dict(own, attributes, numbers) for own in plain["axes"]),
+            p,
+            bool(plain["ignore"]),
+            float(plain["divisor"]),
+            np.asarray(plain["weights"], dtype=np.float64),
+            None if white is None else np.asarray(white, dtype=np.float64),
+            None if middle is None else np.asarray(middle, dtype=np.float64),
+        )
+        shapes = [own.shape for own in (made.whitening, made.middle) if own is not None]
+        sound = (
+            p >= 1
+            and made.axes
+            and 0 < made.divisor < math.inf
+            and made.weights.shape == (len(attributes),)
+            and shapes in ([], [(numbers, numbers), (numbers,)])
+            and all(np.isfinite(own).all() for own in (white or [], middle or []))
+            and (white is not None or all(axis.whitened is None for axis in made.axes))
+        )
+        if not sound:
+            raise ValueError("the figures of the space do not fit each other")
+        return made
+
+    def _powers(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
+        """What each attribute adds, as it is kept: a p-th power, or the gap where p is steep."""
+        shape = kept[0].shape if kept else ()
+        parts = np.zeros((*shape, len(self.attributes)))
+        present = np.zeros(shape)
+        for axis, one, two in zip(self.axes, kept, asked, strict=True):
+            gap, known = axis_gap(axis, one, two)
+            if self.ignore:
+                present += np.where(known, axis.mass, 0.0)
+            own = parts[..., axis.attribute]
+            own[...] = with_gap(own, np.where(known, gap, 0.0) if self.ignore else gap, self.p)
+        if self.ignore and not math.isinf(self.p):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                more = np.where(present > 0, self.total / present, 0.0)[..., None]
+            parts *= more ** (1.0 / self.p) if self.steep else more
+        return parts
+
+    def parts(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
+        """Return what each attribute adds to the p-th power of the distance of pairs of rows.
+
+        `kept` and `asked` are cells on each axis, pair by pair, in arrays of one shape. Where
+        missing cells are left out, the rest is rescaled; the parts sum to the power of the
+        distance times the divisor. Of the maximum the largest part is the distance; of another
+        steep exponent the parts sum to the distance itself.
+        """
+        parts = self._powers(kept, asked)
+        if not self.steep or math.isinf(self.p):
+            return parts
+        top = parts.max(axis=-1, keepdims=True, initial=0.0)
+        share = np.divide(parts, top, out=np.zeros_like(parts), where=top > 0) ** self.p
+        total = share.sum(axis=-1, keepdims=True)
+        return np.asarray(share / np.where(total > 0, total, 1.0) * top * total ** (1.0 / self.p))
+
+    def gaps(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
+        """Return how far apart pairs of rows are in each attribute alone."""
+        return from_sums(self._powers(kept, asked), self.p)
+
+
+def with_gap(sums: FloatArray, gap: FloatArray, p: float) -> FloatArray:
+    """Add a gap to sums of p-th powers; to the distances themselves where p is steep."""
+    if p <= STEEP:
+        return np.asarray(sums + gap**p)
+    top = np.maximum(sums, gap)
+    if math.isinf(p):
+        return np.asarray(top)
+    share = np.divide(np.minimum(sums, gap), top, out=np.zeros_like(top), where=top > 0)
+    return np.asarray(top * (1.0 + share**p) ** (1.0 / p))
+
+
+def from_sums(sums: FloatArray, p: float) -> FloatArray:
+    """Turn what `with_gap` added up into distances."""
+    if p > STEEP or p == 1:
+        return sums
+    return np.sqrt(sums) if p == 2 else np.asarray(sums ** (1.0 / p))
+
+
+def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
+    """The stretched gap of cells on one axis, far where either is missing, and which are known."""
+    if axis.kind == "number":
+        gap = np.abs(one - two) * axis.stretch
+        known = ~np.isnan(gap)
+        return np.where(known, gap, axis.far), known
+    known = (one != axis.width) & (two != axis.width)
+    if axis.kind == "differs":
+        same = known & (one == two) & (one < axis.width)
+        return np.where(same, 0.0, axis.stretch), known
+    figures = np.zeros((0, 0)) if axis.figures is None else axis.figures
+    return figures[two.astype(np.intp), one.astype(np.intp)], known
+
+
+def _coded(axis: Axis, values: FloatArray) -> NDArray[np.int64]:
+    """Numbers as codes of the values that training knew."""
+    known = np.zeros(0) if axis.figures is None else axis.figures
+    place = np.searchsorted(known, values)
+    found = place < len(known)
+    found[found] = known[place[found]] == values[found]
+    return np.where(np.isnan(values), axis.width, np.where(found, place, axis.width + 1))

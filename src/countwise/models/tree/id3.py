@@ -1,0 +1,436 @@
+"""What classifiers that answer by a tree share: prediction, explanation, rules and plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
+from countwise.counts.plan import Plan
+from countwise.discretize.cut_points import METHODS, cut_points, cut_table
+from countwise.discretize.recode import searched_cuts
+from countwise.errors import CountwiseError, StoreError, listing
+from countwise.models.base import Classifier
+from countwise.models.explanation import Explanation
+from countwise.models.tree.grow import Limits, grow
+from countwise.models.tree.predict import ends, posteriors, told, values_of
+from countwise.models.tree.prune import Pruning, held_out, prune
+from countwise.models.tree.splits import Attribute, ranked
+from countwise.models.tree.tree_structure import Step, Tree, held_text, path_of, rules_of
+from countwise.notes import Note
+from countwise.params import Constraint, Parameter, instance, names, nothing, number, one_of, whole
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table
+
+#: How many cells are looked at together: rows times columns.
+_CELLS = 1 << 21
+
+
+class TreeClassifier(Classifier):
+    """A classifier whose answer is a leaf of ``tree_``; a model fills in `fit`."""
+
+    missing: str
+    smoothing: float | None
+
+    tree_: Tree
+    n_leaves_: int
+    depth_: int
+    pruning_: Pruning | None
+    cut_points_: dict[str, FloatArray]
+
+    def _keep(self, tree: Tree, pruning: Pruning | None) -> None:
+        self.tree_, self.pruning_ = tree, pruning
+        self.n_leaves_, self.depth_ = tree.leaves, tree.depth
+
+    @property
+    def _fractions(self) -> bool:
+        return self.missing == "fraction"
+
+    def _view(self, table: Table) -> Table:
+        return cut_table(table, self.cut_points_) if self.cut_points_ else table
+
+    def _pieces(self, table: Table) -> Iterator[tuple[slice, FloatArray]]:
+        """The rows in pieces, as what they hold in the columns of the tree."""
+        step = max(1, _CELLS // max(len(self.tree_.columns), 1))
+        for start in range(0, len(table), step):
+            rows = slice(start, start + step)
+            yield rows, values_of(self.tree_, self._view(table.take(rows)))
+
+    def _scores(self, table: Table) -> FloatArray:
+        scores = np.empty((len(table), len(self.classes_)))
+        for rows, values in self._pieces(table):
+            parts = ends(self.tree_, values, self._fractions)
+            scores[rows] = posteriors(self.tree_, parts, len(values), self._alpha)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(scores, out=scores))
+
+    @property
+    def _alpha(self) -> float:
+        return float(self.smoothing or 0.0)
+
+    def explain(self, X: Any) -> Explanation:
+        """Say what each column changes in the log posterior on the way down; it adds up.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.models.tree.id3 import ID3
+        >>> weather = cw.read("sample:weather")
+        >>> print(ID3().fit(weather).explain(weather.take([0])).describe())
+        no (posterior 0.800) against yes: log-odds +1.386
+            -0.511  before any evidence
+            +1.099  humidity = high
+            +0.799  outlook = sunny
+            +0.000  windy = FALSE
+        """
+        table, tree = self._rows(X), self.tree_
+        used = np.unique(tree.feature[tree.split]).tolist()
+        base, parts, held = [], [], []
+        for _, values in self._pieces(table):
+            root, changes = told(tree, values, self._fractions, self._alpha)
+            base.append(root[0])
+            parts.append(changes)
+            held += [tuple(held_text(tree, at, row[at]) for at in used) for row in values]
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(tree.columns[place] for place in used),
+            values=tuple(held),
+            base=base[0],
+            parts=np.concatenate(parts),
+            joint=self._scores(table),
+        )
+
+    def paths(self, X: Any) -> list[list[Step]]:
+        """Return the nodes each row passes, with the test that led there and the class weights.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.models.tree.id3 import ID3
+        >>> weather = cw.read("sample:weather")
+        >>> ID3().fit(weather).paths(weather.take([0]))[0][1]
+        Step(node=1, test='outlook = sunny', counts=(3.0, 2.0))
+        """
+        table = self._rows(X)
+        return [path_of(self.tree_, row) for _, values in self._pieces(table) for row in values]
+
+    def rules(self, most: int | None = None) -> str:
+        """Write the tree as indented tests, at most so many lines of them."""
+        check_is_fitted(self, "tree_")
+        return rules_of(self.tree_, most)
+
+    def describe(self) -> str:
+        """Return a few sentences about the tree.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.models.tree.id3 import ID3
+        >>> print(ID3().fit(cw.read("sample:weather")).describe())
+        A tree of 8 nodes, 5 of them leaves, and at most 2 tests a row.
+        It asks for 'outlook', 'humidity', 'windy' of 4 columns.
+        """
+        check_is_fitted(self, "tree_")
+        tree, told_of = self.tree_, self.pruning_
+        asked = dict.fromkeys(tree.columns[at] for at in tree.feature[tree.split])
+        lines = [_size(tree)]
+        if asked:
+            lines.append(f"It asks for {listing(asked, 8)} of {len(tree.columns)} columns.")
+        if told_of is not None:
+            lines.append(
+                f"Pruned from {told_of.nodes_before} nodes on {told_of.rows} rows held out: error "
+                f"{told_of.error_before:.3f} before, {told_of.error_after:.3f} after."
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was learned as plain, flat data: parameters, schema, cuts and the tree.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> from countwise.models.tree.id3 import ID3
+        >>> weather = cw.read("sample:weather")
+        >>> model = ID3().fit(weather)
+        >>> again = ID3.from_dict(model.to_dict())
+        >>> bool((again.predict_proba(weather) == model.predict_proba(weather)).all())
+        True
+        """
+        check_is_fitted(self, "tree_")
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if isinstance(value, np.random.RandomState):
+                parameters[name] = None
+            elif not isinstance(value, str | bool | int | float | None):
+                parameters[name] = np.asarray(value).tolist() if np.ndim(value) else value.item()
+        came = getattr(self, "feature_names_in_", None)
+        return {
+            "parameters": parameters,
+            "schema": self.schema_.to_dict(),
+            "classes": self.classes_.tolist(),
+            "cut_points": {name: own.tolist() for name, own in self.cut_points_.items()},
+            "tree": self.tree_.to_dict(),
+            "pruning": None if self.pruning_ is None else self.pruning_.to_dict(),
+            "notes": [note.to_dict() for note in self.notes_],
+            "features_in": getattr(self, "n_features_in_", None),
+            "feature_names_in": None if came is None else list(came),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Read a model back from plain data; its posteriors are the same to the last bit."""
+        try:
+            model = cls(**plain["parameters"])
+            model._check_parameters()
+            model.schema_ = Schema.from_dict(plain["schema"])
+            model.classes_ = np.asarray(plain["classes"])
+            model.notes_ = tuple(
+                Note(own["code"], own["column"], own["text"]) for own in plain["notes"]
+            )
+            model.cut_points_ = {
+                name: np.asarray(own, dtype=np.float64) for name, own in plain["cut_points"].items()
+            }
+            given = plain["pruning"]
+            pruning = None if given is None else Pruning(**given)
+            tree = Tree.from_dict(plain["tree"])
+            _fitting(tree, model)
+            if plain["features_in"] is not None:
+                model.n_features_in_ = int(plain["features_in"])
+            if plain["feature_names_in"] is not None:
+                model.feature_names_in_ = np.asarray(plain["feature_names_in"], dtype=object)
+        except CountwiseError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as why:
+            raise StoreError(
+                f"{cls.__name__}: plain data must be as to_dict writes them, but {why} does not "
+                "fit. Write them again."
+            ) from None
+        model._keep(tree, pruning)
+        return model
+
+
+def _size(tree: Tree) -> str:
+    if len(tree) == 1:
+        return "A tree of one leaf, which answers every row alike."
+    tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
+    leaves = "one of them a leaf" if tree.leaves == 1 else f"{tree.leaves} of them leaves"
+    return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
+
+
+def _fitting(tree: Tree, model: TreeClassifier) -> None:
+    """Refuse a tree that asks for columns or levels which the schema does not have."""
+    schema = model.schema_
+    if tree.classes != tuple(model.classes_.tolist()):
+        raise ValueError("the classes of the tree")
+    for name, points in model.cut_points_.items():
+        if schema[name].kind != "numeric" or np.any(np.diff(points) <= 0):
+            raise ValueError(f"the cuts of {name!r}")
+    for name, levels in zip(tree.columns, tree.levels, strict=True):
+        column = schema[name]
+        cut = model.cut_points_.get(name)
+        number = None if not column.coded and cut is None else column.width
+        if cut is not None:
+            number = len(cut) + 1
+        if column.kind not in ("nominal", "numeric") or number != (
+            None if levels is None else len(levels)
+        ):
+            raise ValueError(f"column {name!r}")
+
+
+def _share() -> Constraint:
+    """A share of the rows that leaves some."""
+    part = number(at_least=0)
+    return Constraint(
+        "a share of at least 0 and below 1",
+        lambda value: part.admits(value) and float(value) < 1,
+        good=(0.0, 0.25),
+        bad=(-0.1, 1.0, "half"),
+    )
+
+
+class ID3(TreeClassifier):
+    """Classify by a decision tree: at each node the column with the largest information gain.
+
+    The tree of Quinlan (1986), as Smart, Leh and Marsh grow and prune it: a nominal column makes
+    one branch a level and is used once on a path, a number is cut in two at the best place of each
+    node. A node is a leaf when all its rows are of one class, when no column tells them apart, or
+    when no row comes to it: then it answers as the node above. Of equal gains the first column and
+    the first cut are taken, so the same rows give the same tree in any order.
+
+    The structure hangs on all rows at once; there is no ``partial_fit``, ``merge`` or ``forget``.
+
+    Parameters
+    ----------
+    criterion
+        Information ``gain``, or gain ``ratio``: gain divided by the entropy of the split, among
+        the columns of at least average gain (Quinlan 1993).
+    numeric
+        ``threshold`` cuts a number in two at every node anew; ``cuts`` cuts it once into intervals
+        (see `cuts`, `bins`) and takes it as nominal; ``quantizer`` cuts all together by the search
+        of `Quantizer`.
+    missing
+        A row without the value asked for goes down every branch by its share (``fraction``), or
+        down the most frequent one (``majority``); in training and in prediction.
+    smoothing
+        Pseudo-count added to each class in a leaf; 0 gives plain shares.
+    prune
+        Share of the rows held out, class by class, for reduced-error pruning; 0 keeps the tree as
+        it was grown.
+    max_depth
+        How many tests a path may have.
+    min_leaf
+        The weight that at least two branches of a split must have.
+    min_gain
+        Bits a split must exceed. None splits even without gain, as long as rows differ: the
+        textbook's rule, which can learn an exclusive or.
+    cuts, bins
+        How ``numeric="cuts"`` finds its intervals.
+    unseen
+        A level that training never saw in a node is answered by that node (``ignore``), or one
+        never seen at all is refused (``error``).
+    nominal
+        Number columns of frames and arrays that are codes.
+    random_state
+        Which rows are held out.
+
+    Attributes
+    ----------
+    tree_
+        The tree in flat arrays, a `Tree`.
+    n_leaves_, depth_
+        Its size.
+    pruning_
+        What pruning did, a `Pruning`; None without.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.models.tree.id3 import ID3
+    >>> model = ID3().fit(cw.read("sample:weather"))
+    >>> print(model.rules())
+    if outlook = sunny:
+      if humidity = high: no (3 rows)
+      if humidity = normal: yes (2 rows)
+    if outlook = overcast: yes (4 rows)
+    if outlook = rainy:
+      if windy = TRUE: no (2 rows)
+      if windy = FALSE: yes (3 rows)
+    """
+
+    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
+        "criterion": Parameter(one_of("gain", "ratio"), "how columns are compared"),
+        "numeric": Parameter(one_of("threshold", "cuts", "quantizer"), "how numbers are split"),
+        "missing": Parameter(one_of("fraction", "majority"), "where a missing cell leads"),
+        "smoothing": Parameter(number(at_least=0) | nothing(), "what is added to every count"),
+        "prune": Parameter(_share(), "share of the rows held out for pruning"),
+        "max_depth": Parameter(whole(at_least=0) | nothing(), "how many tests a path may have"),
+        "min_leaf": Parameter(number(at_least=0), "weight of at least two branches"),
+        "min_gain": Parameter(number(at_least=0) | nothing(), "bits a split must exceed"),
+        "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
+        "bins": Parameter(whole(at_least=2), "how many intervals"),
+        "unseen": Parameter(one_of("ignore", "error"), "what a new level does"),
+        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
+        "random_state": Parameter(
+            whole(at_least=0) | nothing() | instance(np.random.RandomState),
+            "which rows are held out",
+        ),
+    }
+
+    def __init__(
+        self,
+        criterion: str = "gain",
+        numeric: str = "threshold",
+        missing: str = "fraction",
+        smoothing: float | None = 1.0,
+        prune: float = 0.0,
+        *,
+        max_depth: int | None = None,
+        min_leaf: float = 0.0,
+        min_gain: float | None = 0.0,
+        cuts: str = "width",
+        bins: int = 10,
+        unseen: str = "ignore",
+        nominal: Any = (),
+        random_state: Any = 0,
+    ) -> None:
+        self.criterion = criterion
+        self.numeric = numeric
+        self.missing = missing
+        self.smoothing = smoothing
+        self.prune = prune
+        self.max_depth = max_depth
+        self.min_leaf = min_leaf
+        self.min_gain = min_gain
+        self.cuts = cuts
+        self.bins = bins
+        self.unseen = unseen
+        self.nominal = nominal
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Grow the tree, and prune it if asked."""
+        table, weight, *_ = self._training(X, y, sample_weight)
+        present = np.flatnonzero(count(table, Plan()).weight[:-1])
+        self.classes_ = np.asarray([table.classes[place] for place in present])
+        place_of = np.zeros(len(table.classes), dtype=np.min_scalar_type(len(present)))
+        place_of[present] = np.arange(len(present))
+        self._learn(table, place_of[table.target], weight)
+        return self
+
+    def _learn(self, table: Table, target: NDArray[Any], weight: FloatArray | None) -> None:
+        apart = np.zeros(len(table), dtype=bool)
+        if self.prune > 0:
+            rng = check_random_state(self.random_state)
+            apart = held_out(target, len(self.classes_), float(self.prune), rng)
+        some = bool(apart.any())
+        own = table.take(~apart) if some else table
+        given = weight if weight is None or not some else weight[~apart]
+        self.cut_points_ = self._cut(own, given)
+        tree = grow(
+            self._attributes(self._view(own)),
+            target[~apart] if some else target,
+            tuple(self.classes_.tolist()),
+            given,
+            Limits(
+                self.criterion == "ratio",
+                self._fractions,
+                self.max_depth,
+                float(self.min_leaf),
+                self.min_gain,
+            ),
+        )
+        pruning: Pruning | None = None
+        if some:
+            values = values_of(tree, self._view(table.take(apart)))
+            rest = None if weight is None else weight[apart]
+            tree, pruning = prune(tree, values, target[apart], rest, self._fractions)
+        self._keep(tree, pruning)
+
+    def _cut(self, table: Table, weight: FloatArray | None) -> dict[str, FloatArray]:
+        """The intervals of numeric columns, learned from fine counts."""
+        numbers = tuple(column.name for column in table.schema.numeric)
+        if self.numeric == "threshold" or not numbers:
+            return {}
+        if self.numeric == "quantizer":
+            points, told = searched_cuts(table, numbers, weight)
+            self.notes_ = (*self.notes_, *told)
+            return points
+        fine = count(table, Plan(grids=numbers), weight=weight)
+        return {name: cut_points(fine.grids[name], self.cuts, self.bins) for name in numbers}
+
+    @staticmethod
+    def _attributes(table: Table) -> list[Attribute]:
+        return [
+            Attribute(column.name, table.codes(column.name), column.width, column.levels)
+            if column.coded
+            else ranked(column.name, table.values(column.name))
+            for column in table.schema.attributes
+        ]

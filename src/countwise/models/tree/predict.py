@@ -1,0 +1,160 @@
+"""Rows on their way down a tree: where they end, and the posterior of those ends together.
+
+A row that lacks the value a node asks for goes on in every child by its share, so that it may end
+in several places. Their class shares are mixed, and smoothed as a sample of the mixture's effective
+size, 1 / Σ f² / N. A row of which nothing is known gets the (smoothed) class shares of the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.models.tree.missing_values import LEAST_SHARE
+from countwise.models.tree.tree_structure import NO_CHILD, Tree
+from countwise.tables.table import Table
+
+Places = NDArray[np.intp]
+
+_UNSEEN = -1.0
+
+
+class Parts(NamedTuple):
+    """Parts of rows: which row, at which node, how much of it."""
+
+    row: Places
+    node: Places
+    share: FloatArray
+
+    def take(self, which: NDArray[np.generic]) -> Parts:
+        """Return some of the parts."""
+        return Parts(self.row[which], self.node[which], self.share[which])
+
+
+def begin(rows: int) -> Parts:
+    """Return all rows at the root."""
+    return Parts(np.arange(rows), np.zeros(rows, dtype=np.intp), np.ones(rows))
+
+
+def _joined(parts: Sequence[Parts]) -> Parts:
+    return Parts(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+
+
+def values_of(tree: Tree, table: Table) -> FloatArray:
+    """Return what rows hold in the columns of a tree: a number or a code; NaN where missing."""
+    values = np.full((len(table), len(tree.columns)), np.nan)
+    for place in np.unique(tree.feature[tree.split]):
+        name = tree.columns[place]
+        levels = tree.levels[place]
+        if levels is None:
+            values[:, place] = table.values(name)
+            continue
+        codes = table.codes(name)
+        values[:, place] = codes
+        values[codes == len(levels), place] = np.nan
+        values[codes > len(levels), place] = _UNSEEN
+    return values
+
+
+def moved(tree: Tree, values: FloatArray, parts: Parts, fractions: bool) -> tuple[Parts, Parts]:
+    """Move parts that are at split nodes one step: those that stay for good, those that went on.
+
+    A level that training never saw, or never saw in this node, stays.
+    """
+    held = values[parts.row, tree.feature[parts.node]]
+    numeric = tree.numeric[parts.node]
+    gap = np.isnan(held)
+    with np.errstate(invalid="ignore"):
+        step = np.where(numeric, held > tree.threshold[parts.node], held)
+    stays = ~numeric & (held == _UNSEEN)
+    step[gap | stays] = 0
+    goal = tree.child[tree.slot[parts.node] + step.astype(np.intp)].astype(np.intp)
+    goal[stays] = NO_CHILD
+    if not gap.any():
+        there = goal != NO_CHILD
+        return parts.take(~there), Parts(parts.row[there], goal[there], parts.share[there])
+    if not fractions:
+        goal[gap] = tree.largest[parts.node[gap]]
+        there = goal != NO_CHILD
+        return parts.take(~there), Parts(parts.row[there], goal[there], parts.share[there])
+    light = gap & (parts.share < LEAST_SHARE)
+    stays = (~gap & (goal == NO_CHILD)) | light
+    known = ~gap & ~stays
+    on = Parts(parts.row[known], goal[known], parts.share[known])
+    return parts.take(stays), _joined([on, _shared_out(tree, parts.take(gap & ~light))])
+
+
+def _shared_out(tree: Tree, parts: Parts) -> Parts:
+    times = tree.kids[parts.node]
+    first = (1 + np.cumsum(tree.kids) - tree.kids)[parts.node]
+    step = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    node = np.repeat(first, times) + step
+    share = np.repeat(parts.share / tree.weight[parts.node], times) * tree.weight[node]
+    return Parts(np.repeat(parts.row, times), node, share)
+
+
+def ends(tree: Tree, values: FloatArray, fractions: bool) -> Parts:
+    """Return where rows end, level by level from the top."""
+    done, going = [], begin(len(values))
+    while len(going.row):
+        splits = tree.split[going.node]
+        done.append(going.take(~splits))
+        stay, going = moved(tree, values, going.take(splits), fractions)
+        done.append(stay)
+    return _joined(done) if done else going
+
+
+def posteriors(tree: Tree, parts: Parts, rows: int, smoothing: float) -> FloatArray:
+    """Return the class shares of each row, mixed from where its parts are."""
+    weight = tree.weight[parts.node]
+    inverse = np.bincount(parts.row, parts.share**2 / weight, rows) * smoothing
+    mixed = np.empty((rows, len(tree.classes)))
+    for place in range(len(tree.classes)):
+        own = parts.share * (tree.counts[parts.node, place] / weight)
+        mixed[:, place] = np.bincount(parts.row, own, rows)
+    mixed += inverse[:, None]
+    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
+
+
+def told(
+    tree: Tree, values: FloatArray, fractions: bool, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return log shares at the root and what each column changes in them on the way down.
+
+    Rows go down level by level, and within a level column by column, so that every change has one
+    column it is owed to; rows × columns × classes. Root and changes add up to the posterior.
+    """
+    rows, number = len(values), len(tree.classes)
+    used = np.unique(tree.feature[tree.split])
+    changes = np.zeros((rows, len(used), number))
+    done, going = begin(rows).take(np.zeros(0, dtype=np.intp)), begin(rows)
+    now = posteriors(tree, going, rows, smoothing)
+    with np.errstate(divide="ignore"):
+        root = np.log(now)
+    while True:
+        splits = tree.split[going.node]
+        done, going = _joined([done, going.take(~splits)]), going.take(splits)
+        if not len(going.row):
+            break
+        asked = tree.feature[going.node]
+        gone = []
+        for place in np.unique(asked):
+            stay, went = moved(tree, values, going.take(asked == place), fractions)
+            done = _joined([done, stay])
+            gone.append(went)
+            there = _joined([done, *gone, going.take(asked > place)])
+            then = posteriors(tree, there, rows, smoothing)
+            changes[:, np.searchsorted(used, place)] += _log_ratio(then, now)
+            now = then
+        going = _joined(gone)
+    return root, changes
+
+
+def _log_ratio(then: FloatArray, now: FloatArray) -> FloatArray:
+    """The change of log shares; a share that is nought stays so."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(now > 0, np.log(then) - np.log(now), 0.0)

@@ -1,1 +1,0 @@
-"""PAPERS. Five studies re-made: protocol as code, printed figures as data, a verdict on each."""

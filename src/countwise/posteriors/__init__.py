@@ -1,1 +1,0 @@
-"""P(class | row): models that turn counts (or rows) into posteriors."""

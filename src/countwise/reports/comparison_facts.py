@@ -1,0 +1,272 @@
+"""What trials say, as plain data: ranking, differences, confusion, gain, learning curve."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+import countwise
+from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.evaluation.intervals import Estimate
+from countwise.evaluation.learning_curve import Curve
+from countwise.evaluation.trials import Trials
+from countwise.notes import Note, note_facts
+from countwise.reports.data_facts import data_facts
+from countwise.reports.rounding import estimate, figures, names, rounded
+from countwise.reports.sentences import SCORES
+from countwise.reports.why import model_facts
+from countwise.tables.table import Table
+
+#: With more classes than these the rarest are shown together.
+MOST_CLASSES = 30
+#: With more entries than these only differences from the leader are given.
+MOST_PAIRED = 10
+OTHERS = "(other classes)"
+
+
+def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
+    """Return the entries in order with every score, its interval, and seconds apart."""
+    scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
+    entries = []
+    for line in trials.summary(level):
+        name = line["model"]
+        entries.append(
+            {
+                "rank": line["rank"],
+                "name": name,
+                "model": trials.entries[name].model,
+                "rule": line["rule"],
+                "baseline": bool(line["baseline"]),
+                "scores": {
+                    what: estimate(_score(trials, what, name, gain, level)) for what in scores
+                },
+                "fit_seconds": rounded(line["fit_seconds"], 3),
+                "predict_seconds": rounded(line["predict_seconds"], 3),
+            }
+        )
+    return {
+        "ranked_by": trials.ranked_by,
+        "level": level,
+        "scores": [
+            {"score": what, "words": SCORES[what][0], "meaning": SCORES[what][1]} for what in scores
+        ],
+        "entries": entries,
+    }
+
+
+def _score(trials: Trials, what: str, name: str, gain: GainMatrix | None, level: float) -> Estimate:
+    return trials.score(what, name, gain=gain if what == "expected_gain" else None, level=level)
+
+
+def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]]:
+    """Return by how much entries differ in the score that ranks, pair by pair, the better first."""
+    order = [line["model"] for line in trials.summary(level)]
+    pairs = list(combinations(order, 2))
+    if len(order) > MOST_PAIRED:
+        pairs = [pair for pair in pairs if pair[0] == order[0]]
+    plain = []
+    for first, second in pairs:
+        gap = trials.difference(first, second, trials.ranked_by, level=level)
+        apart = bool(gap.low > 0 or gap.high < 0)
+        plain.append({"first": first, "second": second, "apart": apart, **estimate(gap)})
+    return plain
+
+
+def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str, Any]:
+    """Return counts and joint probabilities of one entry, and precision and recall by class."""
+    confusion = trials.confusion(name)
+    counts, joint = confusion.counts, confusion.joint
+    keep = _kept(counts.sum(axis=1))
+    by_class = trials.by_class(name, level)
+    extra = list(range(len(confusion.classes), len(confusion.decisions)))
+    classes, decisions = names(confusion.classes), names(confusion.decisions)
+    hidden = len(classes) - len(keep)
+    return {
+        "name": name,
+        "classes": [classes[at] for at in keep] + ([OTHERS] if hidden else []),
+        "decisions": [decisions[at] for at in keep]
+        + ([OTHERS] if hidden else [])
+        + [decisions[at] for at in extra],
+        "hidden": hidden,
+        "counts": figures(_folded(counts, keep, extra)),
+        "joint": figures(_folded(joint, keep, extra)),
+        "accuracy": rounded(confusion.accuracy),
+        "undecided": rounded(confusion.undecided),
+        "by_class": [
+            {
+                "class": classes[at],
+                "rows": rounded(by_class[at]["weight"]),
+                "precision": _interval(by_class[at]["precision"]),
+                "recall": _interval(by_class[at]["recall"]),
+            }
+            for at in keep
+        ],
+    }
+
+
+def _interval(plain: dict[str, Any]) -> dict[str, float | None]:
+    return {key: rounded(plain[key]) for key in ("value", "low", "high")}
+
+
+def _kept(weight: Any) -> list[int]:
+    """The classes shown: all, or the most frequent in their own order."""
+    if len(weight) <= MOST_CLASSES:
+        return list(range(len(weight)))
+    return sorted(np.argsort(-weight, kind="stable")[: MOST_CLASSES - 1].tolist())
+
+
+def _folded(cells: Any, keep: list[int], extra: list[int]) -> Any:
+    """Put the classes that are not shown together into one row and one column."""
+    rest = [at for at in range(len(cells)) if at not in set(keep)]
+    if not rest:
+        return cells
+    rows = np.vstack([cells[keep], cells[rest].sum(axis=0)])
+    return np.column_stack([rows[:, keep], rows[:, rest].sum(axis=1), rows[:, extra]])
+
+
+def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
+    """Return the gain matrix, what it says, what every rule earns and where the best earns it."""
+    confusion = trials.confusion(best)
+    values = gain.values
+    known = confusion.joint[:, : values.shape[1]] * values[:, : confusion.joint.shape[1]]
+    small = len(gain.classes) <= MOST_CLASSES
+    return {
+        "classes": names(gain.classes),
+        "decisions": names(gain.decisions),
+        "values": figures(values, 12) if small else [],
+        "sentences": gain.sentences() if len(gain.classes) <= 4 else [],
+        "notes": list(gain.notes)[:5],
+        "best": best,
+        "contributions": figures(_widened(known, values.shape)) if small else [],
+        "rules": _rules(trials, gain, level),
+    }
+
+
+def _widened(known: Any, shape: tuple[int, ...]) -> Any:
+    wide = np.zeros(shape)
+    wide[:, : known.shape[1]] = known
+    return wide
+
+
+def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any]]:
+    """For every model that decides both ways: what each rule earns, and the difference."""
+    by_rule: dict[str, dict[str, str]] = {}
+    for name, entry in trials.entries.items():
+        by_rule.setdefault(entry.model, {}).setdefault(entry.rule, name)
+    plain = []
+    for model, rules in by_rule.items():
+        if not {"argmax", "gain"} <= set(rules):
+            continue
+        one, two = rules["gain"], rules["argmax"]
+        gap = trials.difference(one, two, "expected_gain", gain=gain, level=level)
+        plain.append(
+            {
+                "model": model,
+                "by_gain": estimate(trials.score("expected_gain", one, gain=gain, level=level)),
+                "by_argmax": estimate(trials.score("expected_gain", two, gain=gain, level=level)),
+                "difference": estimate(gap),
+            }
+        )
+    return plain
+
+
+def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
+    """Return a learning curve: sizes, and a point with its interval for every entry and size."""
+    what = curve.ranked_by
+    lines: list[dict[str, Any]] = [
+        {"name": name, "points": [estimate(own) for own in curve.score(what, name, level=level)]}
+        for name in curve.names
+    ]
+    lines.sort(key=lambda own: -(own["points"][-1]["value"] or 0.0))
+    return {
+        "score": what,
+        "words": SCORES[what][0],
+        "protocol": curve.protocol,
+        "level": level,
+        "sizes": list(curve.sizes),
+        "lines": lines,
+    }
+
+
+def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
+    """Return how it was measured: the protocol in words, test parts, rows, kind of interval."""
+    tested = [len(part.rows) for part in trials.parts]
+    trained = [part.trained for part in trials.parts]
+    best = trials.score(trials.ranked_by, trials.best, level=level)
+    return {
+        "words": trials.protocol,
+        "parts": len(trials.parts),
+        "tested": [min(tested), max(tested)],
+        "trained": [min(trained), max(trained)],
+        "level": level,
+        "interval": best.method,
+    }
+
+
+FORMAT = "countwise-facts"
+VERSION = 1
+
+
+def _head(kind: str, title: str, source: str | None) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "library": {"name": "countwise", "version": countwise.__version__},
+        "title": title,
+        "source": source,
+    }
+
+
+def comparison_facts(
+    table: Table,
+    trials: Trials,
+    *,
+    model: Any = None,
+    model_name: str | None = None,
+    curve: Curve | None = None,
+    gain: Gains | None = None,
+    title: str | None = None,
+    source: str | None = None,
+) -> dict[str, Any]:
+    """Gather what a comparison found: ranking, gain, confusion, why, data and protocol."""
+    matrix = trials.gain if gain is None else GainMatrix.of(gain, trials.classes)
+    fitted = getattr(getattr(model, "model_", model), "notes_", ())
+    notes = [*trials.notes, *(curve.notes if curve is not None else ()), *fitted]
+    own = set(table.notes)
+    return {
+        **_head("comparison", title or _title(table, source), source),
+        "verdict": trials.verdict(),
+        "ranking": ranking_facts(trials, matrix),
+        "differences": difference_facts(trials),
+        "gain": None if matrix is None else gain_facts(trials, matrix, trials.best),
+        "confusion": confusion_facts(trials, trials.best),
+        "model": None if model is None else model_facts(model, model_name),
+        "curve": None if curve is None else curve_facts(curve),
+        "data": data_facts(table, source),
+        "protocol": protocol_facts(trials)
+        | {
+            "notes": note_facts(
+                note for note in notes if isinstance(note, Note) and note not in own
+            )
+        },
+    }
+
+
+def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+    """Gather what a table looks like before any model: kinds, levels, missing, what is dropped."""
+    return {
+        **_head("inspection", _title(table, source), source),
+        "data": data_facts(table, source),
+    }
+
+
+def _title(table: Table, source: str | None) -> str:
+    target = table.schema.target
+    if not source:
+        return "A table" if target is None else f"Predicting {target.name}"
+    # A path is named by its file; where it lies on a machine is nobody's business.
+    name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
+    return name if target is None else f"{name}: predicting {target.name}"

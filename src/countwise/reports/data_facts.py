@@ -1,0 +1,137 @@
+"""What a table holds, as plain data: kinds, levels, missing cells, class balance, what is dropped.
+
+The size of these facts depends on the number of columns and levels shown, never on the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from countwise.notes import note_facts
+from countwise.reports.rounding import names, rounded
+from countwise.tables.schema import Column
+from countwise.tables.table import Table
+
+#: How many columns are listed.
+MOST_COLUMNS = 200
+#: How many levels of a nominal column are listed, and fewer if there are many columns.
+MOST_LEVELS = 30
+_FEWEST_LEVELS, _ALL_LEVELS = 8, 1500
+
+_WHY = {
+    "id": "looks like an identifier",
+    "drop": "left out on request",
+}
+
+
+def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+    """Describe a table: rows, columns with kinds and levels, missing cells, balance, notes."""
+    schema = table.schema
+    marks: dict[str, list[str]] = {}
+    for note in table.notes:
+        if note.column is not None:
+            marks.setdefault(note.column, []).append(note.code)
+    most = min(MOST_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
+    shown = [_column(table, column, marks, most) for column in schema.columns[:MOST_COLUMNS]]
+    return {
+        "source": source,
+        "rows": len(table),
+        "target": schema.target.name if schema.target else None,
+        "kinds": {
+            kind: sum(1 for column in schema if column.kind == kind)
+            for kind in ("nominal", "numeric", "target", "id", "drop")
+        },
+        "columns": shown,
+        "more_columns": max(len(schema) - MOST_COLUMNS, 0),
+        "missing": _missing(table),
+        "balance": _balance(table) if table.labelled else [],
+        "dropped": _dropped(table),
+        "notes": note_facts(table.notes),
+    }
+
+
+def _column(
+    table: Table, column: Column, marks: Mapping[str, list[str]], most: int
+) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "name": column.name,
+        "kind": column.kind,
+        "codes": sorted(set(marks.get(column.name, []))),
+    }
+    if column.name not in table:
+        return plain
+    if column.coded:
+        return plain | _levels(table, column, most)
+    return plain | _numbers(table, column)
+
+
+def _levels(table: Table, column: Column, most: int) -> dict[str, Any]:
+    counts = np.bincount(table.codes(column.name), minlength=column.width + 2)
+    known = counts[: column.width]
+    chosen = np.sort(np.argsort(-known, kind="stable")[:most])
+    words = names(column.levels)
+    return {
+        "levels": [{"level": words[at], "rows": int(known[at])} for at in chosen.tolist()],
+        "more_levels": max(column.width - most, 0),
+        "distinct": int(np.count_nonzero(known)),
+        "missing": int(counts[column.width]),
+        "unseen": int(counts[column.width + 1]),
+    }
+
+
+def _numbers(table: Table, column: Column) -> dict[str, Any]:
+    values = table.values(column.name)
+    seen = values[~np.isnan(values)]
+    plain: dict[str, Any] = {"missing": len(values) - len(seen), "dates": column.dates}
+    if not len(seen):
+        return plain
+    low, first, middle, third, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1.0]).tolist()
+    return plain | {
+        "least": rounded(low),
+        "quartiles": [rounded(first), rounded(middle), rounded(third)],
+        "most": rounded(high),
+        "mean": rounded(float(seen.mean())),
+        "deviation": rounded(float(seen.std(ddof=1))) if len(seen) > 1 else None,
+    }
+
+
+def _missing(table: Table) -> dict[str, Any]:
+    cells = 0
+    touched = 0
+    for column in table.schema.attributes:
+        if column.name not in table:
+            continue
+        if column.coded:
+            own = int(np.count_nonzero(table.codes(column.name) == column.width))
+        else:
+            own = int(np.count_nonzero(np.isnan(table.values(column.name))))
+        cells += own
+        touched += own > 0
+    every = len(table) * len(table.schema.attributes)
+    return {"cells": cells, "columns": touched, "share": rounded(cells / every) if every else 0.0}
+
+
+def _balance(table: Table) -> list[dict[str, Any]]:
+    counts = np.bincount(table.target, minlength=len(table.classes))[: len(table.classes)]
+    total = max(int(counts.sum()), 1)
+    return [
+        {"class": name, "rows": float(number), "share": rounded(number / total)}
+        for name, number in zip(names(table.classes), counts.tolist(), strict=True)
+    ]
+
+
+def _dropped(table: Table) -> list[dict[str, Any]]:
+    """What a model will not see, and why."""
+    reasons = {note.column: note.text for note in table.notes if note.code == "T01"}
+    return [
+        {"column": column.name, "why": reasons.get(column.name, _WHY[column.kind])}
+        for column in table.schema
+        if column.kind in _WHY
+    ] + [
+        {"column": note.column, "why": note.text}
+        for note in table.notes
+        if note.code in ("T03", "T04")
+    ]

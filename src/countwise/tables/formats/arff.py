@@ -1,0 +1,390 @@
+"""The declarations at the head of an ARFF file: what each attribute is and which levels it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+
+import numpy as np
+
+from countwise.errors import TableError, did_you_mean, listing
+from countwise.notes import Note
+from countwise.tables.formats.csv_dialect import encoding_notes
+from countwise.tables.formats.source import Source, not_text, one_byte_encoding
+from countwise.tables.raw_columns import Numbers, Raw, Words
+from countwise.tables.read_options import Parsed, Reading
+from countwise.tables.text_values import marked, settle
+
+QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
+_NAME = re.compile(rf"\s*(?:{QUOTED}|([^\s{{}}'\"%][^\s{{}}]*))\s*(.*)$", re.DOTALL)
+_LEVEL = re.compile(rf"\s*(?:{QUOTED}|([^,{{}}'\"][^,{{}}]*?)?)\s*([,}}])", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+_DATE = "yyyy-MM-dd'T'HH:mm:ss"
+_JAVA = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
+_PYTHON = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MM": "%m",
+    "M": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "HH": "%H",
+    "H": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    "SSS": "%f",
+}
+_KINDS = {"numeric": "numeric", "real": "numeric", "integer": "numeric", "string": "string"}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One declared attribute: nominal with its levels, numeric, string, or date with its format."""
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+    format: str = ""
+
+
+def attribute(rest: str, path: str, line: int) -> Attribute:
+    """Read what follows ``@attribute`` on a line."""
+    found = _NAME.match(rest)
+    if not found or not found[4]:
+        raise _bad(path, line, f"@attribute must give a name and a type, but '{rest.strip()}' came")
+    name = _one(found[1], found[2], found[3])
+    given = found[4].strip()
+    if given.startswith("{"):
+        return Attribute(name, "nominal", _levels(name, given[1:], path, line))
+    word, _, more = re.split(r"\s+%", given, maxsplit=1)[0].partition(" ")
+    word = word.rstrip(",").lower()
+    if word in _KINDS:
+        return Attribute(name, _KINDS[word])
+    if word.split("\t")[0] == "date":
+        java = more.strip()
+        quoted = re.fullmatch(QUOTED, java)
+        java = _one(quoted[1], quoted[2], None) if quoted else java or _DATE
+        return Attribute(name, "date", format=_strptime(java, name, path, line))
+    if word == "relational":
+        raise _bad(path, line, f"attribute {name!r} is relational, which no table can hold")
+    near = did_you_mean(word, [*_KINDS, "date"])
+    raise _bad(path, line, f"attribute {name!r} has the unknown type {word!r}.{near}".rstrip("?."))
+
+
+def unquote(text: str) -> str:
+    """Resolve the backslash escapes of a quoted ARFF text."""
+    if "\\" not in text:
+        return text
+
+    def plain(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _CONTROL.get(code, code)
+
+    return _ESCAPE.sub(plain, text)
+
+
+def _one(single: str | None, double: str | None, bare: str | None) -> str:
+    if single is not None:
+        return unquote(single)
+    return unquote(double) if double is not None else (bare or "").strip()
+
+
+def _levels(name: str, body: str, path: str, line: int) -> tuple[str, ...]:
+    if "," not in body and not re.search(r"['\"]", body):
+        # Weka also takes blanks between levels.
+        body = ",".join(body.partition("}")[0].split()) + "}"
+    levels, at = list[str](), 0
+    while True:
+        found = _LEVEL.match(body, at)
+        if not found:
+            raise _bad(
+                path, line, f"the levels of {name!r} cannot be read from '{{{body[at : at + 40]}'"
+            )
+        bare = found[1] is None and found[2] is None
+        level = _one(found[1], found[2], found[3])
+        if level or not bare:
+            levels.append(level)
+        at = found.end()
+        if found[4] == "}":
+            break
+    if len(set(levels)) < len(levels):
+        twin = next(level for level in levels if levels.count(level) > 1)
+        raise _bad(
+            path, line, f"the levels of {name!r} must differ, but {twin!r} stands there twice"
+        )
+    return tuple(levels)
+
+
+def _strptime(java: str, name: str, path: str, line: int) -> str:
+    """Turn a date format of Java's SimpleDateFormat into one of Python's strptime."""
+    made = []
+    for found in _JAVA.finditer(java):
+        if found[2]:
+            if found[0] not in _PYTHON:
+                raise _bad(
+                    path, line, f"the date format of {name!r} uses {found[0]!r}, which is not known"
+                )
+            made.append(_PYTHON[found[0]])
+        else:
+            literal = found[1].replace("''", "'") if found[1] is not None else found[3]
+            made.append((literal or "'").replace("%", "%%"))
+    return "".join(made)
+
+
+def _bad(path: str, line: int, what: str) -> TableError:
+    return TableError(f"Table: line {line} of {path!r}: {what}. Correct the declaration.")
+
+
+_KEYWORD = re.compile(r"\s*@(\w+)(?:\s+|$)(.*)$", re.DOTALL)
+_SPECIAL = re.compile(r"['\"{}%]")
+_CELL = re.compile(rf"[ \t]*(?:{QUOTED}|([^,%'\"{{}}][^,%{{}}]*)?)[ \t]*(,|%.*$|$)", re.DOTALL)
+_TOKEN = re.compile(rf"[\s,]*(?:{QUOTED}|([^\s,%'\"{{}}][^\s,%]*)|(%.*)?$)", re.DOTALL)
+_ENTRY = re.compile(rf"\s*(\d+)\s+(?:{QUOTED}|([^,%'\"{{}}\s][^,%{{}}]*))\s*(?:,|$)", re.DOTALL)
+_SPARSE = re.compile(r"\s*\{(.*)\}\s*(%.*)?$", re.DOTALL)
+_WEIGHT = re.compile(r".*[,\s]\{\s*[-+.\deE]+\s*\}\s*(%.*)?$", re.DOTALL)
+_DATA = re.compile(rb"(?:\A|[\r\n])\s*@data(?=\s)", re.IGNORECASE)
+_ROWS = 10_000
+_HELD = "\0"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_arff(source: Source, reading: Reading) -> Parsed:
+    """Read a whole ARFF file."""
+    text, notes = _text(source)
+    lines = _lines(text)
+    attributes = _header(source, lines)
+    rows = _rows(source, attributes, (line for _, line in lines))
+    looked = [at for at, each in enumerate(attributes) if not reading.skips(each.name)]
+    places = {at: _seed(attributes[at]) for at in looked}
+    codes: dict[int, list[int]] = {at: [] for at in looked}
+    count = 0
+    while chunk := list(islice(rows, _ROWS)):
+        count += len(chunk)
+        cells = list(zip(*chunk, strict=True))
+        for at, place in places.items():
+            codes[at].extend([place.setdefault(cell, len(place) - 2) for cell in cells[at]])
+    if not count:
+        raise TableError(f"Table: {source.path!r} must hold rows below @data, but there are none.")
+    columns = {
+        each.name: _column(each, places[at], codes[at], reading)
+        if at in places
+        else Numbers(np.full(count, np.nan))
+        for at, each in enumerate(attributes)
+    }
+    return Parsed(columns, notes, {each.name: each.kind for each in attributes})
+
+
+def arff_names(source: Source) -> list[str]:
+    """Return the names of the attributes, reading no further than ``@data`` if that will do."""
+    content = b""
+    for chunk in source.chunks():
+        content += chunk
+        found = _DATA.search(content)
+        if found:
+            content = content[: found.end()]
+            break
+    # The letters of a header beyond ASCII can be told by the whole file only.
+    text = content.decode() if content.isascii() else _text(source)[0]
+    return [each.name for each in _header(source, _lines(text))]
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
+
+
+def _text(source: Source) -> tuple[str, tuple[Note, ...]]:
+    content = b"".join(source.chunks())
+    if b"\0" in content:
+        raise not_text(source, "NUL bytes")
+    try:
+        return content.decode("utf-8-sig"), ()
+    except UnicodeDecodeError:
+        encoding = one_byte_encoding(source)
+        return content.decode(encoding), tuple(encoding_notes(encoding))
+
+
+def _header(source: Source, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
+    attributes: list[Attribute] = []
+    place: dict[str, int] = {}
+    for number, line in lines:
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        found = _KEYWORD.match(line)
+        word = found[1].lower() if found else ""
+        if word == "data" and attributes:
+            return attributes
+        if found and word == "attribute":
+            made = attribute(found[2], source.path, number)
+            if made.name in place:
+                raise TableError(
+                    f"Table: column names must differ, but {made.name!r} names attributes "
+                    f"{place[made.name]} and {len(place) + 1} of {source.path!r}. Rename one."
+                )
+            place[made.name] = len(place) + 1
+            attributes.append(made)
+        elif word != "relation":
+            what = (
+                "@data stands before any @attribute" if word == "data" else f"{line.strip()[:60]!r}"
+            )
+            raise TableError(
+                f"Table: {source.path!r} must declare @relation, @attribute and @data, but line "
+                f"{number} is {what}. Correct that line."
+                if word != "data"
+                else f"Table: {source.path!r} must declare its attributes, but {what}. Add them."
+            )
+    raise TableError(
+        f"Table: {source.path!r} must hold its rows below a line @data, but there is no such line. "
+        "Add it."
+    )
+
+
+def _seed(attribute: Attribute) -> dict[str, int]:
+    """Return the codes known beforehand: two ways to be missing, then the declared levels."""
+    levels = {_hold(level): code for code, level in enumerate(attribute.levels)}
+    return {"?": -1, "": -1, **levels}
+
+
+def _hold(text: str) -> str:
+    # A quoted '?' or '' is a text, not a missing cell, and must not look like one.
+    return _HELD + text if text in ("", "?") else text
+
+
+def _rows(
+    source: Source, attributes: Sequence[Attribute], lines: Iterator[str]
+) -> Iterator[Sequence[str]]:
+    width, row = len(attributes), 0
+    base = [_absent(attribute) for attribute in attributes]
+    for line in lines:
+        if _SPECIAL.search(line) is None:
+            cells = line.split(",")
+            if len(cells) == width and (width > 1 or line.strip()):
+                row += 1
+                yield [cell.strip() for cell in cells]
+                continue
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        row += 1
+        if line.lstrip().startswith("{"):
+            yield _sparse(source, base, line, row)
+            continue
+        cells = _cells(line, _CELL)
+        if len(cells) != width:
+            tokens = _cells(line, _TOKEN)
+            cells = tokens if len(tokens) == width else cells
+        if len(cells) != width:
+            raise _ragged(source, line, row, width, len(cells))
+        yield cells
+
+
+def _cells(line: str, pattern: re.Pattern[str]) -> list[str]:
+    """Split a row with quotes or comments; an empty list if it cannot be split."""
+    cells, at = list[str](), 0
+    while True:
+        found = pattern.match(line, at)
+        if not found:
+            return []
+        single, double, bare, end = found.groups()
+        if pattern is _TOKEN and single is double is bare is None:
+            return cells
+        cells.append(_value(single, double, bare))
+        at = found.end()
+        if pattern is _CELL and end != ",":
+            return cells
+
+
+def _value(single: str | None, double: str | None, bare: str | None) -> str:
+    if single is not None:
+        return _hold(unquote(single))
+    return _hold(unquote(double)) if double is not None else (bare or "").strip()
+
+
+def _absent(attribute: Attribute) -> str:
+    if attribute.kind == "numeric":
+        return "0"
+    return _hold(attribute.levels[0]) if attribute.levels else ""
+
+
+def _sparse(source: Source, base: Sequence[str], line: str, row: int) -> list[str]:
+    found = _SPARSE.match(line)
+    cells, body, at, last = list(base), found[1] if found else "", 0, -1
+    while found and body[at:].strip():
+        entry = _ENTRY.match(body, at)
+        if not entry or not last < int(entry[1]) < len(base):
+            found = None
+            break
+        last, at = int(entry[1]), entry.end()
+        cells[last] = _value(entry[2], entry[3], entry[4])
+    if not found:
+        raise TableError(
+            f"Table: a sparse row of {source.path!r} must read {{0 value, 3 value}} with rising "
+            f"numbers below {len(base)}, but row {row} is {line.strip()[:60]!r}. Mend that row."
+        )
+    return cells
+
+
+def _ragged(source: Source, line: str, row: int, width: int, found: int) -> TableError:
+    shown = line.strip()[:60]
+    if _WEIGHT.match(line):
+        return TableError(
+            f"Table: row {row} of {source.path!r} carries the weight of an instance ({shown!r}), "
+            "which is not read. Write the weights as an attribute, and pass it as sample_weight."
+        )
+    what = f"holds {found}" if found else "cannot be split"
+    return TableError(
+        f"Table: every row of {source.path!r} must hold {width} cells, but row {row} {what} "
+        f"({shown!r}). Mend that row, and quote texts that hold a comma."
+    )
+
+
+def _column(attribute: Attribute, place: dict[str, int], codes: list[int], reading: Reading) -> Raw:
+    name = attribute.name
+    texts = tuple(text.removeprefix(_HELD) for text, code in place.items() if code >= 0)
+    words = Words(np.asarray(codes, np.int32), texts)
+    text = name in reading.text
+    said = name in reading.number or name in reading.dates
+    if attribute.kind != "date" and (said or (attribute.kind == "numeric" and not text)):
+        return _settled(name, words, reading)
+    if attribute.kind == "nominal":
+        words = _known(attribute, words)
+    elif attribute.kind == "date" and not text:
+        return _dates(attribute, marked(words, reading.marks_of(name)))
+    return marked(words, reading.marks_of(name)) if reading.marks_given(name) else words
+
+
+def _settled(name: str, words: Words, reading: Reading) -> Raw:
+    if name not in reading.dates:
+        reading = replace(reading, number=reading.number | {name})
+    return settle(name, words, reading).raw
+
+
+def _known(attribute: Attribute, words: Words) -> Words:
+    strange = words.codes >= len(attribute.levels)
+    if strange.any():
+        at = int(np.argmax(strange))
+        text = words.distinct[int(words.codes[at])]
+        raise TableError(
+            f"Table: column {attribute.name!r} declares {listing(attribute.levels)} but row "
+            f"{at + 1} holds {text!r}.{did_you_mean(text, attribute.levels)} Add it to the "
+            "@attribute line, or correct the row."
+        )
+    return Words(words.codes, words.distinct, declared=True)
+
+
+def _dates(attribute: Attribute, words: Words) -> Numbers:
+    found = []
+    for code, text in enumerate(words.distinct):
+        try:
+            moment = datetime.strptime(str(text), attribute.format).replace(tzinfo=UTC)
+        except ValueError:
+            row = int(np.argmax(words.codes == code)) + 1
+            raise TableError(
+                f"Table: column {attribute.name!r} holds dates but row {row} holds {text!r}, which "
+                "is not of the declared format. Correct the row or the @attribute line."
+            ) from None
+        found.append((moment - _EPOCH).total_seconds() / 86_400)
+    days = np.append(np.asarray(found, dtype=np.float64), np.nan)
+    return Numbers(days[words.codes], dates=True)

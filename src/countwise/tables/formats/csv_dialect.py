@@ -1,0 +1,315 @@
+"""How a delimited file is written: its encoding, its separator, its header, its first records."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from countwise.errors import TableError, listing
+from countwise.notes import Note
+from countwise.tables.formats.source import Scan, Source, not_text, one_byte_encoding, scan
+from countwise.tables.read_options import Reading
+from countwise.tables.schema import MISSING_MARKS
+from countwise.tables.text_values import NUMBER
+
+_SAMPLE = 1 << 18
+_LARGEST_SAMPLE = 1 << 24
+_LONGEST_CELL = 1 << 26
+_RECORDS = 5_000
+_SEPARATORS = (",", ";", "\t", "|")
+#: A separator for files of one column: it must not stand in any cell.
+_NEVER = "\x1f"
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_ENCODINGS = {"latin-1": "Latin-1 (ISO 8859-1)", "cp1252": "Windows-1252"}
+_limit = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What must be known to read a delimited file, found in its first 256 kB and one scan.
+
+    ``start`` is the byte at which the rows begin, ``records`` are the first rows.
+    """
+
+    encoding: str
+    separator: str
+    names: tuple[str, ...]
+    start: int
+    records: list[list[str]]
+    scan: Scan
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The first lines of a file, split into records; `first` is where the first one stands."""
+
+    content: bytes
+    bom: int
+    encoding: str
+    separator: str
+    text: str
+    first: tuple[int, int]
+    records: list[list[str]]
+    whole: bool
+
+    def decoded(self, source: Source, encoding: str) -> _Head:
+        """Return the same lines in another encoding."""
+        text = self.content[self.bom :].decode(encoding)
+        first, records = _records(source, text, self.separator, self.whole)
+        return replace(self, encoding=encoding, text=text, first=first, records=records)
+
+
+def sniff(
+    source: Source,
+    reading: Reading,
+    usual: str = ",",
+    look: Callable[[Source, str, int], Scan] = scan,
+) -> Dialect:
+    """Find out how a delimited file is written; `usual` is the separator its extension promises.
+
+    `look` looks through all of it; a caller may have begun with that.
+    """
+    head = _head(source, reading, usual)
+    found = look(source, head.encoding, head.bom)
+    if not found.utf8:
+        # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
+        head = head.decoded(source, one_byte_encoding(source, head.bom))
+    records, separator = head.records, head.separator
+    notes = [
+        *_separator_note(reading, separator, usual, len(records[0])),
+        *encoding_notes(head.encoding),
+    ]
+    names, odd = _names(source, records[0], reading.header)
+    if reading.header:
+        records = records[1:]
+    rows = head.first[1] if reading.header else head.first[0]
+    start = head.bom + len(head.text[:rows].encode(head.encoding, "surrogatepass"))
+    if head.whole and not records:
+        raise TableError(
+            f"Table: {source.path!r} must hold rows below its header, but it ends there. "
+            "Pass header=False if its only line is a row."
+        )
+    notes.extend(odd)
+    _refuse_open_quote(source, head.encoding, separator, head.bom, found)
+    return Dialect(head.encoding, separator, names, start, records, found, tuple(notes))
+
+
+def header_names(source: Source, reading: Reading, usual: str = ",") -> tuple[str, ...]:
+    """Return the names that `sniff` would find, looking no further than it must."""
+    head = _head(source, reading, usual)
+    plain = all(cell.isascii() for cell in head.records[0])
+    if not plain and head.encoding == "utf-8" and not scan(source, "utf-8", head.bom).utf8:
+        # Bytes far below the header say how its letters are to be read.
+        head = head.decoded(source, one_byte_encoding(source, head.bom))
+    return _names(source, head.records[0], reading.header)[0]
+
+
+def _head(source: Source, reading: Reading, usual: str) -> _Head:
+    if reading.separator is not None:
+        _check_separator(reading.separator)
+    size = _SAMPLE
+    while True:
+        content = source.head(size)
+        whole = len(content) < size
+        bom, encoding = _bom(content)
+        if b"\0" in content and not encoding.startswith("utf-16"):
+            raise not_text(source, "NUL bytes")
+        text, encoding = _decode(source, content[bom:], encoding, bom)
+        separator = reading.separator or _separator(source, text, whole, usual)
+        first, records = _records(source, text, separator, whole)
+        if whole or len(records) > 1 or size >= _LARGEST_SAMPLE:
+            break
+        size = min(size * 16, _LARGEST_SAMPLE)
+    if not records:
+        raise TableError(
+            f"Table: {source.path!r} must hold rows, but no line of it can be read. Check the file."
+        )
+    return _Head(content, bom, encoding, separator, text, first, records, whole)
+
+
+def _check_separator(separator: str) -> None:
+    one = isinstance(separator, str) and len(separator) == 1 and separator.isascii()
+    if not one or separator in '"\r\n\0':
+        raise TableError(
+            f"Table: separator must be one plain character such as ',' or ';', but {separator!r} "
+            "came. Pass one, or leave it out to have it found."
+        )
+
+
+def _bom(head: bytes) -> tuple[int, str]:
+    for mark, encoding in _BOMS:
+        if head.startswith(mark):
+            return len(mark), encoding
+    return 0, "utf-8"
+
+
+def _decode(source: Source, head: bytes, encoding: str, start: int) -> tuple[str, str]:
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)
+    except UnicodeDecodeError as why:
+        if encoding != "utf-8":
+            raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
+        encoding = one_byte_encoding(source, start)
+        text = head.decode(encoding)
+        if _CONTROL.search(text):
+            raise not_text(source, "bytes that are no text") from None
+    return text, encoding
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let the csv module read cells of more than 131 072 characters.
+
+    Its limit is one for the whole process, so it is put back, and one thread at a time moves it.
+    """
+    with _limit:
+        before = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+class _Lines:
+    """Hand lines to the csv module and know how much of the text it has taken."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = io.StringIO(text, newline="")
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.taken += len(line)
+            yield line
+
+
+def _records(
+    source: Source, text: str, separator: str, whole: bool, most: int = _RECORDS
+) -> tuple[tuple[int, int], list[list[str]]]:
+    """Return where the first record begins and ends in the text, and the first records.
+
+    Blank lines come to nothing, except where a row is one cell, which may be blank.
+    """
+    lines = _Lines(text)
+    before, first, records = 0, (0, 0), list[list[str]]()
+    try:
+        with _long_cells():
+            for record in csv.reader(lines, delimiter=separator):
+                blank = not "".join(record).strip()
+                width = len(records[0]) if records else 2
+                if not record or (blank and len(record) == 1 < width):
+                    before = lines.taken
+                    continue
+                first = first if records else (before, lines.taken)
+                records.append(record)
+                if len(records) > most:
+                    return first, records
+    except csv.Error as why:
+        raise TableError(
+            f"Table: the first lines of {source.path!r} cannot be split into cells ({why}). "
+            "Look for a quote that is never closed."
+        ) from None
+    # What a cut sample ends with is not a whole record, unless it is all there is.
+    return first, records if whole or len(records) < 2 else records[:-1]
+
+
+def _separator(source: Source, text: str, whole: bool, usual: str) -> str:
+    best, best_score = _NEVER, (0.0, 0.0, 0)
+    for candidate in dict.fromkeys((usual, *_SEPARATORS)):
+        try:
+            _, records = _records(source, text, candidate, whole, 1_000)
+        except TableError:
+            continue
+        if not records:
+            continue
+        widths = Counter(len(record) for record in records[1:] or records)
+        width, times = widths.most_common(1)[0]
+        share = times / max(1, len(records[1:] or records))
+        header = len(records[0])
+        if header > 1:
+            score = (1.0 if header == width else 0.5, share, header)
+        elif width > 1 and share > 0.95:
+            score = (0.25, share, width)
+        else:
+            continue
+        if score > best_score:
+            best, best_score = candidate, score
+    return best
+
+
+def _separator_note(reading: Reading, separator: str, usual: str, width: int) -> list[Note]:
+    if reading.separator is not None or separator == usual:
+        return []
+    if separator == _NEVER:
+        text = "No separator was found, so the file was read as one column."
+        return [Note("F04", None, text)]
+    return [Note("F01", None, f"Separator {separator!r} was assumed.")]
+
+
+def encoding_notes(encoding: str) -> list[Note]:
+    """Return the remark that an encoding had to be assumed, if it had to."""
+    if encoding not in _ENCODINGS:
+        return []
+    return [Note("F02", None, f"The file is not UTF-8, so {_ENCODINGS[encoding]} was assumed.")]
+
+
+def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, ...], list[Note]]:
+    if not header:
+        return tuple(f"x{number}" for number in range(1, len(first) + 1)), []
+    cells = [cell.strip() for cell in first]
+    held = [cell for cell in cells if cell not in MISSING_MARKS]
+    if held and all(NUMBER.fullmatch(cell) for cell in held):
+        raise TableError(
+            f"Table: the first line of {source.path!r} must name the columns, but it holds only "
+            f"numbers ({listing(held, 3)}). Pass header=False if the file has no header."
+        )
+    names, notes, place = list[str](), list[Note](), dict[str, int]()
+    for number, cell in enumerate(cells, start=1):
+        name = cell or f"column {number}"
+        if not cell:
+            text = f"Column {number} has no name in the header and is called {name!r}."
+            notes.append(Note("F03", name, text))
+        if name in place:
+            raise TableError(
+                f"Table: column names must differ, but {name!r} names columns {place[name]} and "
+                f"{number} of {source.path!r}. Rename one of them in the header."
+            )
+        place[name] = number
+        names.append(name)
+    return tuple(names), notes
+
+
+def _refuse_open_quote(
+    source: Source, encoding: str, separator: str, start: int, found: Scan
+) -> None:
+    """Refuse a quote that is opened and never closed; an even number of quotes needs no look."""
+    if found.quotes % 2 == 0:
+        return
+    end = "\x1e"
+    with source.open() as file, _long_cells():
+        file.seek(start)
+        lines = io.TextIOWrapper(file, encoding=encoding, newline="")
+        last: list[str] = []
+        try:
+            last = deque(csv.reader(chain(lines, [end]), delimiter=separator), maxlen=1)[-1]
+        except csv.Error:
+            last = []
+    if last != [end]:
+        raise TableError(
+            f"Table: every quote in {source.path!r} must be closed, but one stays open to the end. "
+            "Close it, or double a quote that belongs to the text."
+        )

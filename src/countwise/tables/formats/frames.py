@@ -1,0 +1,199 @@
+"""Frames, arrays, mappings and lists of rows as raw columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import TableError
+from countwise.tables.raw_columns import Numbers, Raw, Words, from_arrow, from_numpy, from_objects
+from countwise.tables.schema import Schema
+from countwise.tables.text_values import iso_days
+
+
+def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
+    """Turn a two-dimensional array (or a list of rows) into columns x1, x2 and so on.
+
+    With a schema the columns take its names, by position.
+    """
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return {name: from_numpy(name, source[name]) for name in source.dtype.names}
+    if not isinstance(source, np.ndarray):
+        try:
+            source = np.asarray(source)
+        except ValueError:
+            raise TableError(
+                "Table: rows of a list must be equally long, but they are not. Fill gaps with None."
+            ) from None
+        if source.dtype.kind in "US":
+            source = source.astype(object)
+    if source.ndim != 2:
+        raise TableError(
+            f"Table: an array must have two dimensions, rows and columns, not {source.ndim}. "
+            "Reshape your data, for example with array.reshape(-1, 1) for a single column."
+        )
+    if known is not None:
+        names = [column.name for column in known if column.kind != "target"]
+        if len(names) != source.shape[1]:
+            names = [column.name for column in known]
+        if len(names) != source.shape[1]:
+            raise TableError(
+                f"Table: the schema has {len(names)} columns, but the array has {source.shape[1]}."
+            )
+    else:
+        names = [f"x{place + 1}" for place in range(source.shape[1])]
+    return {name: from_numpy(name, source[:, place]) for place, name in enumerate(names)}
+
+
+def frame_columns(
+    source: Any, skip: Collection[str] = (), only: Collection[str] | None = None
+) -> dict[str, Raw]:
+    """Turn a data frame of any library narwhals knows, or a mapping of columns, into columns.
+
+    Columns to `skip`, or outside `only`, are not looked at: they come back as all missing.
+    """
+
+    def wanted(name: str) -> bool:
+        return name not in skip and (only is None or name in only)
+
+    if isinstance(source, Mapping):
+        return {
+            str(name): _sequence(str(name), column) if wanted(str(name)) else _blank(len(column))
+            for name, column in source.items()
+        }
+    import narwhals as nw
+
+    if type(source).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        source = pa.Table.from_batches([source])
+
+    try:
+        frame = nw.from_native(source)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        if not isinstance(frame, nw.DataFrame):
+            raise TableError(f"Table: a whole frame is needed, but a {type(source).__name__} came.")
+        names = [str(name) for name in frame.columns]
+    except TypeError:
+        raise TableError(
+            "Table: rows must come as a path, a data frame, an array, a mapping of columns or a "
+            f"Table, but a {type(source).__name__} came."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in source.columns]
+    refuse_twins(names)
+    return {
+        name: _series(name, frame.get_column(own)) if wanted(name) else _blank(len(frame))
+        for name, own in zip(names, frame.columns, strict=True)
+    }
+
+
+def refuse_twins(names: Sequence[str]) -> None:
+    """Refuse a frame in which two columns have one name."""
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(
+            f"Table: column names must differ, but {twice!r} stands there twice. Rename one."
+        )
+
+
+def _blank(rows: int) -> Raw:
+    return Numbers(np.full(rows, np.nan))
+
+
+def record_columns(source: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
+    """Turn a list of records, as JSON requests bring them, into columns; what lacks is missing."""
+    names = dict.fromkeys(str(name) for record in source for name in record)
+    return {name: from_objects(name, [record.get(name) for record in source]) for name in names}
+
+
+def _series(name: str, series: Any) -> Raw:
+    kind = str(series.dtype)
+    if kind == "Object":
+        return from_objects(name, series.to_list())
+    import pyarrow as pa
+
+    try:
+        if kind.startswith(("Categorical", "Enum")):
+            return _categorical(name, series)
+        raw = from_arrow(name, series.to_arrow())
+    except (pa.ArrowException, NotImplementedError):
+        return from_objects(name, [_plain(value) for value in series.to_list()])
+    if isinstance(raw, Words) and not raw.declared:
+        return dated(raw)
+    return raw
+
+
+def dated(raw: Words) -> Raw:
+    """Turn a column of ISO dates written as text into days; any other column stays as it is."""
+    if not raw.distinct or not all(isinstance(level, str) for level in raw.distinct):
+        return raw
+    days = iso_days([str(level) for level in raw.distinct])
+    if days is None:
+        return raw
+    return Numbers(np.append(days, np.nan)[raw.codes], dates=True)
+
+
+def _plain(value: Any) -> Any:
+    """Intervals and other odd values of a frame as text; plain ones as they are."""
+    if value is None or isinstance(value, str | bool | int | float | list | dict):
+        return value
+    return value if hasattr(value, "isoformat") or value != value else str(value)
+
+
+def _categorical(name: str, series: Any) -> Raw:
+    """Keep the declared categories of a categorical, used or not, in their order."""
+    import pyarrow as pa
+
+    column = from_arrow(name, series.to_arrow())
+    if not isinstance(column, Words):
+        return column
+    native = series.to_native()
+    categories = getattr(getattr(native, "cat", None), "categories", None)
+    if categories is None or callable(categories) or isinstance(native, pa.ChunkedArray):
+        declared = str(series.dtype).startswith("Enum")
+        return Words(column.codes, column.distinct, declared)
+    return Words(column.codes, column.distinct, declared=True)
+
+
+def _sequence(name: str, column: Any) -> Raw:
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise TableError(f"Table: column {name!r} must have one dimension, not {column.ndim}.")
+        return from_numpy(name, column)
+    if (
+        hasattr(column, "to_arrow")
+        or hasattr(column, "__arrow_c_stream__")
+        or hasattr(column, "to_numpy")
+    ):
+        return _labels(name, column)
+    if isinstance(column, str | bytes) or not isinstance(column, Sequence):
+        raise TableError(f"Table: column {name!r} must be a list of values, but {column!r} came.")
+    return from_objects(name, list(column))
+
+
+def _labels(name: str, column: Any) -> Raw:
+    import narwhals as nw
+
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _series(name, series)
+    return from_numpy(name, np.asarray(column))
+
+
+def target_column(target: Any, columns: Mapping[str, Raw]) -> tuple[str, Raw]:
+    """Name and convert labels given beside the rows; the series' own name is kept if it is free."""
+    own = getattr(target, "name", None)
+    name = own if isinstance(own, str) and own not in columns else "class"
+    while name in columns:
+        name += "_"
+    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if isinstance(target, np.ndarray) and target.ndim != 1:
+        raise TableError(
+            f"read: labels must be one a row, but an array of shape {target.shape} came."
+        )
+    return name, _sequence(name, target if not isinstance(target, range) else list(target))

@@ -1,0 +1,122 @@
+"""What a column looks like: its kind, whether it identifies rows, what is odd about it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.notes import Note
+from countwise.tables.raw_columns import Numbers, Raw, Words
+
+#: With fewer rows an identifier looks like any column whose values happen to differ.
+FEWEST_ROWS = 8
+MANY_LEVELS = 1000
+
+_NAME_HINT = re.compile(
+    r"(^|[\W_])(id|ids|identifier|key|uuid|guid|serial|code|number|no|nr)$"
+    r"|^(name|id)$|[\W_]name$"
+    r"|^(customer|user|client|patient|order|account|person|member|record|row|case|sample|item|"
+    r"transaction|product|employee|student|subject|invoice|session|device)_?(id|no|nr)$",
+    re.IGNORECASE,
+)
+
+
+def kind_of(raw: Raw) -> str:
+    """Numbers are numeric; words and booleans are nominal."""
+    return "numeric" if isinstance(raw, Numbers) else "nominal"
+
+
+def identifies(name: str, raw: Raw) -> str | None:
+    """Say why a column identifies rows rather than describing them, or return None.
+
+    Text that differs in nearly every row, integers that number the rows from 0 or 1, and integers
+    that nearly always differ under a name such as ``Id`` or ``sample_code_number``. A number that
+    merely takes many values, such as an amount of money or a year, is not an identifier.
+    """
+    if isinstance(raw, Words):
+        return None if raw.declared else _text_identifies(name, raw)
+    values = raw.values[~np.isnan(raw.values)]
+    rows = len(values)
+    if rows < FEWEST_ROWS or raw.dates or not np.all(values == np.trunc(values)):
+        return None
+    distinct = len(np.unique(values))
+    about = f"{distinct} different whole numbers in {rows} rows"
+    if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
+        return f"it numbers the rows ({about})"
+    if distinct >= 0.8 * rows and (_hinted(name) or raw.rounded is not None):
+        return f"its name and its {about} say so"
+    return None
+
+
+def _text_identifies(name: str, raw: Words) -> str | None:
+    rows = int(np.count_nonzero(raw.codes >= 0))
+    if rows < FEWEST_ROWS:
+        return None
+    distinct = len(raw.distinct)
+    share = 0.8 if _hinted(name) else 0.9
+    if distinct >= share * rows:
+        return f"it holds {distinct} different texts in {rows} rows"
+    return None
+
+
+def _hinted(name: str) -> bool:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return _NAME_HINT.search(spaced) is not None
+
+
+def oddities(name: str, raw: Raw, kind: str) -> list[Note]:
+    """Remarks about a column that stays: constant, empty, rounded, dates, very many levels."""
+    notes = []
+    if isinstance(raw, Numbers):
+        seen = raw.values[~np.isnan(raw.values)]
+        low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+        empty, constant = seen.size == 0, seen.size > 0 and low == high
+        if raw.rounded is not None:
+            notes.append(
+                Note(
+                    "T05",
+                    name,
+                    f"Column {name!r} holds {raw.rounded}, which is beyond 2^53 and "
+                    "was rounded to the nearest double.",
+                )
+            )
+        if raw.dates and not empty:
+            notes.append(
+                Note(
+                    "T06", name, f"Column {name!r} holds dates; they became days since 1970-01-01."
+                )
+            )
+        if kind == "numeric" and not raw.dates and seen.size > 20 and _two_values(seen, low, high):
+            notes.append(
+                Note(
+                    "T09",
+                    name,
+                    f"Column {name!r} holds only the numbers {low:g} and {high:g}; "
+                    f"if they are codes, declare it with nominal=[{name!r}].",
+                )
+            )
+    else:
+        occurring = int(np.count_nonzero(raw.often()))
+        empty, constant = occurring == 0, occurring == 1
+        if occurring > MANY_LEVELS:
+            notes.append(
+                Note(
+                    "T07",
+                    name,
+                    f"Column {name!r} has {occurring} levels; most of them can "
+                    "say little about the class.",
+                )
+            )
+    if empty:
+        notes.append(Note("T08", name, f"Column {name!r} is missing in every row."))
+    if constant:
+        notes.append(
+            Note("T02", name, f"Column {name!r} has one value in every row and tells nothing.")
+        )
+    return notes
+
+
+def _two_values(seen: NDArray[np.float64], low: float, high: float) -> bool:
+    return low < high and bool(np.all((seen == low) | (seen == high)))

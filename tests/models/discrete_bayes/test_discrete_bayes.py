@@ -1,0 +1,166 @@
+"""DiscreteBayes: cells within a budget, boundaries where the rows have them."""
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.discretize.joint_search.rows import NONE, Part
+from countwise.discretize.joint_search.search import equal_weight
+from countwise.discretize.joint_search.sweep import Line
+from countwise_papers.planted_data import HiddenGrid
+
+GAIN = np.array([[1.0, -1.0], [-2.0, 3.0]])
+#: The boundaries behind the course data of Panda and Garg, as its students published them.
+BOUNDARIES = (
+    (0.02037, 0.18117, 0.56374, 0.90676, 0.98718),
+    (0.47436, 0.49150, 0.53603, 0.58948, 0.62023),
+    (0.08321, 0.15193, 0.24154, 0.60653, 0.94493),
+    (0.02697, 0.22574, 0.25494, 0.32456, 0.85316),
+    (0.06348, 0.10362, 0.19162, 0.51352, 0.60375),
+)
+
+
+def farthest(model, boundaries):
+    """How far the farthest hidden boundary is from one that was found."""
+    return max(
+        float(np.abs(found - cut).min()) if len(found) else 1.0
+        for found, cuts in zip(model.boundaries_, boundaries, strict=False)
+        for cut in cuts
+    )
+
+
+def test_the_hidden_boundaries_are_found():
+    grid = HiddenGrid(BOUNDARIES)
+    X, y = grid.rows(200_000)
+    model = cw.DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y)
+    assert model.levels_ == [6, 6, 6, 6, 6]
+    assert farthest(model, BOUNDARIES) < 2e-4
+    fresh, labels = grid.rows(100_000, seed=2)
+    assert model.score(fresh, labels) > 0.98
+    assert model.expected_gain(fresh, labels) > 0.98 * grid.best_gain(fresh, labels, GAIN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_the_hidden_boundaries_are_found_on_a_million_rows(noise):
+    grid = HiddenGrid(BOUNDARIES, noise=noise)
+    X, y = grid.rows(1_000_000)
+    Xv, yv = grid.rows(500_000, seed=2)
+    model = cw.DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y, validation=(Xv, yv))
+    assert farthest(model, BOUNDARIES) < 1e-4
+    fresh, labels = grid.rows(500_000, seed=3)
+    assert model.expected_gain(fresh, labels) > 0.99 * grid.best_gain(fresh, labels, GAIN)
+
+
+@pytest.mark.parametrize("correction", ["miller-madow", "printed", "none"])
+def test_five_uniform_columns_get_six_levels_each(correction):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((5000, 5)), rng.integers(0, 2, 5000)
+    model = cw.DiscreteBayes(10_000, correction=correction, search=None).fit(X, y)
+    assert model.levels_ == [6] * 5
+    for own in model.boundaries_:
+        np.testing.assert_allclose(own, np.arange(1, 6) / 6, atol=0.03)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_weight_boundaries_are_those_of_sorted_rows(ties, weighted):
+    rng = np.random.default_rng(0)
+    for levels in (2, 3, 6, 11):
+        values = rng.integers(0, 9, 200).astype(float) if ties else rng.random(200)
+        values[rng.random(200) < 0.1] = np.nan
+        weight = rng.random(200) if weighted else None
+        target = np.zeros(200, np.uint16)
+        halves = [
+            Part((values[own],), target[own], None if weight is None else weight[own])
+            for own in (slice(0, 90), slice(90, None))
+        ]
+        line = Line.of(values, target, NONE if weight is None else weight)
+        expected = [line.boundary(place) for place in line.quantiles(levels)]
+        np.testing.assert_array_equal(equal_weight(halves, 0, levels), expected)
+
+
+def test_boundaries_that_are_not_searched_are_of_all_rows():
+    X = np.random.default_rng(0).random((3_300_000, 1)) ** 2
+    model = cw.DiscreteBayes(6, levels=[6], search=None, smoothing=None)
+    model.fit(X, (X[:, 0] > 0.5).astype(int))
+    np.testing.assert_allclose(np.sqrt(model.boundaries_[0]), np.arange(1, 6) / 6, atol=0.001)
+    exact = np.quantile(X[:, 0], np.arange(1, 6) / 6)
+    np.testing.assert_allclose(model.boundaries_[0], exact, atol=1e-6)
+    np.testing.assert_array_equal(model.start_boundaries_[0], model.boundaries_[0])
+
+
+def test_a_nominal_table_is_the_plain_bayes_table():
+    weather = cw.read("sample:weather").select(["outlook", "windy"])
+    model = cw.DiscreteBayes().fit(weather)
+    for row in range(len(weather)):
+        same = (weather.codes("outlook") == weather.codes("outlook")[row]) & (
+            weather.codes("windy") == weather.codes("windy")[row]
+        )
+        shares = np.bincount(weather.target[same], minlength=2) / same.sum()
+        np.testing.assert_allclose(model.predict_proba(weather.take([row]))[0], shares)
+
+
+def test_without_a_budget_it_looks_rows_up():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (300, 3)).astype(float), rng.integers(0, 3, 300)
+    model = cw.DiscreteBayes(None).fit(X, y)
+    for row in X[:40]:
+        same = (row == X).all(axis=1)
+        shares = np.bincount(y[same], minlength=3) / same.sum()
+        np.testing.assert_allclose(model.predict_proba(row[None])[0], shares)
+
+
+def test_unequal_levels_and_a_nuisance_column_are_told_by_merit():
+    cuts = ((0.3,), (0.2, 0.5, 0.6), (0.1, 0.35, 0.4, 0.7, 0.9))
+    grid = HiddenGrid(cuts, nuisance=1, noise=0.05)
+    X, y = grid.rows(60_000)
+    model = cw.DiscreteBayes(60, GAIN, levels="merit", random_state=0).fit(X, y)
+    assert model.levels_ == [2, 4, 6, 1]
+    assert farthest(model, cuts) < 2e-3
+
+
+def test_no_smoothing_is_k_nought_and_the_seed_decides():
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    plain = cw.DiscreteBayes(500, smoothing=None, random_state=3).fit(X, y)
+    nought = cw.DiscreteBayes(500, smoothing=0.0, smooth_by="class", random_state=3).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X[:500]), nought.predict_proba(X[:500]))
+    assert [own.tolist() for own in plain.boundaries_] == [
+        own.tolist() for own in nought.boundaries_
+    ]
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    def stop(step):
+        if step["stage"] == "squares":
+            raise KeyboardInterrupt
+
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    model = cw.DiscreteBayes(500, progress=stop, random_state=0).fit(X, y)
+    assert any(note.code == "P12" for note in model.notes_)
+    assert model.score(X, y) > 0.9
+
+
+def test_the_papers_search_finds_less():
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    ours = cw.DiscreteBayes(500, GAIN, random_state=0).fit(X, y)
+    theirs = cw.DiscreteBayes(500, GAIN, search="paper", random_state=0, max_seconds=3).fit(X, y)
+    assert theirs.gain_["validation"] < ours.gain_["validation"]
+
+
+def test_a_saved_model_answers_the_same(tmp_path):
+    table = cw.read("sample:credit-g")
+    model = cw.DiscreteBayes(2000, random_state=0).fit(table)
+    cw.save(model, tmp_path / "model.cw")
+    again = cw.load(tmp_path / "model.cw")
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.history_ == model.history_
+
+
+def test_pictures_are_drawn():
+    table = cw.read("sample:iris")
+    model = cw.DiscreteBayes(50, random_state=0).fit(table)
+    assert "cells" in cw.draw(model).title
+    assert cw.draw(model, ("petal_length", "petal_width")).title.endswith("petal_width")
+    with pytest.raises(cw.CountwiseError, match="what must be columns"):
+        cw.draw(model, "petal")
