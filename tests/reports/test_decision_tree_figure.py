@@ -10,7 +10,7 @@ import pytest
 
 import countwise as cw
 from countwise.models.tree.id3 import ID3
-from countwise.models.tree.tree_structure import Tree
+from countwise.models.tree.tree_structure import TreeStructure
 from countwise.reports.figures.decision_tree import svg, tree_facts
 from countwise.reports.figures.svg import standalone
 from countwise.reports.figures.text_width import width_of
@@ -48,7 +48,7 @@ def chain(splits=5_000):
     for at in range(splits):
         left = splits - at
         plain["counts"] += [[1 - at % 2, at % 2], [(left + at % 2) // 2, (left + 1 - at % 2) // 2]]
-    return Tree.from_dict(plain)
+    return TreeStructure.from_dict(plain)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.models.bayes.joint import JointClassifier
 from countwise.tables.schema import Schema
 
@@ -40,7 +40,7 @@ class Learner:
     @property
     def counted(self) -> bool:
         """Whether it learns from counts alone on tables of this schema."""
-        if not isinstance(self.model, CountedClassifier):
+        if not isinstance(self.model, CountedModel):
             return False
         return self.schema is None or self.model.counts_suffice(self.schema)
 
@@ -66,7 +66,7 @@ class Learner:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Candidate:
     """A model under a rule: a line of the ranking. Without a rule it decides as it likes."""
 
     name: str
@@ -86,16 +86,16 @@ class Entrant:
         return "gain" if isinstance(self.rule, ExpectedGain) else type(self.rule).__name__
 
 
-def entrants_of(who: str, models: Any, gain: GainMatrix | None) -> list[Entrant]:
+def entrants_of(who: str, models: Any, gain: GainMatrix | None) -> list[Candidate]:
     """Name the models, look into `Decide`, add the majority and, with a gain, deciding by it."""
     named = _named(who, models)
     entrants = _share([_entrant(name, model) for name, model in named.items()])
     if MAJORITY not in named:
-        entrants.append(Entrant(MAJORITY, MAJORITY, Majority(), baseline=True))
+        entrants.append(Candidate(MAJORITY, MAJORITY, Majority(), baseline=True))
     if gain is None:
         return entrants
     by_gain = ExpectedGain(gain)
-    every: list[Entrant] = []
+    every: list[Candidate] = []
     for entrant in entrants:
         every.append(entrant)
         posteriors = entrant.baseline or hasattr(entrant.model, "predict_proba")
@@ -104,7 +104,7 @@ def entrants_of(who: str, models: Any, gain: GainMatrix | None) -> list[Entrant]
     return every
 
 
-def learners_of(entrants: Sequence[Entrant], schema: Schema | None = None) -> list[Learner]:
+def learners_of(entrants: Sequence[Candidate], schema: Schema | None = None) -> list[Learner]:
     """The models to train: each once, however many entrants decide on its posteriors."""
     found: dict[str, Learner] = {}
     for entrant in entrants:
@@ -112,7 +112,7 @@ def learners_of(entrants: Sequence[Entrant], schema: Schema | None = None) -> li
     return list(found.values())
 
 
-def _share(entrants: list[Entrant]) -> list[Entrant]:
+def _share(entrants: list[Candidate]) -> list[Candidate]:
     """Let entrants over the very same estimator share what it says."""
     first: dict[int, str] = {}
     return [
@@ -121,11 +121,11 @@ def _share(entrants: list[Entrant]) -> list[Entrant]:
     ]
 
 
-def _entrant(name: str, model: Any) -> Entrant:
+def _entrant(name: str, model: Any) -> Candidate:
     if not isinstance(model, Decide):
-        return Entrant(name, name, model)
+        return Candidate(name, name, model)
     rule = rule_of(model.rule)
-    return Entrant(name, name, model.model, rule, model.prior)
+    return Candidate(name, name, model.model, rule, model.prior)
 
 
 def _named(who: str, models: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError
 from countwise.evaluation import from_counts as loo
-from countwise.evaluation.candidates import Entrant, Learner, entrants_of, learners_of
+from countwise.evaluation.candidates import Candidate, Learner, entrants_of, learners_of
 from countwise.evaluation.folds import (
     Deal,
     Seed,
@@ -133,7 +133,7 @@ class Task:
     """What an evaluation works on: the table, who enters, and whom to tell how far it is."""
 
     table: Table
-    entrants: list[Entrant]
+    entrants: list[Candidate]
     learners: list[Learner]
     gain: GainMatrix | None
     weight: FloatArray | None
@@ -254,7 +254,7 @@ def task_of(
 
 
 def _wishes(
-    who: str, entrants: Sequence[Entrant], data: Any, read_options: dict[str, Any]
+    who: str, entrants: Sequence[Candidate], data: Any, read_options: dict[str, Any]
 ) -> dict[str, Any]:
     """Read as the models ask for, where they agree and the caller did not say."""
     wanted: list[Any] = [getattr(entrant.model, "nominal", None) for entrant in entrants]

@@ -13,7 +13,7 @@ from countwise._typing import FloatArray
 from countwise.decisions.class_prior import class_shares
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import ParameterError
-from countwise.evaluation.candidates import Entrant
+from countwise.evaluation.candidates import Candidate
 from countwise.tables.labels import Label, plain
 
 Reals = NDArray[np.floating[Any]]
@@ -81,7 +81,7 @@ class Entry:
         return any(piece.shares is not None for piece in self.pieces)
 
 
-def entry_of(entrant: Entrant, said: Sequence[Said], classes: Sequence[Label]) -> Entry:
+def entry_of(entrant: Candidate, said: Sequence[Said], classes: Sequence[Label]) -> Entry:
     """Let the entrant's rule decide on what its model said."""
     names = [plain(label) for label in classes]
     rule = None if entrant.rule is None else entrant.rule.bind(names)

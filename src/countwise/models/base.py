@@ -14,7 +14,7 @@ from countwise.errors import (
 )
 from countwise.numeric import log_softmax, softmax
 from countwise.tables.estimator import (
-    TableReader,
+    TableEstimator,
     Training,
     check_lengths,
     class_labels,
@@ -27,7 +27,7 @@ from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
 
-class Classifier(ClassifierMixin, TableReader):
+class Classifier(ClassifierMixin, TableEstimator):
     """A scikit-learn classifier that reads tables: frames with text, arrays, or a `Table`.
 
     A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).

@@ -7,7 +7,7 @@ from typing import Any
 from countwise.models.ensembles.adaboost import AdaBoost
 from countwise.models.ensembles.bagging import Bagging
 from countwise.models.ensembles.vote import Vote
-from countwise.models.linear.base import MatrixClassifier
+from countwise.models.linear.base import MatrixModel
 from countwise.models.linear.neural_net import NeuralNet
 from countwise.reports.rounding import names
 
@@ -23,7 +23,7 @@ def listing_facts(model: Any) -> dict[str, Any] | None:
         return _bagging(model)
     if isinstance(model, Vote):
         return _vote(model)
-    if isinstance(model, MatrixClassifier):
+    if isinstance(model, MatrixModel):
         return _network(model) if len(model.layers_) > 1 else _coefficients(model)
     return None
 
@@ -37,7 +37,7 @@ def _made(words: str, headers: list[str], lines: list[list[str]]) -> dict[str, A
     }
 
 
-def _coefficients(model: MatrixClassifier) -> dict[str, Any]:
+def _coefficients(model: MatrixModel) -> dict[str, Any]:
     """Coefficients by column and level, the weightiest first."""
     labels = names(model.classes_.tolist())
     if len(labels) == 2:
@@ -65,7 +65,7 @@ def _coefficients(model: MatrixClassifier) -> dict[str, Any]:
     return _made(words, ["column", "level", *labels], lines)
 
 
-def _network(model: MatrixClassifier) -> dict[str, Any]:
+def _network(model: MatrixModel) -> dict[str, Any]:
     sizes = [layer.weights.shape[1] for layer in model.layers_[:-1]]
     words = (
         f"A network of {len(model.features_.names)} inputs and {' and '.join(map(str, sizes))} "

@@ -8,10 +8,10 @@ from countwise.counts.counts import Counts
 from countwise.decisions.decide import Decide
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import StoreError, listing
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.models.discrete_bayes.cell_model import CellClassifier
-from countwise.models.linear.base import MatrixClassifier
-from countwise.models.neighbors.base import Keeper
+from countwise.models.linear.base import MatrixModel
+from countwise.models.neighbors.base import StoredRowsModel
 from countwise.models.tree.id3 import TreeClassifier
 from countwise.store.archive import Archive, Parts, Within
 from countwise.store.cells import cells_from, cells_to
@@ -71,11 +71,11 @@ def parts_of(thing: Any, notes: Any = None) -> Parts:
 def _model_parts(model: Any, remarks: dict[str, Any], together: bool = False) -> Parts:
     if isinstance(model, TreeClassifier):
         return tree_to(model, remarks)
-    if isinstance(model, Keeper):
+    if isinstance(model, StoredRowsModel):
         return kept_to(model, remarks)
     if isinstance(model, CellClassifier):
         return cells_to(model, remarks)
-    if isinstance(model, MatrixClassifier):
+    if isinstance(model, MatrixModel):
         return matrix_to(model, remarks)
     if is_ensemble(model):
         return ensemble_to(model, remarks, lambda own: _model_parts(own, {}, together=True))
@@ -99,7 +99,7 @@ def _refusal(thing: Any, model: Any) -> StoreError:
         )
     came = f"a Decide over a {name}" if model is not thing else f"a {name}"
     cure = "Give one of these."
-    if isinstance(model, CountedClassifier):
+    if isinstance(model, CountedModel):
         cure = "Save its counts_, and give them to fit_counts after loading."
     elif hasattr(model, "predict"):
         cure = "For models of other libraries use their own ways, such as skops or joblib."
@@ -167,11 +167,11 @@ def _model(archive: Archive | Within, model: Any) -> Any:
     model._check_parameters()
     if isinstance(model, TreeClassifier):
         return tree_from(archive, model)
-    if isinstance(model, Keeper):
+    if isinstance(model, StoredRowsModel):
         return kept_from(archive, model)
     if isinstance(model, CellClassifier):
         return cells_from(archive, model)
-    if isinstance(model, MatrixClassifier):
+    if isinstance(model, MatrixModel):
         return matrix_from(archive, model)
     if is_ensemble(model):
         return ensemble_from(archive, model, _member)

@@ -64,7 +64,7 @@ def weighty(
     return Training(table.take(kept), None if weight is None else weight[kept], kept, len(table))
 
 
-class TableReader(BaseEstimator):
+class TableEstimator(BaseEstimator):
     """A scikit-learn estimator that takes rows in any shape and codes them by its schema."""
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {}

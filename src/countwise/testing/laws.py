@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from countwise.counts.count_rows import count
 from countwise.errors import PrecisionWarning, UnseenLevelWarning
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-Make = Callable[[], CountedClassifier]
+Make = Callable[[], CountedModel]
 
 
 def _close(left: NDArray[np.float64], right: NDArray[np.float64], tolerance: float = 1e-7) -> None:

@@ -133,9 +133,9 @@ class _OneColumn(cw.NaiveBayes):
 
     def _sum(self, counts):
         whole = super()._sum(counts)
-        from countwise.models.bayes.score_terms import Sum
+        from countwise.models.bayes.score_terms import ScoreTerms
 
-        return Sum(whole.base, [t for t in whole.terms if t.columns == (self.only,)])
+        return ScoreTerms(whole.base, [t for t in whole.terms if t.columns == (self.only,)])
 
 
 def test_a_list_names_its_members_by_their_kind(credit):

@@ -21,7 +21,7 @@ from countwise.errors import ParameterError, SchemaError, StoreError, UnseenLeve
 from countwise.evaluation.evaluate import evaluate
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.missing_values import LEAST_SHARE
-from countwise.models.tree.tree_structure import Tree
+from countwise.models.tree.tree_structure import TreeStructure
 from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
@@ -593,7 +593,7 @@ def test_plain_data_remember_the_columns_that_came():
 def test_plain_data_that_are_no_tree_are_refused(weather, change):
     model = ID3().fit(weather).to_dict()
     with pytest.raises(StoreError, match="does not fit"):
-        Tree.from_dict({**model["tree"], **change})
+        TreeStructure.from_dict({**model["tree"], **change})
     with pytest.raises(StoreError, match="does not fit"):
         ID3.from_dict({**model, "tree": {**model["tree"], **change}})
 

@@ -15,7 +15,7 @@ from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
-from countwise.models.bayes.score_terms import ZERO, Sum, TableTerm, Term
+from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, Term
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
 from countwise.params import Parameter, instance, nothing, number
@@ -89,7 +89,7 @@ class AODE(JointClassifier):
         """Count every two attributes by class."""
         return Plan.pairs(schema)
 
-    def _sum(self, counts: Counts) -> Sum:
+    def _sum(self, counts: Counts) -> ScoreTerms:
         """The naive Bayes fallback; the parents' own sums are kept beside it."""
         rule = smoothing_of(self.smoothing)
         names = [column.name for column in counts.schema.nominal]
@@ -98,7 +98,7 @@ class AODE(JointClassifier):
         alone = {name: child_figures(single[name], rule) for name in names}
         self._often = {name: _often(single[name]) for name in names}
         self._parents = [
-            Sum(
+            ScoreTerms(
                 prior,
                 [
                     TableTerm((parent,), alone[parent]),
@@ -115,7 +115,7 @@ class AODE(JointClassifier):
             for parent in names
         ]
         terms: list[Term] = [TableTerm((name,), alone[name]) for name in names]
-        return Sum(prior, terms)
+        return ScoreTerms(prior, terms)
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
         """Which attributes (lines) may be the parent of which rows."""

@@ -17,14 +17,14 @@ from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier
-from countwise.models.bayes.score_terms import ZERO, Sum
+from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation, shown_value
 from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 
-class CountedClassifier(Classifier):
+class CountedModel(Classifier):
     """A classifier that needs nothing but counts.
 
     A model names what it wants counted (`plan`) and turns counts into a prior and terms (`_sum`).
@@ -33,7 +33,7 @@ class CountedClassifier(Classifier):
     """
 
     counts_: Counts
-    _model: Sum
+    _model: ScoreTerms
 
     def plan(self, schema: Schema) -> Plan:
         """What must be counted for this model on tables of this schema."""
@@ -43,7 +43,7 @@ class CountedClassifier(Classifier):
         """Whether counts by `plan` are all the model needs on tables of this schema."""
         return True
 
-    def _sum(self, counts: Counts) -> Sum:
+    def _sum(self, counts: Counts) -> ScoreTerms:
         """The prior and the terms that these counts (of the known classes) imply."""
         raise NotImplementedError
 
@@ -164,7 +164,7 @@ class CountedClassifier(Classifier):
                 stacklevel=3,
             )
 
-    def merge(self, other: CountedClassifier) -> Self:
+    def merge(self, other: CountedModel) -> Self:
         """Add what another model of the same kind has counted, as if its rows had come here."""
         check_is_fitted(self, "counts_")
         if type(other) is not type(self):
@@ -178,7 +178,7 @@ class CountedClassifier(Classifier):
 
     def __add__(self, other: object) -> Self:
         """Return a new model of the rows of both."""
-        if not isinstance(other, CountedClassifier):
+        if not isinstance(other, CountedModel):
             return NotImplemented
         new: Self = clone(self)
         new.fit_counts(self.counts_)

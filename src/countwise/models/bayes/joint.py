@@ -33,7 +33,7 @@ from countwise.discretize.rare_levels import (
 )
 from countwise.discretize.recode import CUT_NOTES, searched_cuts
 from countwise.errors import CountsError, TableError
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.notes import Note
 from countwise.params import Parameter, names, one_of, whole
 from countwise.tables.schema import Level, Schema
@@ -50,7 +50,7 @@ JOINT_PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-class JointClassifier(CountedClassifier):
+class JointClassifier(CountedModel):
     """A counted classifier of nominal columns and of numbers cut into intervals."""
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = JOINT_PARAMETERS
@@ -205,7 +205,7 @@ class JointClassifier(CountedClassifier):
         self._go_by_name()
         return self._learn(counts.restricted(self.plan(counts.schema)))
 
-    def merge(self, other: CountedClassifier) -> Self:
+    def merge(self, other: CountedModel) -> Self:
         """Add what another model of the same kind and the same cuts has counted."""
         check_is_fitted(self, "counts_")
         theirs = getattr(other, "cut_points_", {})
@@ -225,6 +225,6 @@ class JointClassifier(CountedClassifier):
 
     def __add__(self, other: object) -> Self:
         """Return a new model of the rows of both."""
-        if not isinstance(other, CountedClassifier):
+        if not isinstance(other, CountedModel):
             return NotImplemented
         return copy(self).merge(other)

@@ -17,10 +17,10 @@ from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_
 from countwise.discretize import rare_levels
 from countwise.errors import CountsError, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
 from countwise.models.bayes.leave_one_out import best_prefix
-from countwise.models.bayes.score_terms import Sum, TableTerm
+from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.notes import Note
 from countwise.params import Parameter, boolean, instance, nothing, number, one_of, whole
 from countwise.tables.schema import Schema
@@ -147,7 +147,7 @@ class KDB(JointClassifier):
             )
         return super().fit_counts(counts)
 
-    def _sum(self, counts: Counts) -> Sum:
+    def _sum(self, counts: Counts) -> ScoreTerms:
         if self._pairs_suffice:
             self.families_, self._passed_over = _families(counts, self.k)
         rule = self._rule()
@@ -155,7 +155,7 @@ class KDB(JointClassifier):
             TableTerm(family, child_figures(self._by_class(counts.table(*family)), rule))
             for family in self.families_
         ]
-        return Sum(prior_logs(self._by_class(counts.weight)), terms)
+        return ScoreTerms(prior_logs(self._by_class(counts.weight)), terms)
 
     def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
         folded = super()._fold_notes(before)
@@ -173,7 +173,7 @@ class KDB(JointClassifier):
             ),
         )
 
-    def merge(self, other: CountedClassifier) -> Self:
+    def merge(self, other: CountedModel) -> Self:
         """Add what another model with the same cuts and families has counted."""
         check_is_fitted(self, "counts_")
         theirs = getattr(other, "families_", self.families_)

@@ -26,7 +26,14 @@ from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut
 from countwise.discretize.recode import searched_cuts
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
-from countwise.models.bayes.score_terms import ZERO, GaussianTerm, KernelTerm, Sum, TableTerm, Term
+from countwise.models.bayes.score_terms import (
+    ZERO,
+    GaussianTerm,
+    KernelTerm,
+    ScoreTerms,
+    TableTerm,
+    Term,
+)
 from countwise.models.bayes.searched_cuts import KeepsCuts
 from countwise.models.explanation import Coefficient
 from countwise.numeric import softmax
@@ -110,7 +117,9 @@ class LogisticWeights:
         return tuple(made)
 
 
-def logistic_weights(classes: tuple[Any, ...], schema: Schema, model: Sum) -> LogisticWeights:
+def logistic_weights(
+    classes: tuple[Any, ...], schema: Schema, model: ScoreTerms
+) -> LogisticWeights:
     """Read the weights off the terms of a naive Bayes whose variances are shared."""
     slopes, offsets, figures = {}, {}, {}
     for term in model.terms:
@@ -300,7 +309,7 @@ class NaiveBayes(KeepsCuts):
     def _estimate(self, name: str) -> str:
         return estimate_of(self.numeric, name)
 
-    def _sum(self, counts: Counts) -> Sum:
+    def _sum(self, counts: Counts) -> ScoreTerms:
         self.class_prior_ = prior_of(
             self.prior, self._by_class(counts.weight), self.classes_, "NaiveBayes"
         )
@@ -316,7 +325,7 @@ class NaiveBayes(KeepsCuts):
                 terms.append(self._kernel_term(column.name, counts, weight, product))
             else:
                 terms.append(self._gaussian_term(column.name, counts, weight, product))
-        return Sum(np.zeros_like(base) if product else base, terms)
+        return ScoreTerms(np.zeros_like(base) if product else base, terms)
 
     def _table_term(
         self, name: str, counts: Counts, weight: FloatArray, product: bool

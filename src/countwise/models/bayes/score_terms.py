@@ -130,7 +130,7 @@ class KernelTerm:
         )
 
 
-class Sum:
+class ScoreTerms:
     """The prior and the terms of a model, ready to score rows."""
 
     def __init__(self, base: FloatArray, terms: Sequence[Term]) -> None:

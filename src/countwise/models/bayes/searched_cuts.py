@@ -18,13 +18,13 @@ from countwise.counts.counts import Counts, merge_schemas
 from countwise.discretize.cut_points import cut_table
 from countwise.discretize.recode import CUT_NOTES
 from countwise.errors import CountsError
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.notes import Note
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 
-class KeepsCuts(CountedClassifier):
+class KeepsCuts(CountedModel):
     """A counted classifier some of whose numbers are cut before counting, once and for all."""
 
     _searched: Mapping[str, FloatArray]
@@ -74,7 +74,7 @@ class KeepsCuts(CountedClassifier):
         self._given = {own.name: own.levels for own in counts.schema if own.coded}
         return self._learn(counts.restricted(self.plan(counts.schema)))
 
-    def merge(self, other: CountedClassifier) -> Self:
+    def merge(self, other: CountedModel) -> Self:
         """Add what another model of the same kind and the same cuts has counted."""
         check_is_fitted(self, "counts_")
         if isinstance(other, type(self)):
@@ -93,6 +93,6 @@ class KeepsCuts(CountedClassifier):
 
     def __add__(self, other: object) -> Self:
         """Return a new model of the rows of both."""
-        if self._searched and isinstance(other, CountedClassifier):
+        if self._searched and isinstance(other, CountedModel):
             return copy(self).merge(other)
         return super().__add__(other)

@@ -15,7 +15,7 @@ from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
-from countwise.models.bayes.score_terms import Sum, TableTerm, Term
+from countwise.models.bayes.score_terms import ScoreTerms, TableTerm, Term
 from countwise.params import Parameter, instance, nothing, number, one_of, text
 from countwise.tables.schema import Schema
 
@@ -100,7 +100,7 @@ class TAN(JointClassifier):
         """Count every two attributes by class."""
         return Plan.pairs(schema)
 
-    def _sum(self, counts: Counts) -> Sum:
+    def _sum(self, counts: Counts) -> ScoreTerms:
         # By name: where weights are equal, the order of columns must not decide.
         columns = sorted(column.name for column in counts.schema.nominal)
         self.root_ = self._root(counts, columns)
@@ -113,7 +113,7 @@ class TAN(JointClassifier):
             family = (name, *((parent[name],) if name in parent else ()))
             table = self._by_class(counts.table(*family))
             terms.append(TableTerm(family, child_figures(table, rule)))
-        return Sum(prior_logs(self._by_class(counts.weight)), terms)
+        return ScoreTerms(prior_logs(self._by_class(counts.weight)), terms)
 
     def _root(self, counts: Counts, columns: list[str]) -> str | None:
         if self.root is None:

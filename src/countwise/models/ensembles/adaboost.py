@@ -23,7 +23,7 @@ from countwise.counts.row_hash import row_keys
 from countwise.discretize.cut_points import cut_points, cut_table
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier
-from countwise.models.bayes.score_terms import Sum, TableTerm
+from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.models.ensembles import _adaboost
 from countwise.models.ensembles.members import (
     Member,
@@ -486,7 +486,7 @@ class AdaBoost(Classifier):
             votes = figures.setdefault(rule.column, np.zeros((len(rule.said), number)))
             votes[np.arange(len(rule.said)), rule.said] += 2 * own.alpha
         terms = [TableTerm((name,), own) for name, own in figures.items()]
-        self._sum = Sum(np.zeros(number), terms)
+        self._sum = ScoreTerms(np.zeros(number), terms)
 
 
 def _alpha(epsilon: float, classes: int, rows: int) -> float:

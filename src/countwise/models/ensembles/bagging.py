@@ -20,7 +20,7 @@ from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.resampling import Draws, Proportional, draws_of
 from countwise.counts.row_hash import row_keys
 from countwise.models.base import Classifier
-from countwise.models.bayes.counted import CountedClassifier
+from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import (
     CASTS,
     Member,
@@ -316,7 +316,7 @@ class Bagging(Classifier):
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
     ) -> list[Member]:
         base = self._base()
-        if isinstance(base, CountedClassifier) and isinstance(draws, Draws):
+        if isinstance(base, CountedModel) and isinstance(draws, Draws):
             clone(base)._prepare(table, None)
             if base.counts_suffice(table.schema):
                 plan = base.plan(table.schema)

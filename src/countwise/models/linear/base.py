@@ -54,7 +54,7 @@ class Rows(NamedTuple):
     keys: NDArray[np.uint64]
 
 
-class MatrixClassifier(Classifier):
+class MatrixModel(Classifier):
     """A classifier of rows as points; a model fills in `_learn`, which returns its layers."""
 
     nominal: Any

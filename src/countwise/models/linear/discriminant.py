@@ -18,7 +18,7 @@ from countwise.models.linear.base import (
     LEAST_VARIANCE,
     NOMINAL,
     Layer,
-    MatrixClassifier,
+    MatrixModel,
     Rows,
     share,
 )
@@ -27,7 +27,7 @@ from countwise.params import (
 )
 
 
-class LinearDiscriminant(MatrixClassifier):
+class LinearDiscriminant(MatrixModel):
     """Separate classes by their means and one covariance: Fisher's linear discriminant.
 
     Bayes' rule for normal classes that share a covariance. From weighted moments in closed form, so

@@ -18,7 +18,7 @@ from countwise.models.linear.base import (
     CLASS_WEIGHT,
     NOMINAL,
     Layer,
-    MatrixClassifier,
+    MatrixModel,
     Rows,
     class_weights,
     two_sided,
@@ -30,7 +30,7 @@ from countwise.params import (
 )
 
 
-class Logistic(MatrixClassifier):
+class Logistic(MatrixModel):
     """Fit log-odds that are linear in the columns: logistic regression, for any number of classes.
 
     scikit-learn's multinomial `LogisticRegression` with an L2 penalty, behind our tables.

@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
-from countwise.models.linear.base import NOMINAL, SEED, Layer, MatrixClassifier, Rows, share
+from countwise.models.linear.base import NOMINAL, SEED, Layer, MatrixModel, Rows, share
 from countwise.numeric import log_softmax
 from countwise.params import Constraint, Parameter, number, one_of, whole
 
@@ -48,7 +48,7 @@ def _sizes() -> Constraint:
     )
 
 
-class NeuralNet(MatrixClassifier):
+class NeuralNet(MatrixModel):
     """Learn a network of neurons: scikit-learn's `MLPClassifier` behind our tables.
 
     It goes through the rows epoch by epoch; some rows are held out, and the weights of the epoch

@@ -19,7 +19,7 @@ from countwise.models.linear.base import (
     NOMINAL,
     SEED,
     Layer,
-    MatrixClassifier,
+    MatrixModel,
     Rows,
     calibrated,
     class_weights,
@@ -35,7 +35,7 @@ from countwise.params import (
 from countwise.tables.read import read
 
 
-class Perceptron(MatrixClassifier):
+class Perceptron(MatrixModel):
     """Learn a separating plane from mistakes: Rosenblatt's perceptron.
 
     scikit-learn's perceptron (`SGDClassifier` with that loss) behind our tables. It has no

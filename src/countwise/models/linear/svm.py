@@ -18,7 +18,7 @@ from countwise.models.linear.base import (
     NOMINAL,
     SEED,
     Layer,
-    MatrixClassifier,
+    MatrixModel,
     Rows,
     calibrated,
     class_weights,
@@ -30,7 +30,7 @@ from countwise.params import (
 )
 
 
-class LinearSVM(MatrixClassifier):
+class LinearSVM(MatrixModel):
     """Separate classes by the plane with the widest margin: a linear support vector machine.
 
     scikit-learn's `LinearSVC` behind our tables, with posteriors from margins as in `Perceptron`.

@@ -26,14 +26,14 @@ from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import Electorate, shares_of_votes
 from countwise.params import Parameter, array, infinity, mapping, nothing, number, one_of
-from countwise.tables.estimator import TableReader, check_lengths, in_our_family, sized, weighty
+from countwise.tables.estimator import TableEstimator, check_lengths, in_our_family, sized, weighty
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
 Rows = NDArray[np.int64]
 
 
-class Keeper:
+class StoredRowsModel:
     """A model whose memory is rows: ``rows_`` in ``space_``, and what else each of them brings.
 
     A model fills in `_settle`, which makes it ready to be asked.
@@ -109,7 +109,7 @@ class Keeper:
         return places
 
 
-class RowVoter(Keeper, Classifier):
+class RowVoter(StoredRowsModel, Classifier):
     """A classifier whose kept rows vote; a model fills in `fit` and `votes_by`."""
 
     @property
@@ -175,7 +175,7 @@ DISTANCE_PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-class KeptRegressor(Keeper, RegressorMixin, TableReader):
+class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
     """A scikit-learn regressor that keeps its rows; a model fills in `_settle` and `_answers`."""
 
     metric: str

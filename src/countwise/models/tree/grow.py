@@ -13,7 +13,7 @@ from countwise._typing import FloatArray
 from countwise.models.tree import _grow
 from countwise.models.tree.missing_values import shared_out
 from countwise.models.tree.splits import TIE, Attribute, Best, Bits, Block, best_splits, tallied
-from countwise.models.tree.tree_structure import LEAF, NO_CHILD, Tree
+from countwise.models.tree.tree_structure import LEAF, NO_CHILD, TreeStructure
 from countwise.parallel import threads
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes
@@ -97,7 +97,7 @@ def grow(
     classes: Sequence[Level],
     weight: FloatArray | None,
     limits: Limits,
-) -> Tree:
+) -> TreeStructure:
     """Grow a tree on coded columns until its leaves are pure or nothing tells their rows apart."""
     if weight is None and not limits.ratio and _is_compact(columns, target, len(classes)):
         return _compiled(columns, target, classes, limits)
@@ -120,7 +120,7 @@ def _is_compact(columns: Sequence[Attribute], target: Codes, classes: int) -> bo
 
 def _compiled(
     columns: Sequence[Attribute], target: Codes, classes: Sequence[Level], limits: Limits
-) -> Tree:
+) -> TreeStructure:
     """Grow a tree of whole rows in one go, on a copy of the codes that is sorted in place."""
     widths = np.array([own.width for own in columns], dtype=np.int32)
     feature, child, counts = _grow.grow(
@@ -135,7 +135,7 @@ def _compiled(
         TIE,
     )
     width = np.append(widths, np.int32(0))[feature]
-    return Tree(
+    return TreeStructure(
         tuple(own.name for own in columns),
         tuple(own.levels for own in columns),
         tuple(classes),
@@ -168,7 +168,7 @@ class _Growth:
     def _total(self) -> float:
         return float(len(self.target) if self.weight is None else self.weight.sum())
 
-    def tree(self) -> Tree:
+    def tree(self) -> TreeStructure:
         kept: list[tuple[NDArray[np.int32], FloatArray, FloatArray]] = []
         child: list[NDArray[np.int64]] = []
         level, total, depth = self._root(), 1, 0
@@ -194,7 +194,7 @@ class _Growth:
             level = next_level(made, total - len(counts))
         features, thresholds, tables = (np.concatenate(own) for own in zip(*kept, strict=True))
         width = np.append(self.widths, 0)[features]
-        return Tree(
+        return TreeStructure(
             tuple(own.name for own in self.columns),
             tuple(own.levels for own in self.columns),
             self.classes,

@@ -22,7 +22,7 @@ from countwise.models.tree.grow import Limits, grow
 from countwise.models.tree.predict import ends, posteriors, told, values_of
 from countwise.models.tree.prune import Pruning, held_out, prune
 from countwise.models.tree.splits import Attribute, ranked
-from countwise.models.tree.tree_structure import Step, Tree, held_text, path_of, rules_of
+from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.notes import Note
 from countwise.params import Constraint, Parameter, instance, names, nothing, number, one_of, whole
 from countwise.tables.schema import Schema
@@ -38,13 +38,13 @@ class TreeClassifier(Classifier):
     missing: str
     smoothing: float | None
 
-    tree_: Tree
+    tree_: TreeStructure
     n_leaves_: int
     depth_: int
     pruning_: Pruning | None
     cut_points_: dict[str, FloatArray]
 
-    def _keep(self, tree: Tree, pruning: Pruning | None) -> None:
+    def _keep(self, tree: TreeStructure, pruning: Pruning | None) -> None:
         self.tree_, self.pruning_ = tree, pruning
         self.n_leaves_, self.depth_ = tree.leaves, tree.depth
 
@@ -198,7 +198,7 @@ class TreeClassifier(Classifier):
             }
             given = plain["pruning"]
             pruning = None if given is None else Pruning(**given)
-            tree = Tree.from_dict(plain["tree"])
+            tree = TreeStructure.from_dict(plain["tree"])
             _fitting(tree, model)
             if plain["features_in"] is not None:
                 model.n_features_in_ = int(plain["features_in"])
@@ -215,7 +215,7 @@ class TreeClassifier(Classifier):
         return model
 
 
-def _size(tree: Tree) -> str:
+def _size(tree: TreeStructure) -> str:
     if len(tree) == 1:
         return "A tree of one leaf, which answers every row alike."
     tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
@@ -223,7 +223,7 @@ def _size(tree: Tree) -> str:
     return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
 
 
-def _fitting(tree: Tree, model: TreeClassifier) -> None:
+def _fitting(tree: TreeStructure, model: TreeClassifier) -> None:
     """Refuse a tree that asks for columns or levels which the schema does not have."""
     schema = model.schema_
     if tree.classes != tuple(model.classes_.tolist()):
@@ -302,7 +302,7 @@ class ID3(TreeClassifier):
     Attributes
     ----------
     tree_
-        The tree in flat arrays, a `Tree`.
+        The tree in flat arrays, a `TreeStructure`.
     n_leaves_, depth_
         Its size.
     pruning_

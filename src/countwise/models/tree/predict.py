@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.tree.missing_values import LEAST_SHARE
-from countwise.models.tree.tree_structure import NO_CHILD, Tree
+from countwise.models.tree.tree_structure import NO_CHILD, TreeStructure
 from countwise.tables.table import Table
 
 Places = NDArray[np.intp]
@@ -44,7 +44,7 @@ def _joined(parts: Sequence[Parts]) -> Parts:
     return Parts(*(np.concatenate(own) for own in zip(*parts, strict=True)))
 
 
-def values_of(tree: Tree, table: Table) -> FloatArray:
+def values_of(tree: TreeStructure, table: Table) -> FloatArray:
     """Return what rows hold in the columns of a tree: a number or a code; NaN where missing."""
     values = np.full((len(table), len(tree.columns)), np.nan)
     for place in np.unique(tree.feature[tree.split]):
@@ -60,7 +60,9 @@ def values_of(tree: Tree, table: Table) -> FloatArray:
     return values
 
 
-def moved(tree: Tree, values: FloatArray, parts: Parts, fractions: bool) -> tuple[Parts, Parts]:
+def moved(
+    tree: TreeStructure, values: FloatArray, parts: Parts, fractions: bool
+) -> tuple[Parts, Parts]:
     """Move parts that are at split nodes one step: those that stay for good, those that went on.
 
     A level that training never saw, or never saw in this node, stays.
@@ -88,7 +90,7 @@ def moved(tree: Tree, values: FloatArray, parts: Parts, fractions: bool) -> tupl
     return parts.take(stays), _joined([on, _shared_out(tree, parts.take(gap & ~light))])
 
 
-def _shared_out(tree: Tree, parts: Parts) -> Parts:
+def _shared_out(tree: TreeStructure, parts: Parts) -> Parts:
     times = tree.kids[parts.node]
     first = (1 + np.cumsum(tree.kids) - tree.kids)[parts.node]
     step = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
@@ -97,7 +99,7 @@ def _shared_out(tree: Tree, parts: Parts) -> Parts:
     return Parts(np.repeat(parts.row, times), node, share)
 
 
-def ends(tree: Tree, values: FloatArray, fractions: bool) -> Parts:
+def ends(tree: TreeStructure, values: FloatArray, fractions: bool) -> Parts:
     """Return where rows end, level by level from the top."""
     done, going = [], begin(len(values))
     while len(going.row):
@@ -108,7 +110,7 @@ def ends(tree: Tree, values: FloatArray, fractions: bool) -> Parts:
     return _joined(done) if done else going
 
 
-def posteriors(tree: Tree, parts: Parts, rows: int, smoothing: float) -> FloatArray:
+def posteriors(tree: TreeStructure, parts: Parts, rows: int, smoothing: float) -> FloatArray:
     """Return the class shares of each row, mixed from where its parts are."""
     weight = tree.weight[parts.node]
     inverse = np.bincount(parts.row, parts.share**2 / weight, rows) * smoothing
@@ -121,7 +123,7 @@ def posteriors(tree: Tree, parts: Parts, rows: int, smoothing: float) -> FloatAr
 
 
 def told(
-    tree: Tree, values: FloatArray, fractions: bool, smoothing: float
+    tree: TreeStructure, values: FloatArray, fractions: bool, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return log shares at the root and what each column changes in them on the way down.
 

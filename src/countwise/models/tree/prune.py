@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.tree.predict import Parts, begin, moved
-from countwise.models.tree.tree_structure import Tree
+from countwise.models.tree.tree_structure import TreeStructure
 from countwise.tables.table import Codes
 
 
@@ -53,8 +53,12 @@ def held_out(
 
 
 def prune(
-    tree: Tree, values: FloatArray, target: Codes, weight: FloatArray | None, fractions: bool
-) -> tuple[Tree, Pruning]:
+    tree: TreeStructure,
+    values: FloatArray,
+    target: Codes,
+    weight: FloatArray | None,
+    fractions: bool,
+) -> tuple[TreeStructure, Pruning]:
     """Make leaves of the nodes whose subtrees do not lower the error on rows held out."""
     wrong, stayed = _errors(tree, values, target, weight, fractions)
     below = np.where(tree.split, 0.0, wrong) + stayed
@@ -79,7 +83,11 @@ def prune(
 
 
 def _errors(
-    tree: Tree, values: FloatArray, target: Codes, weight: FloatArray | None, fractions: bool
+    tree: TreeStructure,
+    values: FloatArray,
+    target: Codes,
+    weight: FloatArray | None,
+    fractions: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """The weight each node would misclassify as a leaf, and that of the rows which end in it.
 

@@ -28,7 +28,7 @@ NO_CHILD = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TreeStructure:
     """The nodes of a decision tree, their tests and how many rows of each class came to them.
 
     Attributes
@@ -187,7 +187,7 @@ class Tree:
             return f"{'≤>'[slot]} {self.threshold[node]:.6g}"
         return str(names[slot])
 
-    def without_below(self, closed: NDArray[np.bool_]) -> Tree:
+    def without_below(self, closed: NDArray[np.bool_]) -> TreeStructure:
         """Return the tree in which these nodes are leaves and nothing hangs below them."""
         keep = np.ones(len(self), dtype=bool)
         goes_on = self.split & ~closed
@@ -198,7 +198,7 @@ class Tree:
         number = np.append(np.cumsum(keep, dtype=np.int32) - 1, NO_CHILD)
         slots = np.repeat(goes_on, self.width)
         width = np.where(goes_on, self.width, 0)[keep]
-        return Tree(
+        return TreeStructure(
             self.columns,
             self.levels,
             self.classes,
@@ -222,7 +222,7 @@ class Tree:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Tree:
+    def from_dict(cls, plain: Mapping[str, Any]) -> TreeStructure:
         """Read a tree back from plain data, and refuse what is none.
 
         Examples
@@ -295,7 +295,7 @@ class Step(NamedTuple):
     counts: tuple[float, ...]
 
 
-def held_text(tree: Tree, column: int, held: float) -> str:
+def held_text(tree: TreeStructure, column: int, held: float) -> str:
     """Say what a row holds in one of the columns of a tree."""
     levels = tree.levels[column]
     if held != held:
@@ -305,7 +305,7 @@ def held_text(tree: Tree, column: int, held: float) -> str:
     return str(levels[int(held)]) if held >= 0 else "never seen"
 
 
-def path_of(tree: Tree, values: NDArray[np.float64]) -> list[Step]:
+def path_of(tree: TreeStructure, values: NDArray[np.float64]) -> list[Step]:
     """Follow one row down; where its value is missing, down the largest child."""
     node, steps = 0, [Step(0, "", tuple(map(float, tree.counts[0])))]
     while tree.feature[node] >= 0:
@@ -325,7 +325,7 @@ def path_of(tree: Tree, values: NDArray[np.float64]) -> list[Step]:
     return steps
 
 
-def rules_of(tree: Tree, most: int | None = None) -> str:
+def rules_of(tree: TreeStructure, most: int | None = None) -> str:
     """Write a tree as indented tests; a leaf says its class and how many of its rows are of it.
 
     Levels that no row of training reached answer as the node above them and are not listed.
@@ -352,7 +352,7 @@ def rules_of(tree: Tree, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _answer(tree: Tree, node: int) -> str:
+def _answer(tree: TreeStructure, node: int) -> str:
     label, weight = int(tree.label[node]), float(tree.weight[node])
     own = float(tree.counts[node, label])
     noun = "row" if round(weight, 2) == 1 else "rows"

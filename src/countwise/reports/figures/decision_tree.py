@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.models.tree.tree_structure import NO_CHILD, Tree
+from countwise.models.tree.tree_structure import NO_CHILD, TreeStructure
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, group, label, line, rect
 from countwise.reports.figures.text_width import shortened, width_of
@@ -34,7 +34,7 @@ def tree_facts(
     deepest: int = DEEPEST,
 ) -> dict[str, Any]:
     """Gather what a picture of a tree shows, heaviest nodes first, as plain data."""
-    tree: Tree = getattr(source, "tree_", source)
+    tree: TreeStructure = getattr(source, "tree_", source)
     below = _below(tree)
     drawn: list[dict[str, Any]] = [_entry(tree, below, 0, None, "")]
     waiting = [(-float(tree.weight[0]), 0, 0)]
@@ -65,7 +65,7 @@ def tree_facts(
     }
 
 
-def _below(tree: Tree) -> NDArray[np.int64]:
+def _below(tree: TreeStructure) -> NDArray[np.int64]:
     """How many nodes hang below each."""
     below = np.zeros(len(tree), dtype=np.int64)
     for start, stop in reversed(list(pairwise(tree.borders[1:]))):
@@ -76,7 +76,9 @@ def _below(tree: Tree) -> NDArray[np.int64]:
     return below
 
 
-def _heaviest(tree: Tree, own: list[tuple[int, int]], branches: int) -> list[tuple[int, int]]:
+def _heaviest(
+    tree: TreeStructure, own: list[tuple[int, int]], branches: int
+) -> list[tuple[int, int]]:
     """The heaviest branches in the order of their levels; one may stand for the rest."""
     if len(own) <= branches:
         return own
@@ -85,7 +87,7 @@ def _heaviest(tree: Tree, own: list[tuple[int, int]], branches: int) -> list[tup
 
 
 def _entry(
-    tree: Tree, below: NDArray[np.int64], node: int, parent: int | None, value: str
+    tree: TreeStructure, below: NDArray[np.int64], node: int, parent: int | None, value: str
 ) -> dict[str, Any]:
     split, answer = bool(tree.split[node]), str(tree.classes[tree.label[node]])
     return {
@@ -100,7 +102,9 @@ def _entry(
     }
 
 
-def _others(tree: Tree, below: NDArray[np.int64], nodes: list[int], parent: int) -> dict[str, Any]:
+def _others(
+    tree: TreeStructure, below: NDArray[np.int64], nodes: list[int], parent: int
+) -> dict[str, Any]:
     counts = tree.counts[nodes].sum(axis=0)
     return {
         "parent": parent,
