@@ -11,9 +11,10 @@ import pytest
 import countwise as cw
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.tree_structure import TreeStructure
-from countwise.reports.figures.decision_tree import svg, tree_facts
+from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.svg import standalone
 from countwise.reports.figures.text_width import width_of
+from countwise.reports.questions import tree_facts
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script>&\x00'
@@ -52,16 +53,16 @@ def chain(splits=5_000):
 
 
 @pytest.fixture(scope="module")
-def models():
-    made = {
-        name: ID3().fit(cw.read(f"sample:{name}"))
+def trees():
+    trees = {
+        name: ID3().fit(cw.read(f"sample:{name}")).tree_
         for name in ("weather", "iris", "votes", "audiology", "credit-g")
     }
-    made["one leaf"] = ID3(max_depth=0).fit(cw.read("sample:weather"))
-    made["wide"] = ID3().fit(wide())
-    made["hostile"] = ID3().fit(hostile())
-    made["chain"] = chain(800)
-    return made
+    trees["one leaf"] = ID3(max_depth=0).fit(cw.read("sample:weather")).tree_
+    trees["wide"] = ID3().fit(wide()).tree_
+    trees["hostile"] = ID3().fit(hostile()).tree_
+    trees["chain"] = chain(800)
+    return trees
 
 
 NAMES = [
@@ -77,6 +78,10 @@ NAMES = [
 ]
 every_figure = pytest.mark.parametrize("name", NAMES)
 every_width = pytest.mark.parametrize("width", [1040, 600, 356])
+
+
+def svg(tree, width=1040, **limits):
+    return decision_tree_figure(tree_facts(tree, **limits), width)
 
 
 def texts(root):
@@ -102,8 +107,8 @@ def shifted(root):
 
 @every_width
 @every_figure
-def test_the_figure_is_whole(models, name, width):
-    picture = svg(models[name], width)
+def test_the_figure_is_whole(trees, name, width):
+    picture = svg(trees[name], width)
     root = ElementTree.fromstring(picture)
     assert root.get("role") == "img"
     assert root.find(SVG + "title").text == "Decision tree"
@@ -119,8 +124,8 @@ def test_the_figure_is_whole(models, name, width):
 
 @every_width
 @every_figure
-def test_no_two_texts_overlap_and_none_leaves_the_figure(models, name, width):
-    root = ElementTree.fromstring(svg(models[name], width))
+def test_no_two_texts_overlap_and_none_leaves_the_figure(trees, name, width):
+    root = ElementTree.fromstring(svg(trees[name], width))
     height = float(root.get("height"))
     found = sorted(texts(root), key=lambda box: box[1])
     assert found
@@ -135,8 +140,8 @@ def test_no_two_texts_overlap_and_none_leaves_the_figure(models, name, width):
             assert y > bottom - 1 or y2 < top + 1, (words, other)
 
 
-def test_the_tree_on_weather_is_drawn_with_its_counts(models):
-    facts = tree_facts(models["weather"])
+def test_the_tree_on_weather_is_drawn_with_its_counts(trees):
+    facts = tree_facts(trees["weather"])
     assert [(own["value"], own["name"], sum(own["counts"])) for own in facts["drawn"]] == [
         ("", "outlook", 14),
         ("sunny", "humidity", 5),
@@ -147,14 +152,14 @@ def test_the_tree_on_weather_is_drawn_with_its_counts(models):
         ("TRUE", "no", 2),
         ("FALSE", "yes", 3),
     ]
-    picture = svg(models["weather"])
+    picture = svg(trees["weather"])
     assert "yes: 9 of 14 (64 %)" in picture
     assert "more" not in picture
 
 
 @every_figure
-def test_every_node_is_drawn_or_counted_as_left_out(models, name):
-    facts = tree_facts(models[name])
+def test_every_node_is_drawn_or_counted_as_left_out(trees, name):
+    facts = tree_facts(trees[name])
     drawn = facts["drawn"]
     left_out = sum(own["below"] for own in drawn if not own["open"])
     others = sum(own["name"] == "" for own in drawn)
@@ -165,23 +170,23 @@ def test_every_node_is_drawn_or_counted_as_left_out(models, name):
     assert leaves <= 40
 
 
-def test_a_column_of_many_levels_shows_the_heaviest(models):
-    drawn = tree_facts(models["wide"])["drawn"]
+def test_a_column_of_many_levels_shows_the_heaviest(trees):
+    drawn = tree_facts(trees["wide"])["drawn"]
     branches = [own for own in drawn if own["parent"] == 0]
     assert drawn[0]["name"] == "place of a rather long name"
     assert len(branches) == 12
     assert branches[-1]["value"].endswith("other values")
-    picture = svg(models["wide"])
+    picture = svg(trees["wide"])
     assert "5 other classes" in picture
     assert "more nodes" in picture
 
 
-def test_limits_and_plain_facts(models):
-    facts = tree_facts(models["audiology"], most=10, deepest=3)
+def test_limits_and_plain_facts(trees):
+    facts = tree_facts(trees["audiology"], most=10, deepest=3)
     assert json.loads(json.dumps(facts)) == facts
-    assert svg(facts) == svg(models["audiology"].tree_, most=10, deepest=3)
-    assert svg(models["audiology"]) == svg(models["audiology"])
-    assert len(svg(facts)) < len(svg(models["audiology"]))
+    assert decision_tree_figure(facts) == svg(trees["audiology"], most=10, deepest=3)
+    assert svg(trees["audiology"]) == svg(trees["audiology"])
+    assert len(decision_tree_figure(facts)) < len(svg(trees["audiology"]))
 
 
 def test_a_chain_of_five_thousand_splits_is_drawn():
@@ -196,8 +201,8 @@ def test_a_chain_of_five_thousand_splits_is_drawn():
     assert "9,990 more" in picture
 
 
-def test_alone_it_brings_every_colour_it_uses(models):
-    root = ElementTree.fromstring(standalone(svg(models["wide"])))
+def test_alone_it_brings_every_colour_it_uses(trees):
+    root = ElementTree.fromstring(standalone(svg(trees["wide"])))
     style = root.find(SVG + "style").text
     used = {name for node in root.iter() for name in (node.get("class") or "").split()}
     assert not {name for name in used - {"cw"} if f".{name}{{" not in style}

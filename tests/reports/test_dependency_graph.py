@@ -14,7 +14,12 @@ from countwise.models.bayes.tan import TAN
 from countwise.reports.figures.bar_chart import information_figure
 from countwise.reports.figures.dependency_graph import attribute_tree_figure
 from countwise.reports.figures.text_width import two_lines, width_of, wrapped
-from countwise.reports.figures.tree_layout import capped, depths_of, kids_of, strips
+from countwise.reports.figures.tree_layout import (
+    children_of,
+    depths_of,
+    place_in_strips,
+    size_limit,
+)
 from countwise.reports.structure import structure_facts, telling
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -196,13 +201,13 @@ def test_attributes_by_what_they_tell():
 def test_layout_pieces():
     parent = [-1, 0, 0, 1, 1, 1, 2]
     assert depths_of(parent) == [0, 1, 1, 2, 2, 2, 2]
-    assert kids_of(parent)[1] == [3, 4, 5]
-    middle, whole = strips(parent, [10.0] * 7, 2)
+    assert children_of(parent)[1] == [3, 4, 5]
+    middle, whole = place_in_strips(parent, [10.0] * 7, 2)
     assert whole == 46
     assert middle[0] == (middle[1] + middle[2]) / 2
-    assert strips([], [], 2) == ([], 0.0)
-    assert capped([50, 50], 60) == 30
-    assert capped([], 60) == 60
+    assert place_in_strips([], [], 2) == ([], 0.0)
+    assert size_limit([50, 50], 60) == 30
+    assert size_limit([], 60) == 60
     assert two_lines("a-b", 12) == ["a-", "b"]
     assert two_lines("-ab", 12) == ["-", "ab"]
     assert wrapped("", 50, 12) == []

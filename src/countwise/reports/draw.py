@@ -20,7 +20,7 @@ from countwise.models.bayes.tan import TAN
 from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
 from countwise.models.tree.id3 import ID3
 from countwise.reports.figures.cells import cut_panel, cut_table_figure, search_figure, slice_figure
-from countwise.reports.figures.decision_tree import svg as decision_tree_figure
+from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.densities import density_panel, density_table
 from countwise.reports.figures.dependency_graph import attribute_tree_figure
 from countwise.reports.figures.legend import legend_figure

@@ -16,7 +16,7 @@ from countwise.reports.comparison_facts import FORMAT, VERSION
 from countwise.reports.figures.bar_chart import balance_figure, information_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
 from countwise.reports.figures.cells import cut_table_figure, search_figure, slice_figure
-from countwise.reports.figures.decision_tree import svg as decision_tree_figure
+from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.densities import density_panel
 from countwise.reports.figures.dependency_graph import attribute_tree_figure
 from countwise.reports.figures.learning_curve import curve_figure

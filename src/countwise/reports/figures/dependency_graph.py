@@ -20,7 +20,12 @@ from countwise.reports.figures.svg import (
     tip,
 )
 from countwise.reports.figures.text_width import shortened, two_lines, width_of, wrapped
-from countwise.reports.figures.tree_layout import capped, depths_of, kids_of, strips
+from countwise.reports.figures.tree_layout import (
+    children_of,
+    depths_of,
+    place_in_strips,
+    size_limit,
+)
 from countwise.reports.sentences import short
 
 _SIZE, _SMALL_OUTLINE = 12.0, 11.0
@@ -34,7 +39,7 @@ def outline(
 
     The bits of an edge stand behind the name of its child, further parents after them.
     """
-    depths, kids = depths_of(parent), kids_of(parent)
+    depths, kids = depths_of(parent), children_of(parent)
     step = min(22.0, 0.4 * width / max(max(depths, default=0), 1))
     order = _read_down(parent, kids)
     pitch = 23.0 if len(order) <= _MANY else 20.0
@@ -169,7 +174,7 @@ def _hanging(attributes: Attributes, parent: Sequence[int], width: float) -> _Pl
     if len(attributes) > _HANGING:
         return None
     widths = [max(_room(own, _SIZE), 52.0) for own in attributes]
-    middle, whole = strips(parent, widths, 16.0)
+    middle, whole = place_in_strips(parent, widths, 16.0)
     if whole > width - 1 - _reserve(attributes):
         return None
     step = _HIGH + _BEND + _END
@@ -192,11 +197,11 @@ def _growing(
     for room, depth in zip(rooms, depths, strict=True):
         levels[depth] = max(levels[depth], room)
     between = _BEND + _END + 8
-    most = capped(levels, width - 1 - _reserve(attributes) - between * (len(levels) - 1))
+    most = size_limit(levels, width - 1 - _reserve(attributes) - between * (len(levels) - 1))
     # Names that fit in two lines are not cut in one.
     if most < (max(levels, default=0.0) if lines == 1 else min(_LEAST, max(levels))):
         return None
-    middle, _ = strips(parent, [high] * len(parent), 6.0)
+    middle, _ = place_in_strips(parent, [high] * len(parent), 6.0)
     starts, at = [], 1.0
     for level in levels:
         starts.append((at, at + min(level, most)))

@@ -34,7 +34,7 @@ def mark_legend(names: Sequence[str], width: float) -> tuple[str, float]:
     def swatch(x: float, y: float, place: int) -> str:
         return rect(x, y + 3, 20, 14, f"a{place % HUES}") + mark(x + 10, y + 10, place)
 
-    return placed(names, width, swatch)
+    return place_names(names, width, swatch)
 
 
 _SIZE, _STEP, _GAP, _MARK = 12.0, 20.0, 18.0, 26.0
@@ -42,12 +42,12 @@ _SIZE, _STEP, _GAP, _MARK = 12.0, 20.0, 18.0, 26.0
 
 def legend(names: Sequence[str], width: float) -> tuple[str, float]:
     """Return the swatches as SVG and their height; the first name has the first colour."""
-    return placed(
+    return place_names(
         names, width, lambda x, y, place: line(x, y + 10, x + 20, y + 10, f"s{place % HUES}")
     )
 
 
-def placed(
+def place_names(
     names: Sequence[str], width: float, swatch: Callable[[float, float, int], str]
 ) -> tuple[str, float]:
     """Put names beside what `swatch` draws 20 pixels wide at x, y for each, in lines."""
