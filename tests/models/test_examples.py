@@ -29,7 +29,7 @@ from countwise.models.neighbors.leave_one_out import Steps
 from countwise.models.neighbors.metrics import learn_space, learn_spaces
 from countwise.models.neighbors.search import Branches, searches, worth_it
 from countwise.models.neighbors.votes import Electorate, beyond
-from countwise.models.registry import listed, parsed_parameters, select
+from countwise.models.registry import find, parse_parameters, select
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.missing_values import shared_out
 from countwise.models.tree.splits import ranked
@@ -70,8 +70,8 @@ def test_drawn_example():
     )
 
 
-def test_listed_example():
-    assert repr(listed("naive-bayes").make(0)) == "NaiveBayes()"
+def test_find_example():
+    assert repr(find("naive-bayes").build(0)) == "NaiveBayes()"
 
 
 def test_level_names_example():
@@ -230,8 +230,8 @@ def test_equal_weight_example():
     assert equal_weight([part], 0, 2).tolist() == [2.5]
 
 
-def test_parsed_parameters_example():
-    assert parsed_parameters(["smoothing=0.5", "numeric=kernel", 'prior={"a": 0.5, "b": 0.5}']) == {
+def test_parse_parameters_example():
+    assert parse_parameters(["smoothing=0.5", "numeric=kernel", 'prior={"a": 0.5, "b": 0.5}']) == {
         "smoothing": 0.5,
         "numeric": "kernel",
         "prior": {"a": 0.5, "b": 0.5},

@@ -151,16 +151,16 @@ def _report(
     The curve is left out where the seconds that are left would not do for it.
     """
     from countwise.cli.output import remark
-    from countwise.models.registry import CATALOGUE, DEFAULT, made
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
     ranked = [trials.entries[line["model"]].model for line in trials.summary()]
-    own = [name for name in ranked if name in CATALOGUE and CATALOGUE[name].own]
-    name = own[0] if own else DEFAULT
-    model = made(CATALOGUE[name], seed)
+    drawable = [name for name in ranked if name in COMMANDS and COMMANDS[name].can_be_saved]
+    name = drawable[0] if drawable else DEFAULT
+    model = COMMANDS[name].build(seed)
     curve = None
-    if _curve_seconds(trials, name, CATALOGUE[name].family == "counted") <= left:
+    if _curve_seconds(trials, name, hasattr(model, "fit_counts")) <= left:
         curve = _curve(name, model, found, trials, seed, quiet)
     else:
         remark([f"The page has no learning curve: {name} would need more time for one."], quiet)

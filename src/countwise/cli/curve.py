@@ -63,7 +63,7 @@ def command(
     from countwise.atomic_write import check_writable
     from countwise.cli.options import gain_of
     from countwise.cli.output import print_json, write_records
-    from countwise.models.registry import GROWN
+    from countwise.models.registry import DRAWN
 
     check_writable(output, "-o", (".csv", ".json"), file)
     check_writable(report, "--report", (".html", ".htm"))
@@ -71,7 +71,7 @@ def command(
     matrix = gain_of(gain, file)
     found = asked.read(file, "curve")
     curve = _curve(
-        entrants(found, names, GROWN, seed),
+        entrants(found, names, DRAWN, seed),
         found.table,
         quiet,
         points=points,
@@ -110,13 +110,13 @@ def _flat(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.models.registry import CATALOGUE, DEFAULT, made
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
-    own = [name for name in curve.names if name in CATALOGUE and CATALOGUE[name].own]
-    name = own[0] if own else DEFAULT
-    model = made(CATALOGUE[name]).fit(table)
+    drawable = [name for name in curve.names if name in COMMANDS and COMMANDS[name].can_be_saved]
+    name = drawable[0] if drawable else DEFAULT
+    model = COMMANDS[name].build().fit(table)
     trials = curve.trials[-1]
     facts = comparison_facts(table, trials, model=model, model_name=name, curve=curve, source=file)
     write(facts, path)

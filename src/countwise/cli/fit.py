@@ -120,19 +120,19 @@ def _beside(file: str) -> str:
 
 def _model(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     from countwise.errors import ParameterError
-    from countwise.models.registry import CATALOGUE, listed, made, parsed_parameters
+    from countwise.models.registry import COMMANDS, find, parse_parameters
 
-    own = listed(name)
-    if not own.own:
-        able = [each.name for each in CATALOGUE.values() if each.own]
+    chosen = find(name)
+    if not chosen.can_be_saved:
+        able = [model.name for model in COMMANDS.values() if model.can_be_saved]
         raise ParameterError(
-            f"fit: {own.name!r} is here to be compared with and cannot be saved. Models that can: "
-            f"{', '.join(able)}."
+            f"fit: {chosen.name!r} is here to be compared with and cannot be saved. Models "
+            f"that can: {', '.join(able)}."
         )
-    parameters = parsed_parameters(pairs)
+    parameters = parse_parameters(pairs)
     if "nominal" in parameters:
         raise ParameterError("fit: nominal columns are named by --nominal, not by --param.")
-    return made(own, seed, parameters)
+    return chosen.build(seed, parameters)
 
 
 def _told(step: dict[str, Any]) -> None:

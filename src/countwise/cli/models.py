@@ -25,20 +25,20 @@ def command(name: str | None, output: str | None, as_json: bool, quiet: bool) ->
     """List the models, or the parameters of one."""
     from countwise.atomic_write import check_writable
     from countwise.cli.output import print_json, remark, write_records
-    from countwise.models.registry import CATALOGUE, listed
+    from countwise.models.registry import COMMANDS, find
 
     check_writable(output, "-o", (".csv", ".json"))
     if name is None:
-        found: Any = [own.to_dict() for own in CATALOGUE.values()]
+        facts: Any = [model.to_dict() for model in COMMANDS.values()]
     else:
-        own = listed(name)
-        found = own.to_dict() | {"parameters": _parameters(own.make(0))}
+        model = find(name)
+        facts = model.to_dict() | {"parameters": _parameters(model.build())}
     if output is not None:
-        write_records(output, found if name is None else [found], found, "models")
+        write_records(output, facts if name is None else [facts], facts, "models")
     if as_json:
-        print_json(found)
+        print_json(facts)
     elif output is None:
-        _show(found) if name is None else _show_one(found)
+        _show(facts) if name is None else _show_one(facts)
     remark([f"List written to {output}."] if output else [], quiet)
 
 
@@ -54,27 +54,26 @@ def _parameters(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _show(found: list[dict[str, Any]]) -> None:
+def _show(models: list[dict[str, Any]]) -> None:
     from countwise.reports.terminal import Screen, grid
 
     screen = Screen(sys.stdout)
     table = grid("model", "what it is", "from", "saved", "compared")
     table.columns[0].no_wrap = True
-    for own in found:
-        family = "countwise" if own["can_be_saved"] else own["family"]
-        saved = "yes" if own["can_be_saved"] else ""
-        usual = "always" if own["family"] == "baseline" else ""
-        usual = "by default" if own["compared_by_default"] else usual
-        table.add_row(own["name"], own["words"], family, saved, usual)
+    for model in models:
+        saved = "yes" if model["can_be_saved"] else ""
+        usual = "always" if model["from"] == "baseline" else ""
+        usual = "by default" if model["compared_by_default"] else usual
+        table.add_row(model["name"], model["about"], model["from"], saved, usual)
     screen.show(table)
 
 
-def _show_one(own: dict[str, Any]) -> None:
+def _show_one(model: dict[str, Any]) -> None:
     from countwise.reports.terminal import Screen, grid
 
     screen = Screen(sys.stdout)
-    screen.say(f"{own['name']}: {own['words']}", "bold")
+    screen.say(f"{model['name']}: {model['about']}", "bold")
     table = grid("parameter", "default", "what it is for")
-    for each in own["parameters"]:
-        table.add_row(each["name"], each["default"], each["help"])
+    for parameter in model["parameters"]:
+        table.add_row(parameter["name"], parameter["default"], parameter["help"])
     screen.show(table)

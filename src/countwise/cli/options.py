@@ -243,12 +243,11 @@ def share(holdout: float) -> float:
 
 def entrants(found: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
     """Make the models that enter; the majority enters by itself."""
-    from countwise.models.registry import made, select
+    from countwise.models.registry import select
 
     chosen = select(names, usual, numeric=bool(found.table.schema.numeric))
-    return {own.name: made(own, seed) for own in chosen if own.family != "baseline"} or {
-        own.name: made(own, seed) for own in chosen
-    }
+    entering = [model for model in chosen if model.entry.kind != "baseline"] or chosen
+    return {model.name: model.build(seed) for model in entering}
 
 
 def closing(

@@ -1,276 +1,224 @@
-"""The models a user can name, each with sensible settings; nothing is imported before it is made.
+"""The one list of models: public names, command names, the store and the tests read it.
 
-Models that learn from counts share one pass over the rows; all of ours can be saved. scikit-learn's
-are there to be compared with.
+No model is imported before it is needed. A model of another package joins by `add`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 from countwise.errors import ParameterError, did_you_mean, listing
 
-Family = Literal["counted", "grown", "kept", "rows", "ensemble", "scikit-learn", "baseline"]
+#: What a model, an example or a command is set to, by parameter.
+Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A model of the catalogue: its name, a phrase about it, and how to make it from a seed."""
+class Later:
+    """An object built only when it is needed, such as a model within an ensemble."""
+
+    module: str
+    name: str
+    settings: Settings = field(default_factory=dict)
+
+    def build(self) -> Any:
+        """Import the class and build the object."""
+        return getattr(import_module(self.module), self.name)(**_resolve(self.settings))
+
+
+def _resolve(value: Any) -> Any:
+    """Build what was put off, also within mappings."""
+    if isinstance(value, Later):
+        return value.build()
+    if isinstance(value, Mapping):
+        return {name: _resolve(part) for name, part in value.items()}
+    return value
+
+
+@dataclass(frozen=True)
+class Command:
+    """A name of a model on the command line, with the settings it stands for.
+
+    A model with a ``random_state`` gets the random seed of the command as well.
+    """
 
     name: str
-    words: str
-    family: Family
-    make: Callable[[int], Any]
+    settings: Settings = field(default_factory=dict)
+    about: str = ""
     numeric_only: bool = False
 
+
+@dataclass(frozen=True)
+class Entry:
+    """One model: its public name and home, what it is, how to name it, and how to test it.
+
+    Parameters
+    ----------
+    name
+        The class, which is also its public name and its name in model files.
+    module
+        The module that holds the class; imported when the model is first used.
+    about
+        A phrase that says what the model is.
+    commands
+        Its names on the command line.
+    examples
+        Settings for which `countwise.testing.check_model` must hold.
+    kind
+        "model" can be saved and explained; a "peer" is there to be compared with; the "baseline"
+        enters every comparison.
+    """
+
+    name: str
+    module: str
+    about: str
+    commands: tuple[Command, ...] = ()
+    examples: tuple[Settings, ...] = ({},)
+    kind: Literal["model", "peer", "baseline"] = "model"
+
+    def load(self) -> Any:
+        """Import the class."""
+        return getattr(import_module(self.module), self.name)
+
+    def build(self, settings: Settings | None = None) -> Any:
+        """Build a model with these settings; without any, with the defaults of the class."""
+        return self.load()(**_resolve(settings or {}))
+
     @property
-    def own(self) -> bool:
-        """Whether it is ours: it can be saved, explained and used on files larger than memory."""
-        return self.family not in ("scikit-learn", "baseline")
+    def origin(self) -> str:
+        """The package it comes from, for people; the baseline has none."""
+        package = self.module.partition(".")[0]
+        if self.kind == "baseline":
+            return "baseline"
+        return "scikit-learn" if package == "sklearn" else package
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model as the command line names it."""
+
+    command: Command
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        """The name of the command."""
+        return self.command.name
+
+    @property
+    def about(self) -> str:
+        """What the model is, with the settings of this name."""
+        return self.command.about or self.entry.about
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether it can be saved, explained and used on files larger than memory."""
+        return self.entry.kind == "model"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a list shows."""
         return {
             "name": self.name,
-            "words": self.words,
-            "family": self.family,
-            "can_be_saved": self.own,
+            "about": self.about,
+            "from": self.entry.origin,
+            "can_be_saved": self.can_be_saved,
             "compared_by_default": self.name in COMPARED,
         }
 
-
-def _naive_bayes(seed: int) -> Any:
-    from countwise.models.bayes.naive_bayes import NaiveBayes
-
-    return NaiveBayes()
-
-
-def _naive_bayes_kernel(seed: int) -> Any:
-    from countwise.models.bayes.naive_bayes import NaiveBayes
-
-    return NaiveBayes(numeric="kernel")
-
-
-def _naive_bayes_cuts(seed: int) -> Any:
-    from countwise.models.bayes.naive_bayes import NaiveBayes
-
-    return NaiveBayes(numeric="cuts", cuts="mdl")
-
-
-def _tan(seed: int) -> Any:
-    from countwise.models.bayes.tan import TAN
-
-    return TAN(cuts="mdl")
-
-
-def _aode(seed: int) -> Any:
-    from countwise.models.bayes.aode import AODE
-
-    return AODE(cuts="mdl")
-
-
-def _kdb(seed: int) -> Any:
-    from countwise.models.bayes.kdb import KDB
-
-    return KDB(cuts="mdl")
-
-
-def _id3(seed: int) -> Any:
-    from countwise.models.tree.id3 import ID3
-
-    return ID3(prune=0.2, random_state=seed)
-
-
-def _neighbors(seed: int) -> Any:
-    from countwise.models.neighbors.classifier import Neighbors
-
-    return Neighbors()
-
-
-def _neighbors_vdm(seed: int) -> Any:
-    from countwise.models.neighbors.classifier import Neighbors
-
-    return Neighbors(metric="vdm", weights="distance")
-
-
-def _discrete_bayes(seed: int) -> Any:
-    from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
-
-    return DiscreteBayes(levels="merit", random_state=seed)
-
-
-def _condensed(seed: int) -> Any:
-    from countwise.models.neighbors.condensed import CondensedNeighbors
-
-    return CondensedNeighbors(metric="heom", random_state=seed)
-
-
-def _logistic(seed: int) -> Any:
-    from countwise.models.linear.logistic import Logistic
-
-    return Logistic()
-
-
-def _discriminant(seed: int) -> Any:
-    from countwise.models.linear.discriminant import LinearDiscriminant
-
-    return LinearDiscriminant()
-
-
-def _perceptron(seed: int) -> Any:
-    from countwise.models.linear.perceptron import Perceptron
-
-    return Perceptron(random_state=seed)
-
-
-def _svm(seed: int) -> Any:
-    from countwise.models.linear.svm import LinearSVM
-
-    return LinearSVM(random_state=seed)
-
-
-def _neural_net(seed: int) -> Any:
-    from countwise.models.linear.neural_net import NeuralNet
-
-    return NeuralNet(random_state=seed)
-
-
-def _bagging(seed: int) -> Any:
-    from countwise.models.ensembles.bagging import Bagging
-
-    return Bagging(random_state=seed)
-
-
-def _adaboost(seed: int) -> Any:
-    from countwise.models.ensembles.adaboost import AdaBoost
-
-    return AdaBoost(rounds=100, random_state=seed)
-
-
-def _vote(seed: int) -> Any:
-    from countwise.models.bayes.aode import AODE
-    from countwise.models.ensembles.bagging import Bagging
-    from countwise.models.ensembles.vote import Vote
-    from countwise.models.linear.logistic import Logistic
-
-    return Vote({"aode": AODE(cuts="mdl"), "logistic": Logistic(), "bagging": Bagging(members=25)},
-                "mean", random_state=seed)  # fmt: skip
-
-
-def _tree(seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
-
-
-def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=100, min_samples_leaf=2, random_state=seed)
-
-
-def _boosting(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(max_iter=100, random_state=seed)
-
-
-def _majority(seed: int) -> Any:
-    from sklearn.dummy import DummyClassifier
-
-    return DummyClassifier(strategy="prior")
-
-
-#: Every model that can be named, by name.
-CATALOGUE: Mapping[str, Listed] = {
-    own.name: own
-    for own in (
-        Listed(
-            "naive-bayes",
-            "naive Bayes, normal densities for numbers",
-            "counted",
-            _naive_bayes,
-        ),
-        Listed(
-            "naive-bayes-kernel",
-            "naive Bayes, kernel densities for numbers",
-            "counted",
-            _naive_bayes_kernel,
-            numeric_only=True,
-        ),
-        Listed(
-            "naive-bayes-cuts",
-            "naive Bayes, numbers cut into intervals by MDL",
-            "counted",
-            _naive_bayes_cuts,
-            numeric_only=True,
-        ),
-        Listed("tan", "naive Bayes along the best tree of attributes", "counted", _tan),
-        Listed("aode", "average of models with one parent attribute each", "counted", _aode),
-        Listed("kdb", "attributes lean on two stronger ones, weak left out", "counted", _kdb),
-        Listed(
-            "discrete-bayes",
-            "cells within a budget, columns cut together by gain",
-            "grown",
-            _discrete_bayes,
-        ),
-        Listed("id3", "decision tree by information gain, pruned", "grown", _id3),
-        Listed("neighbors", "five nearest rows, words equal or not", "kept", _neighbors),
-        Listed(
-            "neighbors-vdm",
-            "five nearest rows by 1/d, words by class shares",
-            "kept",
-            _neighbors_vdm,
-        ),
-        Listed("condensed", "nearest of the few rows that are enough", "kept", _condensed),
-        Listed("logistic", "logistic regression, L2 penalty", "rows", _logistic),
-        Listed("discriminant", "linear discriminant, one covariance", "rows", _discriminant),
-        Listed("perceptron", "plane learned from mistakes", "rows", _perceptron),
-        Listed("svm", "linear support vector machine", "rows", _svm),
-        Listed("neural-net", "network of 32 neurons, ended early", "rows", _neural_net),
-        Listed(
-            "bagging", "50 trees by information gain, each on a bootstrap", "ensemble", _bagging
-        ),
-        Listed("adaboost", "100 one-column rules, boosted", "ensemble", _adaboost),
-        Listed("vote", "mean of AODE, logistic regression and bagged trees", "ensemble", _vote),
-        Listed("tree", "decision tree, leaves of five rows", "scikit-learn", _tree),
-        Listed("forest", "random forest of 100 trees", "scikit-learn", _forest),
-        Listed("boosting", "gradient-boosted trees", "scikit-learn", _boosting),
-        Listed(
-            "majority",
-            "class shares of the training rows",
-            "baseline",
-            _majority,
-        ),
+    def build(self, seed: int = 0, parameters: Settings | None = None) -> Any:
+        """Build the model from a random seed, with some of its parameters changed."""
+        model = self.entry.build(self.command.settings)
+        known = model.get_params(deep=False)
+        if "random_state" in known and self.entry.kind != "baseline":
+            model.set_params(random_state=seed)
+        given = dict(parameters or {})
+        for name in given:
+            if name not in known:
+                raise ParameterError(
+                    f"{self.name}: there is no parameter {name!r}.{did_you_mean(name, known)} "
+                    f"It has {listing(sorted(known), 20)}."
+                )
+        model.set_params(**given)
+        rules = getattr(model, "PARAMETERS", None)
+        if rules is not None:
+            from countwise.params import check
+
+            check(self.name, rules, model.get_params(deep=False))
+        return model
+
+
+#: Every model, by public name; in the order in which lists show them.
+ENTRIES: dict[str, Entry] = {}
+#: Every name of the command line.
+COMMANDS: dict[str, Named] = {}
+
+
+def add(entry: Entry) -> Entry:
+    """Add a model; its name and its commands must be new.
+
+    Parameters
+    ----------
+    entry
+        What countwise must know to list the model, to save and load it, and to test it.
+    """
+    if ENTRIES.get(entry.name) == entry:
+        return entry
+    if entry.name in ENTRIES:
+        raise ParameterError(
+            f"registry: name must be new; got {entry.name!r}, which "
+            f"{ENTRIES[entry.name].module} has. Rename the class."
+        )
+    for command in entry.commands:
+        if command.name in COMMANDS or command.name != _spell(command.name):
+            raise ParameterError(
+                "registry: the name of a command must be new, in lower case, with hyphens; got "
+                f"{command.name!r}."
+            )
+    ENTRIES[entry.name] = entry
+    COMMANDS.update({command.name: Named(command, entry) for command in entry.commands})
+    return entry
+
+
+def remove(name: str) -> None:
+    """Take a model off the list again."""
+    for command in ENTRIES.pop(name).commands:
+        del COMMANDS[command.name]
+
+
+def models() -> list[Entry]:
+    """Return the models that can be saved: ours, and those that were added."""
+    return [entry for entry in ENTRIES.values() if entry.kind == "model"]
+
+
+def find(name: str) -> Named:
+    """Return the model that the command line calls by this name."""
+    key = _spell(name)
+    if key in COMMANDS:
+        return COMMANDS[key]
+    raise ParameterError(
+        f"models: there is no model {name!r}.{did_you_mean(key, COMMANDS)} "
+        f"Known are {', '.join(COMMANDS)}."
     )
-}
 
-#: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless told otherwise.
+
+def _spell(name: str) -> str:
+    return name.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+#: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless models are named.
 DEFAULT = "naive-bayes"
 COMPARED = ("naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
-GROWN = ("naive-bayes", "logistic")
-
-
-def listed(name: str) -> Listed:
-    """Return the model of this name."""
-    key = name.strip().casefold().replace("_", "-").replace(" ", "-")
-    if key in CATALOGUE:
-        return CATALOGUE[key]
-    raise ParameterError(
-        f"models: there is no model {name!r}.{did_you_mean(key, CATALOGUE)} "
-        f"Known are {', '.join(CATALOGUE)}."
-    )
+DRAWN = ("naive-bayes", "logistic")
 
 
 def select(
-    names: Iterable[str] | None,
-    usual: Iterable[str] = COMPARED,
-    numeric: bool = True,
-) -> list[Listed]:
+    names: Iterable[str] | None, usual: Iterable[str] = COMPARED, numeric: bool = True
+) -> list[Named]:
     """Return the models a user means: by name, ``all``, or the usual ones.
 
     Where nobody named them, models that differ only on numeric columns stay out of tables that
@@ -279,52 +227,31 @@ def select(
     words = None if names is None else [name for name in names if name.strip()]
     if words is not None and not words:
         raise ParameterError(
-            f"models: at least one model must be named, but none was. Known are "
-            f"{', '.join(CATALOGUE)}."
+            f"models: at least one model must be named; got none. Known are {', '.join(COMMANDS)}."
         )
     if words is not None and [word.casefold() for word in words] != ["all"]:
-        return list(dict.fromkeys(listed(name) for name in words))
-    chosen = [CATALOGUE[name] for name in (usual if words is None else CATALOGUE)]
-    return [own for own in chosen if numeric or not own.numeric_only]
+        return list({model.name: model for model in map(find, words)}.values())
+    chosen = [COMMANDS[name] for name in (usual if words is None else COMMANDS)]
+    return [model for model in chosen if numeric or not model.command.numeric_only]
 
 
-def made(own: Listed, seed: int = 0, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Make a model, with some of its parameters changed."""
-    model = own.make(seed)
-    given = dict(parameters or {})
-    known = model.get_params(deep=False)
-    for name in given:
-        if name not in known:
-            raise ParameterError(
-                f"{own.name}: there is no parameter {name!r}.{did_you_mean(name, known)} "
-                f"It has {listing(sorted(known), 20)}."
-            )
-    model.set_params(**given)
-    rules = getattr(model, "PARAMETERS", None)
-    if rules is not None:
-        from countwise.params import check
-
-        check(own.name, rules, model.get_params(deep=False))
-    return model
-
-
-def parsed_parameters(pairs: Iterable[str]) -> dict[str, Any]:
+def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
     """Read ``name=value`` pairs; a value is a number, inf, a word, true, false, none, or JSON."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for pair in pairs:
-        name, between, text = pair.partition("=")
-        if not between or not name.strip() or not text.strip():
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals or not name or not text:
             raise ParameterError(
-                f"models: a parameter must be given as name=value, but {pair!r} came, such as "
-                "smoothing=0.5."
+                f"models: a parameter must be given as name=value, such as smoothing=0.5; got "
+                f"{pair!r}."
             )
-        if name.strip() in found:
-            raise ParameterError(f"models: parameter {name.strip()!r} was given twice. Keep one.")
-        found[name.strip()] = _value(text.strip())
-    return found
+        if name in parameters:
+            raise ParameterError(f"models: parameter {name!r} was given twice. Keep one.")
+        parameters[name] = _parse_value(text)
+    return parameters
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
     words |= {"inf": math.inf, "infinity": math.inf}
     if text.casefold() in words:
@@ -333,3 +260,236 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+_NAIVE_BAYES = Later("countwise.models.bayes.naive_bayes", "NaiveBayes")
+_OVERALL = Later("countwise.counts.smoothing", "MEstimate", {"m": 3, "p": "overall"})
+_BY_CLASSES = Later("countwise.counts.smoothing", "Laplace", {"by": "classes"})
+
+for _entry in (
+    Entry(
+        "NaiveBayes",
+        "countwise.models.bayes.naive_bayes",
+        "naive Bayes: attributes independent within each class",
+        (
+            Command("naive-bayes", {}, "naive Bayes, Gaussian densities for numeric columns"),
+            Command(
+                "naive-bayes-kernel",
+                {"numeric": "kernel"},
+                "naive Bayes, kernel densities for numeric columns",
+                numeric_only=True,
+            ),
+            Command(
+                "naive-bayes-cuts",
+                {"numeric": "cuts", "cuts": "mdl"},
+                "naive Bayes, numeric columns discretized by MDL",
+                numeric_only=True,
+            ),
+        ),
+        (
+            {},
+            {"smoothing": 0},
+            {"smoothing": _OVERALL, "variance": "population"},
+            {"smoothing": _BY_CLASSES, "variance": "shared"},
+            {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
+            {"numeric": "cuts", "cuts": "mdl"},
+            {"combine": "posteriors", "missing": "value", "unseen": "smooth"},
+            {"missing": "value", "smoothing": None, "numeric": "kernel"},
+        ),
+    ),
+    Entry(
+        "TAN",
+        "countwise.models.bayes.tan",
+        "naive Bayes in which each attribute may depend on one other (tree-augmented)",
+        (Command("tan", {"cuts": "mdl"}),),
+        ({}, {"smoothing": "back-off", "cuts": "mdl"}, {"smoothing": 0, "cuts": "frequency"}),
+    ),
+    Entry(
+        "AODE",
+        "countwise.models.bayes.aode",
+        "average of models in which all attributes depend on one of them",
+        (Command("aode", {"cuts": "mdl"}),),
+        ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
+    ),
+    Entry(
+        "KDB",
+        "countwise.models.bayes.kdb",
+        "naive Bayes in which each attribute may depend on k stronger ones",
+        (Command("kdb", {"cuts": "mdl"}),),
+        (
+            {},
+            {"k": 1, "selective": False, "cuts": "frequency", "bins": 5},
+            {"smoothing": "back-off", "cuts": "mdl"},
+        ),
+    ),
+    Entry(
+        "DiscreteBayes",
+        "countwise.models.discrete_bayes.discrete_bayes",
+        "joint probability table over jointly discretized columns",
+        (Command("discrete-bayes", {"levels": "merit"}),),
+        (
+            {"random_state": 0},
+            {"budget": None, "search": None, "random_state": 0},
+            {"levels": "merit", "smoothing": 2.0, "random_state": 0},
+            {"search": "paper", "smoothing": 2.0, "smooth_by": "class", "random_state": 0},
+        ),
+    ),
+    Entry(
+        "ID3",
+        "countwise.models.tree.id3",
+        "decision tree grown by information gain, pruned",
+        (Command("id3", {"prune": 0.2}),),
+        (
+            {},
+            {"prune": 0.2},
+            {"criterion": "ratio", "missing": "majority"},
+            {"numeric": "cuts", "cuts": "mdl", "max_depth": 3, "min_leaf": 2},
+        ),
+    ),
+    Entry(
+        "Neighbors",
+        "countwise.models.neighbors.classifier",
+        "k nearest neighbors",
+        (
+            Command("neighbors", {}, "5 nearest neighbors, Euclidean distance"),
+            Command(
+                "neighbors-vdm",
+                {"metric": "vdm", "weights": "distance"},
+                "5 nearest neighbors weighted by 1/distance, value difference metric",
+            ),
+        ),
+        (
+            {},
+            {"k": 3, "metric": "hvdm", "weights": "distance", "missing": "ignore"},
+            {"k": 1, "metric": "mahalanobis", "weights": "kernel"},
+            {"metric": "vdm", "weights": "distance"},
+            {"metric": "gower", "attribute_weights": "gain", "drop_least": 1},
+        ),
+    ),
+    Entry(
+        "CondensedNeighbors",
+        "countwise.models.neighbors.condensed",
+        "1-nearest neighbor on a condensed training set",
+        (Command("condensed", {"metric": "heom"}),),
+        ({}, {"method": "fast", "metric": "heom"}),
+    ),
+    Entry(
+        "NeighborsRegressor",
+        "countwise.models.neighbors.regressor",
+        "regression by the mean of the k nearest neighbors",
+        examples=({}, {"k": 3, "metric": "gower", "weights": "distance"}),
+    ),
+    Entry(
+        "LocalRegression",
+        "countwise.models.neighbors.local_regression",
+        "locally weighted linear regression",
+        examples=({}, {"k": None, "width": 0.5, "kernel": "gaussian"}),
+    ),
+    Entry(
+        "Logistic",
+        "countwise.models.linear.logistic",
+        "logistic regression with an L2 penalty",
+        (Command("logistic"),),
+        ({}, {"penalty": 0.1, "class_weight": "balanced"}),
+    ),
+    Entry(
+        "LinearDiscriminant",
+        "countwise.models.linear.discriminant",
+        "linear discriminant analysis",
+        (Command("discriminant"),),
+        ({}, {"shrinkage": 0.5, "prior": "uniform"}),
+    ),
+    Entry(
+        "Perceptron",
+        "countwise.models.linear.perceptron",
+        "averaged perceptron",
+        (Command("perceptron"),),
+        ({}, {"average": False, "penalty": 0.001}),
+    ),
+    Entry(
+        "LinearSVM",
+        "countwise.models.linear.svm",
+        "linear support vector machine",
+        (Command("svm"),),
+    ),
+    Entry(
+        "NeuralNet",
+        "countwise.models.linear.neural_net",
+        "feed-forward neural network with early stopping",
+        (Command("neural-net"),),
+        ({"hidden": (8,), "epochs": 25, "learning_rate": 0.03},),
+    ),
+    Entry(
+        "Bagging",
+        "countwise.models.ensembles.bagging",
+        "bagging: models trained on bootstrap samples vote",
+        (Command("bagging", {}, "bagging of 50 decision trees"),),
+        (
+            {"base": _NAIVE_BAYES, "members": 5},
+            {"members": 3, "vote": "roulette", "oob": True},
+            {"members": 3, "vote": "majority", "fraction": 0.7, "replace": False},
+        ),
+    ),
+    Entry(
+        "AdaBoost",
+        "countwise.models.ensembles.adaboost",
+        "AdaBoost: models trained in turn on the rows that were misclassified",
+        (Command("adaboost", {"rounds": 100}, "AdaBoost of 100 decision stumps"),),
+        (
+            {"rounds": 10},
+            {"rounds": 10, "method": "resampling"},
+            {"base": _NAIVE_BAYES, "rounds": 5},
+        ),
+    ),
+    Entry(
+        "Vote",
+        "countwise.models.ensembles.vote",
+        "vote of models of different kinds",
+        (
+            Command(
+                "vote",
+                {
+                    "models": {
+                        "aode": Later("countwise.models.bayes.aode", "AODE", {"cuts": "mdl"}),
+                        "logistic": Later("countwise.models.linear.logistic", "Logistic"),
+                        "bagging": Later(
+                            "countwise.models.ensembles.bagging", "Bagging", {"members": 25}
+                        ),
+                    },
+                    "how": "mean",
+                },
+                "mean of AODE, logistic regression and bagged trees",
+            ),
+        ),
+        ({}, {"how": "majority"}),
+    ),
+    Entry(
+        "DecisionTreeClassifier",
+        "sklearn.tree",
+        "decision tree with at least 5 rows a leaf",
+        (Command("tree", {"min_samples_leaf": 5}),),
+        kind="peer",
+    ),
+    Entry(
+        "RandomForestClassifier",
+        "sklearn.ensemble",
+        "random forest of 100 trees",
+        (Command("forest", {"n_estimators": 100, "min_samples_leaf": 2}),),
+        kind="peer",
+    ),
+    Entry(
+        "HistGradientBoostingClassifier",
+        "sklearn.ensemble",
+        "gradient-boosted trees",
+        (Command("boosting", {"max_iter": 100}),),
+        kind="peer",
+    ),
+    Entry(
+        "DummyClassifier",
+        "sklearn.dummy",
+        "class frequencies of the training rows",
+        (Command("majority", {"strategy": "prior"}),),
+        kind="baseline",
+    ),
+):
+    add(_entry)

@@ -3,61 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from countwise.counts.counts import Counts
 from countwise.errors import StoreError, listing
+from countwise.models.registry import ENTRIES, models
 from countwise.notes import Note
 from countwise.store.fields import Fields
 from countwise.store.flaws import UnsoundError
 from countwise.store.plain import from_plain, label_from, to_plain
 from countwise.tables.schema import Level, Schema
 
-#: The models a file may hold and their homes. Nothing else is ever imported for a file.
-MODELS: dict[str, str] = {
-    "NaiveBayes": "countwise.models.bayes.naive_bayes",
-    "TAN": "countwise.models.bayes.tan",
-    "AODE": "countwise.models.bayes.aode",
-    "KDB": "countwise.models.bayes.kdb",
-    "ID3": "countwise.models.tree.id3",
-    "Neighbors": "countwise.models.neighbors.classifier",
-    "Bagging": "countwise.models.ensembles.bagging",
-    "AdaBoost": "countwise.models.ensembles.adaboost",
-    "Vote": "countwise.models.ensembles.vote",
-    "Logistic": "countwise.models.linear.logistic",
-    "LinearDiscriminant": "countwise.models.linear.discriminant",
-    "Perceptron": "countwise.models.linear.perceptron",
-    "LinearSVM": "countwise.models.linear.svm",
-    "NeuralNet": "countwise.models.linear.neural_net",
-    "DiscreteBayes": "countwise.models.discrete_bayes.discrete_bayes",
-    "NeighborsRegressor": "countwise.models.neighbors.regressor",
-    "LocalRegression": "countwise.models.neighbors.local_regression",
-    "CondensedNeighbors": "countwise.models.neighbors.condensed",
-}
 #: How deep models may lie within each other.
 _MOST_NESTED = 4
 UPGRADE = "Upgrade countwise if it was written by a newer one."
 
 
-def _home(name: str) -> Any:
-    return getattr(import_module(MODELS[name]), name)
+def model_names() -> list[str]:
+    """Return the models a file may hold. Nothing else is ever imported for a file."""
+    return [entry.name for entry in models()]
 
 
 def is_model(thing: Any) -> bool:
     """Whether a thing is a model of ours, and no subclass that may hold more than counts."""
     name = type(thing).__name__
-    return name in MODELS and type(thing) is _home(name)
+    return name in model_names() and type(thing) is ENTRIES[name].load()
 
 
 def model_to(model: Any) -> dict[str, Any]:
     """Return the name and the parameters of a model as plain data."""
     if not is_model(model):
         raise StoreError(
-            f"save: the model must be one of {listing(MODELS, 20)}, but a {type(model).__name__} "
-            "came. Fit again with one of these."
+            f"save: the model must be one of {listing(model_names(), 20)}, but a "
+            f"{type(model).__name__} came. Fit again with one of these."
         )
     parameters = model.get_params(deep=False)
     return {
@@ -140,9 +120,9 @@ def _given_to(given: Mapping[str, tuple[Level, ...]], schema: Schema) -> list[li
 def prototype(given: Fields, depth: int = 0) -> Any:
     """Make the model that is named, if it is on the list, with parameters it knows."""
     name = given.text("model")
-    if name not in MODELS:
+    if name not in model_names():
         raise UnsoundError(f"holds a model this countwise does not know, {name[:40]!r}", UPGRADE)
-    kind = _home(name)
+    kind = ENTRIES[name].load()
     known = kind().get_params(deep=False)
     parameters = given.inner("parameters").plain
     strange = [key[:40] for key in parameters if key not in known]

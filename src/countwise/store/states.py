@@ -23,11 +23,11 @@ from countwise.store.flaws import UnsoundError
 from countwise.store.kept import kept_from, kept_to
 from countwise.store.matrices import matrix_from, matrix_to
 from countwise.store.models import (
-    MODELS,
     UPGRADE,
     classes_in,
     is_model,
     learned,
+    model_names,
     model_to,
     prototype,
     training_to,
@@ -108,7 +108,8 @@ def _refusal(thing: Any, model: Any) -> StoreError:
     elif hasattr(thing, "schema") and hasattr(thing, "notes"):
         cure = "Save its schema or its counts; rows belong in a CSV or Parquet file."
     return StoreError(
-        f"save: what can be saved are {listing((*MODELS, *OTHERS), 20)}, but {came} came. {cure}"
+        f"save: what can be saved are {listing((*model_names(), *OTHERS), 20)}, but {came} came. "
+        f"{cure}"
     )
 
 
@@ -138,8 +139,8 @@ def _columns_in(schema: Schema) -> dict[str, Any]:
 def rebuilt(archive: Archive) -> Any:
     """Return the thing a file holds, a model learned again from its counts."""
     kind = archive.kind
-    if kind not in MODELS and kind not in OTHERS:
-        known = listing((*MODELS, *OTHERS), 20)
+    if kind not in model_names() and kind not in OTHERS:
+        known = listing((*model_names(), *OTHERS), 20)
         raise UnsoundError(
             f"holds a {kind[:40]!r}, which this countwise does not know; it knows {known}", UPGRADE
         )
