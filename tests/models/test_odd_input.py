@@ -116,7 +116,7 @@ def twins(X):
     ("change", "words"),
     [
         (lambda X, y: (X, None), "y to be passed"),
-        (lambda X, y: (X, y[:5]), "one value a row, but 60 rows and 5 values"),
+        (lambda X, y: (X, y[:5]), "one value a row; got 60 rows and 5 values"),
         (lambda X, y: (X, []), "60 rows and 0 values"),
         (lambda X, y: (X, 3.0), "1d array"),
         (lambda X, y: (X, np.stack([y, y], axis=1)), "1d array"),

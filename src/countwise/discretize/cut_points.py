@@ -159,7 +159,7 @@ def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:
     data = {name: table.raw_array(name) for name in table.names}
     for name, own in points.items():
         data[name] = interval_codes(own, table.values(name)).astype(code_type(len(own) + 1))
-    return Table._made(
+    return Table.from_arrays(
         _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
     )
 

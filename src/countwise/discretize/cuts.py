@@ -24,7 +24,12 @@ from countwise.discretize.cut_points import (
 )
 from countwise.errors import ParameterError, SchemaError, TableError
 from countwise.params import Parameter, check, one_of, whole
-from countwise.tables.estimator import check_frame, check_lengths, class_labels, in_our_family
+from countwise.tables.estimator import (
+    as_table_error,
+    check_class_labels,
+    check_frame,
+    check_lengths,
+)
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 from countwise.tables.weights import read_weights
@@ -151,7 +156,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"{who}: rows must come as a data frame, an array of numbers or a Table, but a "
                 f"{type(X).__name__} came. Make it a Table with read."
             )
-        with in_our_family(who):
+        with as_table_error(who):
             values = validate_data(
                 self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
             )
@@ -166,7 +171,7 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
         values = np.array(cells, dtype=np.float64)
-        with in_our_family(who):
+        with as_table_error(who):
             assert_all_finite(values, allow_nan=True, input_name=f"column {str(name)!r}")
         return values
 
@@ -181,8 +186,8 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
                 "None. Pass the labels, or use Cuts with method='width' or 'frequency'."
             )
-        with in_our_family(type(self).__name__):
-            labels = class_labels(y)
+        with as_table_error(type(self).__name__):
+            labels = check_class_labels(y)
         check_lengths(type(self).__name__, rows, len(labels))
         levels, codes = np.unique(labels, return_inverse=True)
         return codes.astype(code_type(len(levels))), len(levels)

@@ -77,4 +77,4 @@ def fold_table(table: Table, kept: Mapping[str, tuple[Level, ...]]) -> Table:
         data[name] = lookup[table.codes(name)]
         changed.append(column.with_levels((*levels, OTHER)))
     schema: Schema = table.schema.with_columns(changed)
-    return Table._made(schema, data, table.notes, table.unseen, len(table))
+    return Table.from_arrays(schema, data, table.notes, table.unseen, len(table))

@@ -29,7 +29,7 @@ from countwise.models.neighbors.search import searches
 from countwise.models.neighbors.votes import Electorate, Found, verdicts
 from countwise.parallel import threads
 from countwise.params import check, whole
-from countwise.tables.estimator import weighty
+from countwise.tables.estimator import drop_zero_weight
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -209,7 +209,7 @@ def neighbor_grid(
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
     wanted = Wanted(who, metric, 2.0, scale, missing, attribute_weights, float(drop_least))
     known = table.target < table.target_column.width
-    table, given, _, _ = weighty(who, table, sample_weight, known)
+    table, given, _, _ = drop_zero_weight(who, table, sample_weight, known)
     split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))
     electorate = voters(table, given, np.arange(len(table.classes)))
     rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)

@@ -16,11 +16,11 @@ from countwise.numeric import log_softmax, softmax
 from countwise.tables.estimator import (
     TableEstimator,
     Training,
+    as_table_error,
+    check_class_labels,
     check_lengths,
-    class_labels,
-    in_our_family,
-    sized,
-    weighty,
+    drop_zero_weight,
+    n_rows_of,
 )
 from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema, labels_array
@@ -89,7 +89,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         who = type(self).__name__
         table = self._labelled(X, y, nominal=getattr(self, "nominal", ()), identifiers="keep")
         self.schema_, self.notes_ = table.schema, table.notes
-        return weighty(who, table, sample_weight, table.target < table.target_column.width)
+        return drop_zero_weight(who, table, sample_weight, table.target < table.target_column.width)
 
     def _take_classes(self, rows: Table) -> NDArray[np.intp]:
         """Know the classes that occur in these rows; return their codes."""
@@ -114,7 +114,7 @@ class Classifier(ClassifierMixin, TableEstimator):
                     "Read it with target='column'."
                 )
             if known is None:
-                self._go_by_name()
+                self._match_columns_by_name()
                 return table
             return extend(table, known)
         if y is None:
@@ -122,10 +122,10 @@ class Classifier(ClassifierMixin, TableEstimator):
                 f"{who} requires y to be passed, but the target y is None. Pass the labels, or a "
                 "Table read with target='column'."
             )
-        X = self._shaped(X, reset=known is None)
-        with in_our_family(who):
-            labels = class_labels(y)
-        check_lengths(who, len(sized(X)), len(labels))
+        X = self._check_shape(X, reset=known is None)
+        with as_table_error(who):
+            labels = check_class_labels(y)
+        check_lengths(who, n_rows_of(X), len(labels))
         if known is None:
             return read(X, target=labels, **wishes)
         return extend(X, known, target=labels)

@@ -10,7 +10,6 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.numeric import softmax
-from countwise.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +121,6 @@ def _odds(figure: float) -> str:
     if abs(figure) > 1e200:
         return "certain " if figure > 0 else "ruled out"
     return f"{figure:+8.3f}"
-
-
-def shown_value(table: Table, name: str, row: int) -> str:
-    """What a row holds in a column, in words."""
-    column = table.schema[name]
-    if not column.coded:
-        number = float(table.values(name)[row])
-        return "missing" if number != number else f"{number:g}"
-    code = int(table.codes(name)[row])
-    if code < column.width:
-        return str(column.levels[code])
-    return "missing" if code == column.width else "never seen"
 
 
 class Coefficient(NamedTuple):

@@ -119,4 +119,4 @@ def _table(archive: Archive | Within, schema: Schema, rows: int) -> Table:
         data[column.name] = own.astype(code_type(column.width))
     for column, values in zip(schema.numeric, numbers, strict=True):
         data[column.name] = np.ascontiguousarray(values)
-    return Table._made(schema, data, (), None, rows)
+    return Table.from_arrays(schema, data, (), None, rows)

@@ -1,4 +1,4 @@
-"""What every classifier here shares: rows in any shape, posteriors out, the largest one wins."""
+"""Input checks that transformers and models share: rows in any shape become a coded `Table`."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ from countwise.tables.weights import read_weights
 
 
 class Training(NamedTuple):
-    """Rows to learn from: those that have a class and weigh something; which of how many."""
+    """Rows to learn from, their weights, and which of how many rows they are."""
 
     rows: Table
     weight: FloatArray | None
-    kept: NDArray[np.intp] | None  # None: all of them
+    kept: NDArray[np.intp] | None  # None: all rows were kept
     total: int
 
 
-def weighty(
+def drop_zero_weight(
     who: str, table: Table, sample_weight: ArrayLike | None, known: NDArray[np.bool_] | None = None
 ) -> Training:
-    """Keep the rows that weigh something, of those that are known to teach anything."""
+    """Keep the rows of positive weight, of those that `known` marks as usable."""
     weight = read_weights(sample_weight, len(table), who)
     keep = np.ones(len(table), dtype=bool) if known is None else known
     if weight is not None:
         keep = keep & (weight > 0)
     if not keep.any():
-        raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+        raise ParameterError(f"{who}: sample_weight must not all be zero; got no other row.")
     if keep.all():
         return Training(table, weight, None, len(table))
     kept = np.flatnonzero(keep)
@@ -83,7 +83,7 @@ class TableEstimator(BaseEstimator):
             same = _same_columns(X.schema, schema)
             table = X if same else read(X, schema=schema, keep_rows=True)
         else:
-            X = self._shaped(X, reset=False)
+            X = self._check_shape(X, reset=False)
             table = read(X, schema=schema, keep_rows=True)
         self._report_unseen(table)
         return table
@@ -91,35 +91,34 @@ class TableEstimator(BaseEstimator):
     def _report_unseen(self, table: Table) -> None:
         if not table.unseen:
             return
-        policy = getattr(self, "unseen", "ignore")
+        policy = self.get_params(deep=False).get("unseen", "ignore")
         rows = sum(sum(levels.values()) for levels in table.unseen.values())
         parts = "; ".join(
             f"{name!r}: {listing(levels, 3)}" for name, levels in list(table.unseen.items())[:5]
         )
         if policy == "error":
             raise SchemaError(
-                f"{type(self).__name__}: every level must be known from training, but {rows} cells "
+                f"{type(self).__name__}: every level must be known from training; {rows} cells "
                 f"hold new ones ({parts}). Use unseen='ignore' or 'smooth', or train with them."
             )
-        done = self._done_with_unseen(policy)
         warnings.warn(
             f"{type(self).__name__}: {rows} cells hold levels that training never saw ({parts}); "
-            f"they were {done}.",
+            f"they were {self._describe_unseen(policy)}.",
             UnseenLevelWarning,
             stacklevel=5,
         )
 
-    def _done_with_unseen(self, policy: str) -> str:
-        """What becomes of levels that training never saw, in a word or two."""
+    def _describe_unseen(self, policy: str) -> str:
+        """Say in a word or two what happens to levels that training never saw."""
         return "left out" if policy == "ignore" else "smoothed"
 
-    def _shaped(self, X: Any, reset: bool) -> Any:
+    def _check_shape(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
         if type(X).__name__ == "LazyFrame":
             X = X.collect()
         if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
             if reset:
-                self._go_by_name()
+                self._match_columns_by_name()
             return X
         if hasattr(X, "columns") or hasattr(X, "column_names"):
             check_frame(self, X, reset)
@@ -132,22 +131,21 @@ class TableEstimator(BaseEstimator):
             if X and isinstance(X[0], Mapping):
                 return X
             X = _array_of(X)
-        with in_our_family(type(self).__name__):
+        with as_table_error(type(self).__name__):
             X = check_array(
                 X, dtype=None, ensure_all_finite="allow-nan", estimator=self, input_name="X"
             )
-            if reset or hasattr(self, "n_features_in_"):
+            if reset or _counts_columns(self):
                 validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _go_by_name(self) -> None:
-        """Trained on named columns alone: rows are matched by name, in any order, extras ignored.
+    def _match_columns_by_name(self) -> None:
+        """Forget the number and order of columns, which scikit-learn would check.
 
-        scikit-learn's record of how many columns came, and in which order, would forbid that.
+        Trained on named columns, a model takes rows with these names in any order.
         """
         for attribute in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, attribute):
-                delattr(self, attribute)
+            self.__dict__.pop(attribute, None)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values, texts and categories are welcome."""
@@ -165,8 +163,8 @@ def _same_columns(have: Schema, want: Schema) -> bool:
 
 
 @contextmanager
-def in_our_family(who: str) -> Iterator[None]:
-    """Let what scikit-learn's checks refuse be a `TableError`, without arrays printed in it."""
+def as_table_error(who: str) -> Iterator[None]:
+    """Turn what scikit-learn's checks raise into a `TableError` without arrays printed in it."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -183,7 +181,7 @@ def check_lengths(who: str, rows: int, given: int) -> None:
     """Refuse labels or numbers to predict that are not one a row."""
     if rows != given:
         raise TableError(
-            f"{who}: y must hold one value a row, but {rows} rows and {given} values came. Check "
+            f"{who}: y must hold one value a row; got {rows} rows and {given} values. Check "
             "that both are of the same table."
         )
 
@@ -192,17 +190,19 @@ def check_frame(model: Any, X: Any, reset: bool) -> None:
     """Check number and names of the columns of a frame as scikit-learn does."""
     names = X.column_names if hasattr(X, "column_names") else X.columns
     refuse_twins([str(name) for name in names])
-    if reset or hasattr(model, "n_features_in_"):
-        with in_our_family(type(model).__name__):
+    if reset or _counts_columns(model):
+        with as_table_error(type(model).__name__):
             validate_data(model, X, reset=reset, skip_check_array=True)
 
 
-def class_labels(y: ArrayLike) -> NDArray[Any]:
-    """Labels as scikit-learn wants them: one a row, finite, and not a number that is measured."""
+def check_class_labels(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as an array: one a row, finite, and no measured quantity."""
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O" and (none := [at for at, own in enumerate(labels) if own is None]):
+    if labels.dtype.kind == "O" and (
+        empty := [row for row, label in enumerate(labels) if label is None]
+    ):
         raise TableError(
-            f"y: every row must have a class, but row {none[0]} has None. Leave such rows out."
+            f"y: every row must have a class; row {empty[0]} has None. Leave such rows out."
         )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
@@ -210,11 +210,16 @@ def class_labels(y: ArrayLike) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def sized(X: Any) -> Any:
-    """Something as long as the rows: the rows themselves, or the first of named columns."""
-    return next(iter(X.values()), []) if isinstance(X, Mapping) else X
+def n_rows_of(X: Any) -> int:
+    """Count the rows of a table, a frame, an array, a list or a mapping of columns."""
+    return len(next(iter(X.values()), []) if isinstance(X, Mapping) else X)
 
 
 def _array_of(rows: list[Any]) -> NDArray[Any]:
-    made = np.asarray(rows)
-    return np.asarray(rows, dtype=object) if made.dtype.kind in "US" else made
+    array = np.asarray(rows)
+    return np.asarray(rows, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _counts_columns(model: Any) -> bool:
+    """Whether the model was trained on columns in a fixed order, as scikit-learn records it."""
+    return "n_features_in_" in vars(model)

@@ -304,7 +304,7 @@ def code_columns(
         changed.append(column)
         if strange:
             unseen[name] = strange
-    return Table._made(schema.with_columns(changed), data, notes, unseen, rows)
+    return Table.from_arrays(schema.with_columns(changed), data, notes, unseen, rows)
 
 
 def _by_schema(
@@ -389,7 +389,7 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
                 )
             )
     kept = table if keep.all() else table.take(keep)
-    return _with_attributes(Table(schema, kept._data, notes, kept.unseen, len(kept)))
+    return _with_attributes(kept.with_notes(notes))
 
 
 def _with_attributes(table: Table) -> Table:

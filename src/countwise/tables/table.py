@@ -28,7 +28,9 @@ def code_type(width: int) -> np.dtype[Any]:
     for kind, most in _CODES:
         if width <= most:
             return kind
-    raise TableError(f"Table: a column may have up to 4294967294 levels, but {width} came.")
+    raise TableError(
+        f"Table: a column may have up to 4294967294 levels; got {width}. Drop it with drop=."
+    )
 
 
 class Table:
@@ -67,11 +69,11 @@ class Table:
             self._data[column.name] = _checked(column, data[column.name])
         lengths = {len(array) for array in self._data.values()}
         if len(lengths) > 1:
-            raise TableError(f"Table: columns must be equally long, but lengths {lengths} came.")
+            raise TableError(f"Table: columns must be equally long; got lengths {sorted(lengths)}.")
         self._rows = lengths.pop() if lengths else int(rows or 0)
 
     @classmethod
-    def _made(
+    def from_arrays(
         cls,
         schema: Schema,
         data: Mapping[str, NDArray[Any]],
@@ -79,7 +81,10 @@ class Table:
         unseen: Mapping[str, Mapping[Level, int]] | None = None,
         rows: int | None = None,
     ) -> Table:
-        """A table of arrays made for it: nobody else holds them, so they need not be copied."""
+        """Make a table of codes and doubles that nobody else holds: they are not copied.
+
+        The arrays become read-only. `rows` is needed only where there is no column.
+        """
         for array in data.values():
             array.flags.writeable = False
         return cls(schema, data, notes, unseen, rows)
@@ -137,7 +142,7 @@ class Table:
         target = self.schema.target
         if target is None or target.name not in self._data:
             raise TableError(
-                "Table: a class column is needed here, but the table has none. "
+                "Table: a class column is needed here; this table has none. "
                 "Name it with read(..., target='column')."
             )
         return target
@@ -202,8 +207,23 @@ class Table:
             return np.asarray(labels_array(column.levels)[self._array(name)])
         return decoded
 
+    def cell_text(self, name: str, row: int) -> str:
+        """Return a cell in words: a level, a number, ``missing`` or ``never seen``."""
+        column = self.schema[name]
+        if not column.coded:
+            number = float(self.values(name)[row])
+            return "missing" if number != number else f"{number:g}"
+        code = int(self.codes(name)[row])
+        if code < column.width:
+            return str(column.levels[code])
+        return "missing" if code == column.width else "never seen"
+
+    def with_notes(self, notes: Iterable[Note]) -> Table:
+        """Return the same rows with these notes in the place of their own."""
+        return Table(self.schema, self._data, notes, self.unseen, self._rows)
+
     def raw(self, name: str) -> Raw:
-        """Return a column as it would have come in, to be coded by another schema."""
+        """Return a column as a reader would hand it over, to be coded by another schema."""
         column = self.schema[name]
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)
@@ -227,7 +247,7 @@ class Table:
             if index.step not in (None, 1):
                 return Table(self.schema, data, self.notes, self._still_unseen(data), taken)
         else:
-            taken = next((len(own) for own in data.values()), -1)
+            taken = next((len(array) for array in data.values()), -1)
             taken = int(np.arange(self._rows)[index].size) if taken < 0 else taken
             for array in data.values():
                 array.flags.writeable = False
@@ -235,10 +255,10 @@ class Table:
 
     def _part(self, data: dict[str, NDArray[Any]], rows: int) -> Table:
         """Some of these rows: their arrays were checked when this table was made."""
-        made = object.__new__(Table)
-        made._schema, made._data, made._rows = self._schema, data, rows
-        made.notes, made.unseen = self.notes, self._still_unseen(data)
-        return made
+        part = object.__new__(Table)
+        part._schema, part._data, part._rows = self._schema, data, rows
+        part.notes, part.unseen = self.notes, self._still_unseen(data)
+        return part
 
     def _still_unseen(self, data: Mapping[str, NDArray[Any]]) -> dict[str, dict[Level, int]]:
         """Which columns hold unseen levels in some of the rows; several levels share one figure."""
@@ -281,13 +301,13 @@ def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:
     kind = code_type(column.width) if column.coded else np.dtype(np.float64)
     if array.dtype != kind:
         raise TableError(
-            f"Table: column {column.name!r} must be stored as {kind}, but {array.dtype} came. "
+            f"Table: column {column.name!r} must be stored as {kind}; got {array.dtype}. "
             "Make tables with read()."
         )
     if column.coded and array.size and array.max() > column.width + 1:
         raise TableError(
-            f"Table: codes of column {column.name!r} must be at most {column.width + 1}, but "
-            f"{array.max()} came. Make tables with read()."
+            f"Table: codes of column {column.name!r} must be at most {column.width + 1}; got "
+            f"{array.max()}. Make tables with read()."
         )
     if array.flags.writeable or not array.flags.c_contiguous:
         array = array.copy()  # its owner may go on to change it

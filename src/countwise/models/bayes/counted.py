@@ -18,7 +18,7 @@ from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
-from countwise.models.explanation import Explanation, shown_value
+from countwise.models.explanation import Explanation
 from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -79,7 +79,7 @@ class CountedModel(Classifier):
                 "counts are empty."
             )
         restricted = counts.restricted(self.plan(counts.schema))
-        self._go_by_name()
+        self._match_columns_by_name()
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         return self._learn(restricted)
 
@@ -274,9 +274,7 @@ class CountedModel(Classifier):
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(" | ".join(term.columns) for term in terms),
             values=tuple(
-                tuple(
-                    " | ".join(shown_value(table, name, row) for name in t.columns) for t in terms
-                )
+                tuple(" | ".join(table.cell_text(name, row) for name in t.columns) for t in terms)
                 for row in range(len(table))
             ),
             base=self._model.base.copy(),

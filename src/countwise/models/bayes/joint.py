@@ -168,7 +168,7 @@ class JointClassifier(CountedModel):
         self._check_parameters()
         self._named = ()
         self.cut_points_, self.kept_levels_, self._coarser = dict(points), {}, ()
-        self._go_by_name()
+        self._match_columns_by_name()
         self._given = {c.name: c.levels for c in table.schema if c.coded}
         return self._learn(counts.restricted(self.plan(counts.schema)), table)
 
@@ -202,7 +202,7 @@ class JointClassifier(CountedModel):
         self._cut_notes = tuple(n for n in getattr(self, "notes_", ()) if n.code in CUT_NOTES)
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         self.schema_ = Schema.from_dict(learned["schema"])
-        self._go_by_name()
+        self._match_columns_by_name()
         return self._learn(counts.restricted(self.plan(counts.schema)))
 
     def merge(self, other: CountedModel) -> Self:

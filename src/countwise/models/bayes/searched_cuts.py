@@ -70,7 +70,7 @@ class KeepsCuts(CountedModel):
         }
         self._cut_notes = tuple(own for own in self.notes_ if own.code in CUT_NOTES)
         self.schema_ = Schema.from_dict(learned["schema"])
-        self._go_by_name()
+        self._match_columns_by_name()
         self._given = {own.name: own.levels for own in counts.schema if own.coded}
         return self._learn(counts.restricted(self.plan(counts.schema)))
 

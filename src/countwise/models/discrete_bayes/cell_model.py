@@ -33,7 +33,7 @@ from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing
 from countwise.models.discrete_bayes.explanation import CellStory, level_names, stepwise, stories
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_threads
-from countwise.tables.estimator import class_labels
+from countwise.tables.estimator import check_class_labels
 from countwise.tables.schema import Column, Schema, labels_array, level_key
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -63,8 +63,8 @@ class CellClassifier(Classifier):
     def _brought(self, X: Any, y: ArrayLike | None) -> Labelled:
         """Bring training rows; an array of numbers is not copied."""
         if not isinstance(y, str | None) and is_plain(X, self.nominal):
-            X = self._shaped(X, reset=True)
-            labels = class_labels(y)
+            X = self._check_shape(X, reset=True)
+            labels = check_class_labels(y)
             check_consistent_length(X, labels)
             return from_array(X, labels)
         return from_table(self._labelled(X, y, nominal=self.nominal, identifiers="keep"))
@@ -77,7 +77,7 @@ class CellClassifier(Classifier):
                 raise TableError(f"{who}: validation rows need classes, but the table has none.")
             rows, labels = given, given.labels
         elif isinstance(given, tuple) and len(given) == 2:
-            rows, labels = given[0], class_labels(given[1])
+            rows, labels = given[0], check_class_labels(given[1])
         else:
             raise TableError(
                 f"{who}: validation must be rows and their labels, (X, y), or a Table with "
@@ -101,7 +101,7 @@ class CellClassifier(Classifier):
     def _columns(self, X: Any) -> tuple[Columns, int]:
         """The columns of rows to be answered, coded by the schema of training."""
         if is_plain(X, self.nominal) and not self.schema_.nominal:
-            X = self._shaped(X, reset=False)
+            X = self._check_shape(X, reset=False)
             if X.shape[1] == len(self.schema_.attributes):
                 return tuple(X[:, at] for at in range(X.shape[1])), len(X)
         table = self._rows(X)
@@ -202,7 +202,7 @@ class CellClassifier(Classifier):
                 f"{type(self).__name__}: gain is earned on rows with classes, but none came. "
                 "Give y, or a Table with classes."
             )
-        decided, true = self._decided(rows), class_labels(labels)
+        decided, true = self._decided(rows), check_class_labels(labels)
         check_consistent_length(decided, true)
         weight = read_weights(sample_weight, len(true), type(self).__name__)
         at = np.full(len(true), -1)

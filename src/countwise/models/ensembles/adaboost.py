@@ -456,7 +456,7 @@ class AdaBoost(Classifier):
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(term.columns[0] for term in terms),
             values=tuple(
-                tuple(_shown(cut, term.columns[0], row) for term in terms)
+                tuple(cut.cell_text(term.columns[0], row) for term in terms)
                 for row in range(len(cut))
             ),
             base=self._sum.base.copy(),
@@ -503,7 +503,7 @@ def _of_classes(table: Table, present: NDArray[Any]) -> Table:
     codes = np.searchsorted(present, table.target).astype(code_type(len(present)))
     kept = Column(target.name, "target", tuple(target.levels[at] for at in present.tolist()))
     data = {name: table.raw_array(name) for name in table.names} | {target.name: codes}
-    return Table._made(table.schema.with_columns([kept]), data, table.notes, table.unseen)
+    return Table.from_arrays(table.schema.with_columns([kept]), data, table.notes, table.unseen)
 
 
 class _Rules:
@@ -610,10 +610,3 @@ def _drawn(weight: FloatArray, size: int, stream: np.random.Generator) -> NDArra
     edge = np.cumsum(weight)
     place = np.searchsorted(edge, stream.random(size) * edge[-1], side="right")
     return np.bincount(np.minimum(place, len(edge) - 1), minlength=len(edge))
-
-
-def _shown(table: Table, name: str, row: int) -> str:
-    column, code = table.schema[name], int(table.codes(name)[row])
-    if code < column.width:
-        return str(column.levels[code])
-    return "missing" if code == column.width else "never seen"

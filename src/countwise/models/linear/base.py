@@ -176,7 +176,7 @@ class MatrixModel(Classifier):
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(columns),
             values=tuple(
-                tuple(_shown(table, name, row) for name in columns) for row in range(len(table))
+                tuple(table.cell_text(name, row) for name in columns) for row in range(len(table))
             ),
             base=base,
             parts=parts,
@@ -200,17 +200,6 @@ def two_sided(coefficients: FloatArray, intercept: FloatArray) -> Layer:
         weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
         bias = np.concatenate([[0.0], bias])
     return Layer(np.ascontiguousarray(weights, dtype=np.float64), bias.astype(np.float64))
-
-
-def _shown(table: Table, name: str, row: int) -> str:
-    column = table.schema[name]
-    if not column.coded:
-        number = float(table.values(name)[row])
-        return "missing" if number != number else f"{number:g}"
-    code = int(table.codes(name)[row])
-    if code < column.width:
-        return str(column.levels[code])
-    return "missing" if code == column.width else "never seen"
 
 
 NOMINAL = Parameter(one_of("all") | names(), "number columns that are codes")

@@ -26,7 +26,13 @@ from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import Electorate, shares_of_votes
 from countwise.params import Parameter, array, infinity, mapping, nothing, number, one_of
-from countwise.tables.estimator import TableEstimator, check_lengths, in_our_family, sized, weighty
+from countwise.tables.estimator import (
+    TableEstimator,
+    as_table_error,
+    check_lengths,
+    drop_zero_weight,
+    n_rows_of,
+)
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -123,7 +129,7 @@ class RowVoter(StoredRowsModel, Classifier):
         present = self._take_classes(table)
         self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
 
-    def _done_with_unseen(self, policy: str) -> str:
+    def _describe_unseen(self, policy: str) -> str:
         return "compared as unlike any other"
 
     def _shares(self, table: Table) -> FloatArray:
@@ -196,7 +202,7 @@ class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
         """
         self._check_parameters()
         table, target = self._measured(X, y)
-        rows, weight, heavy, _ = weighty(type(self).__name__, table, sample_weight)
+        rows, weight, heavy, _ = drop_zero_weight(type(self).__name__, table, sample_weight)
         own = target if heavy is None else target[heavy]
         space, _, notes = learned_space(Wanted.of(self), rows, weight)
         self.notes_ = (*table.notes, *notes)
@@ -213,16 +219,16 @@ class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
         if isinstance(y, str):
             table = X if isinstance(X, Table) else read(X, numeric=[y], identifiers="keep")
             target = table.values(y)
-            self._go_by_name()
+            self._match_columns_by_name()
             table = _without(table, y)
         elif isinstance(X, Table):
-            self._go_by_name()
+            self._match_columns_by_name()
             table, target = _without(X, None), y
         else:
-            X = self._shaped(X, reset=True)
-            with in_our_family(who):
+            X = self._check_shape(X, reset=True)
+            with as_table_error(who):
                 target = column_or_1d(y, warn=True)
-            check_lengths(who, len(sized(X)), len(target))
+            check_lengths(who, n_rows_of(X), len(target))
             table = read(X, nominal=self.nominal, identifiers="keep")
         return table, self._finite(target, len(table))
 
@@ -241,7 +247,7 @@ class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
                 f"{who}: the numbers to predict must be numbers, one a row, but {why}. Convert "
                 "them, or leave out the rows that have none."
             ) from None
-        with in_our_family(who):
+        with as_table_error(who):
             assert_all_finite(target, input_name="y")
         check_lengths(who, rows, len(target))
         return target
@@ -264,7 +270,7 @@ class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
         self._unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > _LARGE else 1.0
         return given if self._unit == 1.0 else given / self._unit
 
-    def _done_with_unseen(self, policy: str) -> str:
+    def _describe_unseen(self, policy: str) -> str:
         return "compared as unlike any other"
 
 

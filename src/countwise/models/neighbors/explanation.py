@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
-from countwise.models.explanation import Explanation, shown_value
+from countwise.models.explanation import Explanation
 from countwise.models.neighbors.attribute_weights import informative
 from countwise.models.neighbors.fit_space import Wanted, learned_space
 from countwise.models.neighbors.index import Kept
@@ -165,7 +165,7 @@ def explained(model: Any, table: Table, kept: Kept, near: Neighborhood) -> Neigh
         classes=tuple(model.classes_.tolist()),
         attributes=tuple(column.name for column in columns),
         values=tuple(
-            tuple(shown_value(table, column.name, row) for column in columns)
+            tuple(table.cell_text(column.name, row) for column in columns)
             for row in range(len(table))
         ),
         base=np.log(prior),
