@@ -17,10 +17,10 @@ $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/countwise/*/*.p
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# The requirements of the extra alone: naming the package again would compile it again.
-EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])
+# The requirements of an extra alone: naming the package again would compile it again.
+extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 $(TOOLS): $(READY)
-	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c '$(EXTRA)')
+	$(BIN)/python -m pip install --quiet $(call extra,test)
 	@touch $@
 
 install: $(TOOLS)  ## make .venv with the package, its kernels and the tools
@@ -52,13 +52,15 @@ format: $(TOOLS)  ## put the sources into the house's format
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)  ## speed as ratios against peers in the same run: a table, and JSON in benchmarks/results
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet $(call extra,bench)
 	$(BIN)/python -m benchmarks
 
 checked: $(TOOLS)  ## the counting tests on kernels that check every index
-	COUNTWISE_CHECKED=1 $(BIN)/python setup.py -q build_ext --inplace --force
+	find src -name '*.so' -delete
+	COUNTWISE_CHECKED=1 $(BIN)/python -m pip install --quiet --editable .
 	$(BIN)/python -m pytest -q -n auto tests/counts tests/laws tests/models tests/discretize
-	$(BIN)/python setup.py -q build_ext --inplace --force
+	find src -name '*.so' -delete
+	$(BIN)/python -m pip install --quiet --editable .
 
 clean:  ## remove what was built
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo

@@ -20,8 +20,8 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    for room in ("run", "refits"):
-        monkeypatch.setattr(f"countwise.evaluation.{room}.perf_counter", Clock.read)
+    for module in ("evaluate", "refit"):
+        monkeypatch.setattr(f"countwise.evaluation.{module}.perf_counter", Clock.read)
 
 
 class Slow(ClassifierMixin, BaseEstimator):
