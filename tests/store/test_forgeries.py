@@ -69,7 +69,7 @@ def first_table(plain):
             "cannot be rebuilt",
         ),
         ("parameters.json", lambda p: p["parameters"].update(hyper=1), "does not know, 'hyper'"),
-        ("parameters.json", lambda p: p["parameters"].update(prior=[1.0]), "prior must hold one share for each"),
+        ("parameters.json", lambda p: p["parameters"].update(prior=[1.0]), "prior must hold one"),
         (
             "parameters.json",
             lambda p: p["parameters"].update(prior={"is": "mapping", "pairs": [[[], 1]]}),
