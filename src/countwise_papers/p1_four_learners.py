@@ -18,7 +18,7 @@ from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.tree.id3 import ID3
 from countwise.reports.comparison_facts import curve_facts
 from countwise.reports.draw import draw
-from countwise.reports.figures.learning_curve import curve_figure
+from countwise.reports.figures.line_plot import curve_figure
 from countwise.tables.table import Table
 from countwise_papers.findings import Finding, Outcome, Part, Shown, Work, cannot, held, measured
 

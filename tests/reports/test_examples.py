@@ -19,11 +19,12 @@ from countwise.reports.comparison_facts import (
 from countwise.reports.data_facts import data_facts
 from countwise.reports.densities import density_facts
 from countwise.reports.figures.axes import Scale, bottom_axis, left_axis
-from countwise.reports.figures.cells import cut_table_figure, search_figure
+from countwise.reports.figures.cell_grid import heat_figure
 from countwise.reports.figures.dependency_graph import layered, outline
 from countwise.reports.figures.legend import legend, legend_figure, mark, mark_legend
-from countwise.reports.figures.neighbor_grid import by_k_figure, heat_figure
+from countwise.reports.figures.line_plot import by_k_figure, search_figure
 from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
+from countwise.reports.figures.panels import cut_table_figure
 from countwise.reports.figures.regions import region_figure
 from countwise.reports.figures.text_width import two_lines
 from countwise.reports.grids import cell_facts, cut_facts, slice_facts

@@ -9,10 +9,14 @@ import pytest
 from countwise.reports.figures.axes import Scale, log_ticks, tick_words, ticks
 from countwise.reports.figures.bar_chart import balance_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
-from countwise.reports.figures.densities import density_panel, density_table
-from countwise.reports.figures.learning_curve import curve_figure
+from countwise.reports.figures.line_plot import curve_figure
 from countwise.reports.figures.palette import DARK, LIGHT, dark_ink
-from countwise.reports.figures.probability_table import probability_panel, probability_table
+from countwise.reports.figures.panels import (
+    density_panel,
+    density_table,
+    probability_panel,
+    probability_table,
+)
 from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.svg import drawing, element, escape, label, save_svg
 from countwise.reports.figures.text_width import height_of, shortened, width_of

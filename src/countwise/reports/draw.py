@@ -19,14 +19,21 @@ from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.bayes.tan import TAN
 from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
 from countwise.models.tree.id3 import ID3
-from countwise.reports.figures.cells import cut_panel, cut_table_figure, search_figure, slice_figure
+from countwise.reports.figures.cell_grid import heat_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
-from countwise.reports.figures.densities import density_panel, density_table
 from countwise.reports.figures.dependency_graph import attribute_tree_figure
 from countwise.reports.figures.legend import legend_figure
-from countwise.reports.figures.neighbor_grid import by_k_figure, heat_figure
+from countwise.reports.figures.line_plot import by_k_figure, search_figure
 from countwise.reports.figures.palette import DARK, LIGHT
-from countwise.reports.figures.probability_table import probability_panel, probability_table
+from countwise.reports.figures.panels import (
+    cut_panel,
+    cut_table_figure,
+    density_panel,
+    density_table,
+    probability_panel,
+    probability_table,
+)
+from countwise.reports.figures.regions import slice_figure
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
 from countwise.reports.grids import cut_facts, drawn_classes, search_facts, slice_facts
 from countwise.reports.questions import decision_facts

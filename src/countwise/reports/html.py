@@ -15,15 +15,14 @@ from countwise.errors import ParameterError
 from countwise.reports.comparison_facts import FORMAT, VERSION
 from countwise.reports.figures.bar_chart import balance_figure, information_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
-from countwise.reports.figures.cells import cut_table_figure, search_figure, slice_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
-from countwise.reports.figures.densities import density_panel
 from countwise.reports.figures.dependency_graph import attribute_tree_figure
-from countwise.reports.figures.learning_curve import curve_figure
 from countwise.reports.figures.legend import legend_figure
+from countwise.reports.figures.line_plot import curve_figure, search_figure
 from countwise.reports.figures.palette import DARK, LIGHT, STEPS, dark_ink, page_css, variables
-from countwise.reports.figures.probability_table import probability_panel
+from countwise.reports.figures.panels import cut_table_figure, density_panel, probability_panel
 from countwise.reports.figures.ranking import ranking_figure
+from countwise.reports.figures.regions import slice_figure
 from countwise.reports.sentences import (
     brief,
     counted,

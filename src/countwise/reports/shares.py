@@ -20,7 +20,7 @@ from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.information import information_gain
 from countwise.counts.smoothing import Smoothing
-from countwise.reports.figures.probability_table import MANY_CLASSES
+from countwise.reports.figures.panels import MANY_CLASSES
 from countwise.reports.rounding import figures, names, rounded
 from countwise.tables.schema import MISSING_VALUE, Column, Level
 

@@ -1,18 +1,20 @@
-"""Round ticks, and where a figure falls on an axis."""
+"""Scales from values to pixels, round ticks, and the axes of a plot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from countwise.reports.figures.svg import label, line
 from countwise.reports.figures.text_width import width_of
 
+_SIZE = 11.0
+
 
 @dataclass(frozen=True)
 class Scale:
-    """Map figures from `low` to `high` onto pixels from `start` to `stop`, perhaps by logarithm."""
+    """Map values from `low` to `high` onto pixels from `start` to `stop`, perhaps by logarithm."""
 
     low: float
     high: float
@@ -20,19 +22,29 @@ class Scale:
     stop: float
     log: bool = False
 
-    def __call__(self, figure: float) -> float:
-        """Return the pixel; what lies outside is put on the edge."""
-        low, high, at = self.low, self.high, figure
+    def __call__(self, value: float) -> float:
+        """Return the pixel; a value outside the scale is put on its edge."""
+        low, high, at = self.low, self.high, value
         if self.log:
-            low, high, at = math.log(low), math.log(high), math.log(figure)
+            low, high, at = math.log(low), math.log(high), math.log(value)
         if high <= low:
             return (self.start + self.stop) / 2
         share = min(max((at - low) / (high - low), 0.0), 1.0)
         return self.start + share * (self.stop - self.start)
 
 
+def padded_range(
+    values: Sequence[float], pad: float, probability: bool = False
+) -> tuple[float, float]:
+    """Return the range of values with a share of it added at both ends, perhaps within 0 and 1."""
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    margin = pad * (high - low) or 0.05
+    low, high = low - margin, high + margin
+    return (max(low, 0.0), min(high, 1.0)) if probability else (low, high)
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round figures from `low` to `high`, at most so many."""
+    """Return at most `most` round values from `low` to `high`."""
     if not high > low:
         return [low]
     rough = (high - low) / max(most, 1)
@@ -43,66 +55,91 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(place * step, 12) + 0.0 for place in range(first, last + 1)] or [low]
 
 
-def tick_words(figures: Sequence[float]) -> list[str]:
-    """Write ticks with as many digits as they need, all alike."""
-    if any(figure and not 1e-4 <= abs(figure) < 1e7 for figure in figures):
-        written = [f"{figure:.3g}" for figure in figures]
+def tick_words(values: Sequence[float]) -> list[str]:
+    """Write ticks with as many digits as they need, all with the same number."""
+    if any(value and not 1e-4 <= abs(value) < 1e7 for value in values):
+        texts = [f"{value:.3g}" for value in values]
     else:
-        digits = next((digits for digits in range(7) if _enough(digits, figures)), 6)
-        written = [f"{figure:,.{digits}f}" for figure in figures]
-    return [own.replace("-", "−") for own in written]
+        digits = next((digits for digits in range(7) if _suffice(digits, values)), 6)
+        texts = [f"{value:,.{digits}f}" for value in values]
+    return [text.replace("-", "−") for text in texts]
 
 
-def _enough(digits: int, figures: Sequence[float]) -> bool:
-    return all(abs(round(own, digits) - own) <= 1e-9 * max(1.0, abs(own)) for own in figures)
+def _suffice(digits: int, values: Sequence[float]) -> bool:
+    return all(abs(round(value, digits) - value) <= 1e-9 * max(1.0, abs(value)) for value in values)
+
+
+def tick_room(low: float, high: float, most: int = 5) -> float:
+    """Return the width of the longest tick that `left_axis` writes."""
+    return max(width_of(text, _SIZE) for text in tick_words(ticks(low, high, most)))
 
 
 def log_ticks(scale: Scale, size: float) -> list[float]:
-    """Return 1, 2, 5, 10, 20 ... within a logarithmic scale, as many as can be labelled."""
+    """Return 1, 2, 5, 10, 20 ... within a logarithmic scale, as many as there is room for."""
     powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
     for leading in ((1, 2, 5), (1, 3), (1,)):
-        every = [m * 10.0**power for power in powers for m in leading]
-        inside = [own for own in every if scale.low <= own <= scale.high]
+        values = [m * 10.0**power for power in powers for m in leading]
+        inside = [value for value in values if scale.low <= value <= scale.high]
         if len(inside) >= 2 and _fit(inside, scale, size):
             return inside
     return [scale.low, scale.high]
 
 
-def _fit(figures: Sequence[float], scale: Scale, size: float) -> bool:
-    words = tick_words(figures)
-    for place in range(1, len(figures)):
-        gap = scale(figures[place]) - scale(figures[place - 1])
+def _fit(values: Sequence[float], scale: Scale, size: float) -> bool:
+    words = tick_words(values)
+    for place in range(1, len(values)):
+        gap = scale(values[place]) - scale(values[place - 1])
         if gap < (width_of(words[place], size) + width_of(words[place - 1], size)) / 2 + 6:
             return False
     return True
 
 
-def bottom_axis(across: Scale, y: float, words: str = "", most: int = 6) -> str:
-    """Return an axis below a plot, with ticks and what it shows."""
-    parts = [line(across.start, y, across.stop, y, "axis")]
-    marks, end = ticks(across.low, across.high, most), -1e9
-    for mark, written in zip(marks, tick_words(marks), strict=True):
-        x = across(mark)
-        half = width_of(written, 11) / 2
+def bottom_axis(
+    across: Scale,
+    y: float,
+    words: str = "",
+    most: int = 6,
+    *,
+    marks: Iterable[tuple[float, str]] | None = None,
+    ends: tuple[float, float] | None = None,
+    width: float = math.inf,
+) -> str:
+    """Draw an axis below a plot, with ticks and a name; ticks without room have no text.
+
+    `marks` replaces the round ticks, `ends` are those of the line, and texts stay left of `width`.
+    """
+    start, stop = ends or (across.start, across.stop)
+    parts, end = [line(start, y, stop, y, "axis")], -math.inf
+    for value, text in number_marks(across, most) if marks is None else marks:
+        x, half = across(value), width_of(text, _SIZE) / 2
         parts.append(line(x, y, x, y + 4, "axis"))
-        if x - half < end + 6:
-            continue
-        parts.append(label(x, y + 16, written, size=11, anchor="middle", classes="soft"))
-        end = x + half
+        middle = min(max(x, half), width - half) if width < math.inf else x
+        if middle - half >= end + 6:
+            parts.append(tick_label(middle, y + 16, text))
+            end = middle + half
     if words:
-        middle = (across.start + across.stop) / 2
-        room = abs(across.stop - across.start)
-        parts.append(label(middle, y + 34, words, size=12, anchor="middle", room=room))
+        room = abs(stop - start)
+        parts.append(label((start + stop) / 2, y + 34, words, anchor="middle", room=room))
     return "".join(parts)
 
 
+def number_marks(scale: Scale, most: int) -> list[tuple[float, str]]:
+    """Return round ticks of a scale with their texts."""
+    values = ticks(scale.low, scale.high, most)
+    return list(zip(values, tick_words(values), strict=True))
+
+
+def tick_label(x: float, y: float, text: str, room: float | None = None) -> str:
+    """Return the text of a tick below a plot."""
+    return label(x, y, text, room=room, size=_SIZE, anchor="middle", classes="soft")
+
+
 def left_axis(up: Scale, x: float, right: float | None = None, most: int = 5) -> str:
-    """Return an axis left of a plot, with lines across it up to `right`."""
-    marks = ticks(up.low, up.high, most)
+    """Draw the texts of an axis left of a plot, and lines across the plot up to `right`."""
     parts = []
-    for mark, written in zip(marks, tick_words(marks), strict=True):
-        y = up(mark)
+    for value, text in number_marks(up, most):
+        y = up(value)
         if right is not None:
             parts.append(line(x, y, right, y, "grid"))
-        parts.append(label(x - 6, y + 4, written, size=11, anchor="end", classes="soft"))
+        parts.append(label(x - 6, y + 4, text, size=_SIZE, anchor="end", classes="soft"))
     return "".join(parts)

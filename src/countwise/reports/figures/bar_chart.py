@@ -1,8 +1,9 @@
-"""How many rows each class has."""
+"""Bars with a name before and a number behind them: rows by class, bits by attribute."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from countwise.reports.figures.axes import Scale
@@ -11,45 +12,46 @@ from countwise.reports.figures.text_width import width_of
 from countwise.reports.sentences import counted, percent, short
 
 
+@dataclass(frozen=True)
+class _Bar:
+    name: str
+    value: float
+    note: str
+    words: str
+
+
 def balance_figure(balance: Sequence[Mapping[str, Any]], width: float = 620) -> str:
-    """Draw the class balance as bars."""
-    pitch = 24.0 if len(balance) <= 12 else 19.0
-    longest = max((width_of(own["class"], 12) for own in balance), default=0.0)
-    left = min(longest + 12, 0.4 * width)
-    notes = [f"{counted(own['rows'])} · {percent(own['share'])}" for own in balance]
-    right = max((width_of(note, 12) for note in notes), default=0.0) + 10
-    most = max((own["rows"] for own in balance), default=1)
-    scale = Scale(0, most or 1, left, width - right)
-    parts = []
-    for place, (own, note) in enumerate(zip(balance, notes, strict=True)):
-        y = pitch * place
-        base = y + pitch / 2 + 4
-        end = max(scale(own["rows"]), left + 1)
-        words = f"{own['class']}: {note} of the rows"
-        parts.append(label(left - 8, base, own["class"], room=left - 10, size=12, anchor="end"))
-        parts.append(rect(left, y + 4, end - left, pitch - 8, "accent", words))
-        parts.append(label(end + 7, base, note, size=12, classes="soft"))
-    described = "; ".join(f"{own['class']}: {n}" for own, n in zip(balance, notes, strict=True))
-    return drawing(width, pitch * len(balance) + 2, "Class balance", described, *parts)
+    """Draw how many rows each class has."""
+    notes = [f"{counted(one['rows'])} · {percent(one['share'])}" for one in balance]
+    bars = [
+        _Bar(one["class"], one["rows"], note, f"{note} of the rows")
+        for one, note in zip(balance, notes, strict=True)
+    ]
+    return _bar_chart("Class balance", bars, width)
 
 
 def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 620) -> str:
-    """Draw the bits that attributes tell about the class as bars."""
-    pitch = 24.0 if len(attributes) <= 12 else 19.0
-    longest = max((width_of(own["name"], 12) for own in attributes), default=0.0)
-    left = min(longest + 12, 0.45 * width)
-    figures = [short(own["bits"]) for own in attributes]
-    right = max((width_of(figure, 12) for figure in figures), default=0.0) + 10
-    most = max((own["bits"] for own in attributes), default=1.0)
-    scale = Scale(0, most or 1.0, left, width - right)
+    """Draw how many bits each attribute tells about the class."""
+    notes = [short(attribute["bits"]) for attribute in attributes]
+    bars = [
+        _Bar(attribute["name"], attribute["bits"], note, f"{note} bit about the class")
+        for attribute, note in zip(attributes, notes, strict=True)
+    ]
+    return _bar_chart("Bits about the class, attribute by attribute", bars, width)
+
+
+def _bar_chart(title: str, bars: Sequence[_Bar], width: float) -> str:
+    pitch = 24.0 if len(bars) <= 12 else 19.0
+    longest = max((width_of(bar.name, 12) for bar in bars), default=0.0)
+    left = min(longest + 12, 0.42 * width)
+    right = max((width_of(bar.note, 12) for bar in bars), default=0.0) + 10
+    scale = Scale(0, max((bar.value for bar in bars), default=0) or 1, left, width - right)
     parts = []
-    for place, (own, figure) in enumerate(zip(attributes, figures, strict=True)):
+    for place, bar in enumerate(bars):
         y = pitch * place
-        base, end = y + pitch / 2 + 4, max(scale(own["bits"]), left + 1)
-        words = f"{own['name']}: {figure} bit about the class"
-        parts.append(label(left - 8, base, own["name"], room=left - 10, size=12, anchor="end"))
-        parts.append(rect(left, y + 4, end - left, pitch - 8, "accent", words))
-        parts.append(label(end + 7, base, figure, size=12, classes="soft"))
-    described = "; ".join(f"{own['name']}: {f}" for own, f in zip(attributes, figures, strict=True))
-    title = "Bits about the class, attribute by attribute"
-    return drawing(width, pitch * len(attributes) + 2, title, described, *parts)
+        base, end = y + pitch / 2 + 4, max(scale(bar.value), left + 1)
+        parts.append(label(left - 8, base, bar.name, room=left - 10, anchor="end"))
+        parts.append(rect(left, y + 4, end - left, pitch - 8, "accent", f"{bar.name}: {bar.words}"))
+        parts.append(label(end + 7, base, bar.note, classes="soft"))
+    description = "; ".join(f"{bar.name}: {bar.note}" for bar in bars)
+    return drawing(width, pitch * len(bars) + 2, title, description, *parts)

@@ -1,17 +1,17 @@
-"""A grid of coloured cells with labels on two sides; confusion and gain are drawn on it."""
+"""A grid of colored cells with labels on two sides: confusion, gain, accuracy by k and p."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from countwise.reports.figures.palette import dark_ink, shade
-from countwise.reports.figures.svg import drawing, label, rect
+from countwise.reports.figures.palette import SHADES, dark_ink, shade
+from countwise.reports.figures.svg import drawing, element, escape, label, rect
 from countwise.reports.figures.text_width import height_of, width_of
 from countwise.reports.sentences import counted, percent, short, signed
 
-#: With more columns than these empty cells are left to the ground.
+#: With more columns than these a cell without rows or gain is left to the ground.
 DENSE = 12
 
 _SMALLEST = 12.0
@@ -19,20 +19,116 @@ _SMALLEST = 12.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: the class of its colour, its figures, a line each, and words for a pointer.
+    """One cell: its color, its texts, a line each, and words for a pointer that rests on it.
 
-    Where the figures have no room, `short` stands for them.
+    Where the texts have no room, `short` stands for them.
     """
 
-    colour: str
+    color: str
     lines: tuple[str, ...]
     words: str
     short: str = ""
 
 
 @dataclass(frozen=True)
-class Sides:
-    """The labels of rows and columns, and what each side is."""
+class Grid:
+    """Cells with the names of their rows and columns, and the room that each of them has.
+
+    `left` and `top` are the corner of the first cell, `step` and `pitch` the width and the height
+    of a cell with its gap, `side` and `head` the room for the names of rows and of columns.
+    `sizes` are the font sizes of the lines of a cell.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+    left: float
+    top: float
+    step: float
+    pitch: float
+    size: float
+    sizes: tuple[float, ...]
+    side: float
+    head: float
+    upright: bool
+    ink: str = "ink"
+
+    @property
+    def right(self) -> float:
+        """The right edge of the cells."""
+        return self.left + self.step * len(self.columns)
+
+    @property
+    def bottom(self) -> float:
+        """The lower edge of the cells."""
+        return self.top + self.pitch * len(self.rows)
+
+    def draw(self, dense: bool = False) -> str:
+        """Draw names and cells; if `dense`, empty cells are one rectangle."""
+        parts = [self._column_name(at, name) for at, name in enumerate(self.columns)]
+        for at, name in enumerate(self.rows):
+            base = self.top + self.pitch * (at + 0.5) + 0.35 * self.size
+            parts.append(
+                label(self.left - 6, base, name, room=self.side, size=self.size, anchor="end")
+            )
+        if dense:
+            size = (self.right - self.left, self.bottom - self.top)
+            parts.append(rect(self.left, self.top, *size, "nought"))
+        texts = _Texts()
+        for at, row in enumerate(self.cells):
+            for place, cell in enumerate(row):
+                if not (dense and cell.color == "nought"):
+                    x, y = self.left + self.step * place, self.top + self.pitch * at
+                    parts.append(self._cell(cell, x, y, texts))
+        return "".join(parts) + texts.draw()
+
+    def _column_name(self, at: int, name: str) -> str:
+        middle, size = self.left + self.step * (at + 0.5), self.size
+        if self.upright:
+            x, y, room = middle + 0.35 * size, self.top - 5, self.head - 2
+            return label(x, y, name, room=room, size=size, classes=self.ink, upright=True)
+        x, y, room = middle, self.top - 6, self.step - 3
+        return label(x, y, name, room=room, size=size, classes=self.ink, anchor="middle")
+
+    def _cell(self, cell: Cell, x: float, y: float, texts: _Texts) -> str:
+        gap = 1.0 if self.step >= 20 else 0.5
+        width, height = self.step - gap, self.pitch - gap
+        lines = [
+            (text, size)
+            for text, size in zip(cell.lines, self.sizes, strict=False)
+            if width_of(text, size) <= self.step - 3 and height_of(size) <= self.pitch
+        ]
+        if not lines or lines[0][0] != cell.lines[0]:
+            lines = [(cell.short, 11.0)] if cell.short else []
+        ink = "low" if dark_ink(cell.color) else "high"
+        base = y + (height - sum(height_of(size) for _, size in lines)) / 2
+        for text, size in lines:
+            texts.add(ink, size, text, x + width / 2, base + 0.92 * size)
+            base += height_of(size)
+        return rect(x, y, width, height, cell.color, cell.words)
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of cells by ink and size, so that these are written once for all of them."""
+
+    groups: dict[tuple[str, float], list[str]] = field(default_factory=dict)
+
+    def add(self, ink: str, size: float, text: str, x: float, y: float) -> None:
+        if text:
+            group = self.groups.setdefault((ink, size), [])
+            group.append(element("text", escape(text), x=x, y=y))
+
+    def draw(self) -> str:
+        return "".join(
+            element("g", *texts, class_=ink, font_size=size, text_anchor="middle")
+            for (ink, size), texts in self.groups.items()
+        )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The names of rows and columns, and what each side is."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -40,34 +136,51 @@ class Sides:
     column_title: str
 
 
-def matrix(
-    sides: Sides,
+def _matrix(
+    sides: _Sides,
     cells: Sequence[Sequence[Cell]],
     title: str,
     description: str,
     width: float,
     below: str = "",
 ) -> str:
-    """Draw a grid of cells no wider than `width` unless the cells would become too small to see.
+    """Draw a grid no wider than `width`, unless the cells would become too small to see.
 
     A line `below` may say how to read it.
     """
-    size = 12.0 if len(sides.columns) <= 12 else 10.0 if width >= 480 else 9.0
-    largest = 140.0 if len(sides.columns) <= 3 else 96.0
+    rows, columns = len(sides.rows), len(sides.columns)
+    size = 12.0 if columns <= 12 else 10.0 if width >= 480 else 9.0
+    largest = 140.0 if columns <= 3 else 96.0
     longest = max(width_of(name, size) for name in sides.rows)
-    side = min(longest + 8, 0.42 * width, max(0.25 * width, width - largest * len(sides.columns)))
-    step = min(largest, max(_SMALLEST, (width - 24 - side) / len(sides.columns)))
-    left = 18 + side
-    tall = max(
-        _SMALLEST,
-        min(step, 52.0 if len(sides.rows) <= 4 else 44.0 if len(sides.rows) <= 8 else 26.0),
+    side = min(longest + 8, 0.42 * width, max(0.25 * width, width - largest * columns))
+    step = min(largest, max(_SMALLEST, (width - 24 - side) / columns))
+    tall = max(_SMALLEST, min(step, 52.0 if rows <= 4 else 44.0 if rows <= 8 else 26.0))
+    longest = max(width_of(name, size) for name in sides.columns)
+    upright = longest > step - 4
+    head = min(longest + 6, 110.0) if upright else height_of(size) + 4
+    left, top = 18 + side, 20 + head
+    sizes = (12.0, 10.0) if tall >= 34 else (11.0,)
+    grid = Grid(
+        sides.rows,
+        sides.columns,
+        cells,
+        left,
+        top,
+        step,
+        tall,
+        size,
+        sizes,
+        side - 4,
+        head,
+        upright,
     )
-    names = [width_of(name, size) for name in sides.columns]
-    upright = max(names) > step - 4
-    head = min(max(names) + 6, 110.0) if upright else height_of(size) + 4
-    top = 20 + head
-    whole = max(left + step * len(sides.columns) + 6, left + width_of(sides.column_title, 11) + 6)
-    parts = [
+    bottom = grid.bottom + 6
+    whole = max(grid.right, left + width_of(sides.column_title, 11), left + width_of(below, 11)) + 6
+    return drawing(
+        whole,
+        bottom + (18 if below else 0),
+        title,
+        description,
         label(left, 12, sides.column_title, size=11, classes="soft", room=whole - left),
         label(
             11,
@@ -77,70 +190,15 @@ def matrix(
             classes="soft",
             anchor="end",
             upright=True,
-            room=tall * len(sides.rows) + head,
+            room=tall * rows + head,
         ),
-    ]
-    dense = len(sides.columns) > DENSE
-    if dense:
-        ground = (step * len(sides.columns), tall * len(sides.rows))
-        parts.append(rect(left, top, *ground, "nought"))
-    for at, name in enumerate(sides.columns):
-        middle = left + step * (at + 0.5)
-        if upright:
-            parts.append(
-                label(middle + 0.35 * size, top - 5, name, room=head - 2, size=size, upright=True)
-            )
-        else:
-            parts.append(label(middle, top - 7, name, room=step - 2, size=size, anchor="middle"))
-    for at, (name, row) in enumerate(zip(sides.rows, cells, strict=True)):
-        y = top + tall * at
-        base = y + tall / 2 + 0.35 * size
-        parts.append(label(left - 6, base, name, room=side - 4, size=size, anchor="end"))
-        for place, cell in enumerate(row):
-            if dense and cell.colour == "nought":
-                continue
-            parts.append(_cell(cell, left + step * place, y, step, tall))
-    bottom = top + tall * len(sides.rows) + 6
-    if below:
-        whole = max(whole, left + width_of(below, 11) + 6)
-        parts.append(label(left, bottom + 10, below, size=11, classes="soft"))
-        bottom += 18
-    return drawing(whole, bottom, title, description, *parts)
-
-
-def _cell(cell: Cell, x: float, y: float, width: float, height: float) -> str:
-    gap = 1.0 if width >= 20 else 0.5
-    box = rect(x, y, width - gap, height - gap, cell.colour, cell.words)
-    sizes = (12.0, 10.0) if height >= 34 else (11.0,)
-    shown = [
-        (line, size)
-        for line, size in zip(cell.lines, sizes, strict=False)
-        if width_of(line, size) <= width - 4 and height_of(size) <= height
-    ]
-    if not shown or shown[0][0] != cell.lines[0]:
-        if not cell.short:
-            return box
-        shown = [(cell.short, 11.0)]
-    ink = "low" if dark_ink(cell.colour) else "high"
-    total = sum(height_of(size) for _, size in shown)
-    base, texts = y + (height - gap - total) / 2, []
-    for line, size in shown:
-        texts.append(
-            label(
-                x + (width - gap) / 2,
-                base + 0.92 * size,
-                line,
-                size=size,
-                anchor="middle",
-                classes=ink,
-            )
-        )
-        base += height_of(size)
-    return box + "".join(texts)
+        grid.draw(dense=columns > DENSE),
+        label(left, bottom + 10, below, size=11, classes="soft") if below else "",
+    )
 
 
 def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
-    """Draw a confusion: rows true, columns decided; figures are counts and joint probabilities."""
+    """Draw a confusion matrix with counts and joint probabilities, true classes as rows."""
     classes, decisions = confusion["classes"], confusion["decisions"]
     cells = []
     for true, counts, joint in zip(classes, confusion["counts"], confusion["joint"], strict=True):
@@ -151,14 +209,13 @@ def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
                 for decided, number, share in zip(decisions, counts, joint, strict=True)
             ]
         )
-    title = f"Confusion of {confusion['name']}"
-    described = (
-        f"True classes ({len(classes)} rows) against decisions ({len(decisions)} columns). Colour "
-        "is the share of the true class that is decided so; figures are counts and, below, joint "
+    description = (
+        f"True classes ({len(classes)} rows) against decisions ({len(decisions)} columns). Color "
+        "is the share of the true class that is decided so; numbers are counts and, below, joint "
         "probabilities."
     )
-    sides = Sides(classes, decisions, "true class", "decided")
-    return matrix(sides, cells, title, described, width)
+    sides = _Sides(classes, decisions, "true class", "decided")
+    return _matrix(sides, cells, f"Confusion of {confusion['name']}", description, width)
 
 
 def _confusion_cell(true: str, decided: str, number: float, joint: float, share: float) -> Cell:
@@ -172,36 +229,69 @@ def _confusion_cell(true: str, decided: str, number: float, joint: float, share:
 
 
 def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 420) -> str:
-    """Draw a gain matrix, or what each of its cells contributes to the gain a row."""
+    """Draw a gain matrix, or what each of its cells contributes to the gain per row."""
     table: Sequence[Sequence[float]] = gain[part]
-    largest = max((abs(figure) for row in table for figure in row), default=0.0)
+    largest = max((abs(value) for row in table for value in row), default=0.0)
     whole = part == "values"
-    cells = []
-    for true, row in zip(gain["classes"], table, strict=True):
-        cells.append(
-            [
-                _gain_cell(true, decided, figure, largest, whole)
-                for decided, figure in zip(gain["decisions"], row, strict=True)
-            ]
-        )
+    cells = [
+        [
+            _gain_cell(true, decided, value, largest, whole)
+            for decided, value in zip(gain["decisions"], row, strict=True)
+        ]
+        for true, row in zip(gain["classes"], table, strict=True)
+    ]
     title = "Gain matrix" if whole else "Where the gain is earned and lost"
-    described = (
+    description = (
         "What each decision (columns) earns for each true class (rows)."
         if whole
-        else "Gain times joint probability of each cell; the sum is the gain a row."
+        else "Gain times joint probability of each cell; the sum is the gain per row."
     )
-    sides = Sides(gain["classes"], gain["decisions"], "true class", "decided")
-    return matrix(sides, cells, title, described, width)
+    sides = _Sides(gain["classes"], gain["decisions"], "true class", "decided")
+    return _matrix(sides, cells, title, description, width)
 
 
-def _gain_cell(true: str, decided: str, figure: float, largest: float, whole: bool) -> Cell:
-    written = f"{figure:+.10g}".replace("-", "−") if whole else signed(figure)
-    if figure == 0:
-        written = "0"
-    doing = "earns" if figure > 0 else "loses" if figure < 0 else "earns nothing"
-    amount = "" if figure == 0 else f" {abs(figure):.10g}" if whole else f" {short(abs(figure))}"
-    words = f"true {true}, decided {decided}: {doing}{amount}{'' if whole else ' a row'}"
-    if not figure or not largest:
-        return Cell("nought", (written,), words)
-    step = min(4, 1 + int(4 * abs(figure) / largest * 0.999))
-    return Cell(f"{'g' if figure > 0 else 'n'}{step}", (written,), words)
+def _gain_cell(true: str, decided: str, value: float, largest: float, whole: bool) -> Cell:
+    text = f"{value:+.10g}".replace("-", "−") if whole else signed(value)
+    verb = "earns" if value > 0 else "loses" if value < 0 else "earns nothing"
+    amount = "" if value == 0 else f" {abs(value):.10g}" if whole else f" {short(abs(value))}"
+    words = f"true {true}, decided {decided}: {verb}{amount}{'' if whole else ' per row'}"
+    if not value or not largest:
+        return Cell("nought", (text if value else "0",), words)
+    step = min(4, 1 + int(4 * abs(value) / largest * 0.999))
+    return Cell(f"{'g' if value > 0 else 'n'}{step}", (text,), words)
+
+
+def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:
+    """Draw the accuracy of every k (down) and p (across); the darkest is the best."""
+    values = [value for row in grid["accuracy"] for value in row]
+    low, high = min(values), max(values)
+    best_k, best_p = grid["best"]["k"], _power(grid["best"]["p"])
+    powers = [_power(p) for p in grid["p"]]
+    cells: list[list[Cell]] = []
+    for k, row, spreads in zip(grid["k"], grid["accuracy"], grid["spread"], strict=True):
+        cells.append([])
+        for p, value, spread in zip(powers, row, spreads, strict=True):
+            star = "★" if (k, p) == (best_k, best_p) else ""
+            text = f"{value:.3f} {star}".rstrip()
+            words = f"k = {k}, p = {p}: {value:.4f}, spread {spread:.4f}"
+            cells[-1].append(Cell(f"q{_relative_shade(value, low, high)}", (text,), words, star))
+    best = f"best: k = {best_k}, p = {best_p}"
+    return _matrix(
+        _Sides([str(k) for k in grid["k"]], powers, "k, neighbors", "p, exponent of the distance"),
+        cells,
+        f"Accuracy of {grid['data'] or 'neighbors'} by k and p",
+        f"From {low:.3f} to {high:.3f}; {best.replace(':', '')}.",
+        width,
+        f"Accuracy from {low:.3f} to {high:.3f}; ★ {best}",
+    )
+
+
+def _power(p: float | str) -> str:
+    return "max" if p in ("maximum", float("inf")) else f"{p:g}"
+
+
+def _relative_shade(value: float, low: float, high: float) -> int:
+    """The shade of a value between the extremes, because the reader looks for differences."""
+    if high <= low:
+        return SHADES // 2
+    return min(int((value - low) / (high - low) * SHADES), SHADES - 1)
