@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
 from countwise.evaluation.folds import Deal, usable
-from countwise.evaluation.from_counts import without_each, without_each_row
+from countwise.evaluation.from_counts import leave_one_out, without_each
 from countwise.evaluation.predictions import largest, widened
 from countwise.evaluation.refit import material_of
 from countwise.evaluation.trials import table_of
@@ -25,9 +25,9 @@ def test_usable_example():
     assert len(usable("evaluate", cw.read("sample:weather"))[0]) == 14
 
 
-def test_without_each_row_example():
+def test_leave_one_out_example():
     weather = cw.read("sample:weather")
-    answer = without_each_row(cw.NaiveBayes(), weather)
+    answer = leave_one_out(cw.NaiveBayes(), weather)
     model = cw.NaiveBayes().fit(weather.take(slice(1, None)))
     assert bool(np.allclose(answer.posteriors[:1], model.predict_proba(weather.take([0]))))
 

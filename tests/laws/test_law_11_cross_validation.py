@@ -78,7 +78,7 @@ def test_models_of_pairs_agree_to_the_last_bit(make, table, folds, seed):
 @pytest.mark.parametrize("name", ["votes", "weather"])
 def test_models_of_pairs_agree_on_real_tables(make, name):
     table = cw.read(f"sample:{name}")
-    assert make().counts_suffice(table.schema)
+    assert make().counts_needed(table.schema) is not None
     trials = evaluate({"one": make(), "other": cw.NaiveBayes()}, table, folds=5, repeats=2)
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
         assert np.array_equal(piece.posteriors, refit(make(), table, part))
@@ -87,7 +87,7 @@ def test_models_of_pairs_agree_on_real_tables(make, name):
 @pytest.mark.parametrize("make", [*JOINT.values(), lambda: KDB(2)], ids=[*JOINT, "selective KDB"])
 def test_cuts_and_families_are_those_of_the_training_rows_alone(make):
     table = cw.read("sample:glass")
-    assert not make().counts_suffice(table.schema)
+    assert make().counts_needed(table.schema) is None
     trials = evaluate({"one": make()}, table, folds=4)
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
         assert np.array_equal(piece.posteriors, refit(make(), table, part))

@@ -14,7 +14,6 @@ from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier
-from countwise.models.bayes.counted import CountedModel
 from countwise.models.bayes.joint import JointClassifier
 from countwise.tables.schema import Schema
 
@@ -40,9 +39,8 @@ class Learner:
     @property
     def counted(self) -> bool:
         """Whether it learns from counts alone on tables of this schema."""
-        if not isinstance(self.model, CountedModel):
-            return False
-        return self.schema is None or self.model.counts_suffice(self.schema)
+        ask = getattr(self.model, "counts_needed", None)
+        return ask is not None and self.schema is not None and ask(self.schema) is not None
 
     @property
     def cut(self) -> bool:

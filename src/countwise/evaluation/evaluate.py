@@ -492,8 +492,9 @@ def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:
     for learner in list(task.learners):
         if learner.baseline:
             said[learner.name] = [loo.majority(table, weight)]
-        elif learner.counted:
-            said[learner.name] = [loo.without_each_row(learner.model, table, weight)]
+        elif (answer := loo.leave_one_out(learner.model, table, weight)) is not None:
+            said[learner.name] = [answer]
+            task.total -= 0 if learner.counted else len(table) - 1
             task.tick(f"{learner.name}, all rows")
         else:
             splits = [(np.delete(every, row), every[row : row + 1]) for row in every]

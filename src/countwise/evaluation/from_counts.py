@@ -8,7 +8,7 @@ rows are taken away. For whole weights that is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,14 +25,13 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
+from countwise.decisions.class_prior import prior_of
 from countwise.discretize import rare_levels
 from countwise.discretize.cut_points import collapse_cuts, cut_points, cut_table
 from countwise.discretize.rare_levels import width_limit
 from countwise.evaluation.candidates import Learner
 from countwise.evaluation.folds import Deal
 from countwise.evaluation.predictions import Said, widened
-from countwise.models.bayes.leave_one_out import naive_bayes_without_each_row, terms_are_separate
-from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.parallel import threads
 from countwise.tables.table import Table
 
@@ -155,7 +154,7 @@ WORTH_THREADS = 20_000
 
 def union_plan(learners: Sequence[Learner], table: Table) -> Plan:
     """What all counted models want counted, together, so that they share one pass."""
-    plans: list[Plan] = [learner.model.plan(table.schema) for learner in learners]
+    plans: list[Plan] = [learner.model.counts_needed(table.schema) for learner in learners]
     return reduce(Plan.__or__, plans, Plan())
 
 
@@ -296,27 +295,34 @@ def _merged(left: Counts | None, right: Counts | None) -> Counts | None:
     return left if right is None else left + right
 
 
-def without_each_row(model: Any, table: Table, weight: FloatArray | None = None) -> Said:
-    """Return the posteriors of every row by the model of all other rows."""
+def leave_one_out(model: Any, table: Table, weight: FloatArray | None = None) -> Said | None:
+    """Return the posteriors of every row by the model of all other rows, if it can tell them."""
+    ask = getattr(model, "leave_one_out", None)
     started = perf_counter()
-    counts = count(table, model.plan(table.schema), weight=weight)
-    rows: Sequence[int] = range(len(table))
-    shape = (len(table), len(table.classes))
-    posteriors, shares = np.zeros(shape), np.zeros(shape)
-    weighty = weight is None or bool((weight > 0).all())
-    if type(model) is NaiveBayes and weighty and terms_are_separate(model, table.schema):
-        posteriors, shares, still_open = naive_bayes_without_each_row(model, table, counts, weight)
-        rows = still_open.tolist()
-    posteriors[rows], shares[rows] = _row_by_row(model, table, counts, weight, rows)
+    posteriors = None if ask is None else ask(table, weight)
+    if posteriors is None:
+        return None
+    # The prior within the posteriors: the one the model was given, else the other rows' shares.
+    shares = np.zeros_like(posteriors)
+    present = np.flatnonzero(np.bincount(table.target, weight, minlength=posteriors.shape[1]) > 0)
+    prior = getattr(model, "prior", None)
+    others = _class_weights_without_each_row(table, weight)[:, present]
+    classes = [table.classes[code] for code in present.tolist()]
+    shares[:, present] = prior_of(prior, others.T, classes, type(model).__name__).T
     return Said(posteriors, shares, perf_counter() - started, 0.0)
 
 
-def majority(table: Table, weight: FloatArray | None) -> Said:
-    """The class shares of all other rows, for every row."""
+def _class_weights_without_each_row(table: Table, weight: FloatArray | None) -> FloatArray:
     given = np.ones(len(table)) if weight is None else weight
     counts = np.bincount(table.target, given, minlength=len(table.classes))
     lines: FloatArray = np.tile(counts.astype(np.float64), (len(table), 1))
     lines[np.arange(len(table)), table.target] -= given
+    return lines
+
+
+def majority(table: Table, weight: FloatArray | None) -> Said:
+    """The class shares of all other rows, for every row."""
+    lines = _class_weights_without_each_row(table, weight)
     lines /= lines.sum(axis=1, keepdims=True)
     return Said(lines, lines, 0.0, 0.0)
 
@@ -332,16 +338,3 @@ def together(answers: Sequence[Said]) -> Said:
         np.concatenate(decided) if decided else None,
         answers[0].certain,
     )
-
-
-def _row_by_row(
-    model: Any, table: Table, counts: Counts, weight: FloatArray | None, rows: Iterable[int]
-) -> tuple[FloatArray, FloatArray]:
-    said = []
-    for row in rows:
-        one = table.take(slice(row, row + 1))
-        own = None if weight is None else weight[row : row + 1]
-        said.append(said_by(model, counts - count(one, counts.plan, weight=own), one, 0.0))
-    none = np.zeros((0, len(table.classes)))
-    posteriors = np.concatenate([none, *(own.posteriors for own in said)])
-    return posteriors, np.concatenate([none, *(own.training[None, :] for own in said)])

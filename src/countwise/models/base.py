@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from countwise._typing import FloatArray
-from countwise.errors import (
-    TableError,
-)
+from countwise.counts.plan import Plan
+from countwise.errors import TableError
 from countwise.numeric import log_softmax, softmax
 from countwise.tables.estimator import (
     TableEstimator,
@@ -54,6 +53,20 @@ class Classifier(ClassifierMixin, TableEstimator):
     def _scores(self, table: Table) -> FloatArray:
         """Return one line a row, one figure a class: joint log probabilities."""
         raise NotImplementedError
+
+    def counts_needed(self, schema: Schema) -> Plan | None:
+        """Return what to count so that `fit_counts` can take the place of `fit`.
+
+        None: counts do not suffice on tables of this schema, so the model is fitted to rows.
+        """
+        return None
+
+    def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
+        """Return the posteriors of every row by the model of all other rows.
+
+        One line a row, one column a class of the table. None: refitting is the only way.
+        """
+        return None
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""

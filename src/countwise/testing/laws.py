@@ -60,9 +60,8 @@ def law_5_batches(make: Make, table: Table, cut: int) -> None:
             batches.partial_fit(part)
     _close(batches.predict_proba(table), expected)
     counted = make()
-    _close(
-        counted.fit_counts(count(table, counted.plan(table.schema))).predict_proba(table), expected
-    )
+    counts = count(table, counted.counts_needed(table.schema))
+    _close(counted.fit_counts(counts).predict_proba(table), expected)
     if len(first) and len(second):
         merged = make().fit(first) + make().fit(second)
         _close(merged.predict_proba(table), expected)

@@ -161,7 +161,7 @@ def test_models_of_the_same_families_merge_and_others_do_not(votes):
 def test_counts_alone_do_not_suffice_for_more_than_pairs(votes):
     counts = cw.count(votes, Plan.pairs(votes.schema))
     for model in (KDB(2), KDB(1), KDB(2, selective=False)):
-        assert not model.counts_suffice(votes.schema)
+        assert model.counts_needed(votes.schema) is None
         with pytest.raises(CountsError, match="need the rows"):
             model.fit_counts(counts)
     model = KDB(1, selective=False).fit_counts(counts)

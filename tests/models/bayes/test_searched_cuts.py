@@ -108,7 +108,7 @@ def test_by_column_and_beside_others():
 def test_counts_alone_do_not_suffice():
     iris = cw.read("sample:iris")
     model = cw.NaiveBayes(numeric="quantizer")
-    assert not model.counts_suffice(iris.schema)
+    assert model.counts_needed(iris.schema) is None
     with pytest.raises(cw.CountwiseError, match="needs the rows"):
         model.fit_counts(cw.count(iris))
 

@@ -291,7 +291,7 @@ def test_ten_thousand_levels_are_folded_and_it_is_said(monkeypatch):
     np.testing.assert_array_equal(strange, model.predict_proba(X[:1].assign(code=seldom)))
     model.partial_fit(X[:10].assign(code="new"), y[:10]).forget(X[:10], y[:10])
     assert model.kept_levels_["code"] == kept
-    assert not TAN().counts_suffice(model.schema_)
+    assert TAN().counts_needed(model.schema_) is None
 
 
 def test_numbers_are_cut_into_fewer_intervals_where_many_do_not_fit(monkeypatch):

@@ -131,8 +131,8 @@ class _OneColumn(cw.NaiveBayes):
 
     PARAMETERS = MappingProxyType({})
 
-    def _sum(self, counts):
-        whole = super()._sum(counts)
+    def terms(self, counts):
+        whole = super().terms(counts)
         from countwise.models.bayes.score_terms import ScoreTerms
 
         return ScoreTerms(whole.base, [t for t in whole.terms if t.columns == (self.only,)])

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
@@ -19,7 +18,6 @@ from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, Term
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
 from countwise.params import Parameter, instance, nothing, number
-from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 _CHUNK = 1 << 14
@@ -85,11 +83,7 @@ class AODE(JointClassifier):
         self.nominal = nominal
         self.numeric = numeric
 
-    def plan(self, schema: Schema) -> Plan:
-        """Count every two attributes by class."""
-        return Plan.pairs(schema)
-
-    def _sum(self, counts: Counts) -> ScoreTerms:
+    def terms(self, counts: Counts) -> ScoreTerms:
         """The naive Bayes fallback; the parents' own sums are kept beside it."""
         rule = smoothing_of(self.smoothing)
         names = [column.name for column in counts.schema.nominal]

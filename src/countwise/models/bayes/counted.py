@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -27,25 +27,54 @@ from countwise.tables.weights import read_weights
 class CountedModel(Classifier):
     """A classifier that needs nothing but counts.
 
-    A model names what it wants counted (`plan`) and turns counts into a prior and terms (`_sum`).
-    Everything else follows: `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`, prediction and
-    explanation, on weighted rows, missing values and unseen levels.
+    A model names what it wants counted (`counts_needed`) and turns counts into a prior and terms
+    (`terms`). Everything else follows: `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`,
+    prediction, explanation and evaluation from counts, on weighted rows, missing values and unseen
+    levels.
     """
 
     counts_: Counts
     _model: ScoreTerms
 
-    def plan(self, schema: Schema) -> Plan:
-        """What must be counted for this model on tables of this schema."""
+    def counts_needed(self, schema: Schema) -> Plan | None:
+        """Return what to count for this model; None where it needs the rows of such a table."""
         raise NotImplementedError
 
-    def counts_suffice(self, schema: Schema) -> bool:
-        """Whether counts by `plan` are all the model needs on tables of this schema."""
-        return True
-
-    def _sum(self, counts: Counts) -> ScoreTerms:
-        """The prior and the terms that these counts (of the known classes) imply."""
+    def terms(self, counts: Counts) -> ScoreTerms:
+        """Return the prior and the terms that these counts (of the known classes) imply."""
         raise NotImplementedError
+
+    def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
+        """Return the posteriors of every row by the model of the counts without that row."""
+        plan = self.counts_needed(table.schema)
+        if plan is None:
+            return None
+        counts = count(table, plan, weight=weight)
+        return self._without_rows(table, counts, weight, range(len(table)))
+
+    def _without_rows(
+        self, table: Table, counts: Counts, weight: FloatArray | None, rows: Iterable[int]
+    ) -> FloatArray:
+        """Return the posteriors of some rows, each by a model fitted to the counts without it."""
+        posteriors = [np.zeros((0, len(table.classes)))]
+        for row in rows:
+            single = table.take(slice(row, row + 1))
+            weight_of_one = None if weight is None else weight[row : row + 1]
+            others = counts - count(single, counts.plan, weight=weight_of_one)
+            model = clone(self).fit_counts(others)
+            line = np.zeros((1, len(table.classes)))
+            line[:, model._present] = model.predict_proba(single)
+            posteriors.append(line)
+        return np.concatenate(posteriors)
+
+    def _plan(self, schema: Schema) -> Plan:
+        """Return what to count of rows as this model codes them, whether or not it saw rows."""
+        plan = self.counts_needed(schema)
+        if plan is None:
+            raise CountsError(
+                f"{type(self).__name__}: counts do not suffice for these columns. Call fit(table)."
+            )
+        return plan
 
     def _wishes(self) -> dict[str, Any]:
         """How frames and arrays are read for training; see `read`."""
@@ -78,7 +107,7 @@ class CountedModel(Classifier):
                 f"{type(self).__name__}: at least one row with a class must be counted, but the "
                 "counts are empty."
             )
-        restricted = counts.restricted(self.plan(counts.schema))
+        restricted = counts.restricted(self._plan(counts.schema))
         self._match_columns_by_name()
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         return self._learn(restricted)
@@ -188,7 +217,7 @@ class CountedModel(Classifier):
         who = type(self).__name__
         weight = read_weights(sample_weight, len(table), who)
         seen = self._coded(table)
-        counts = count(seen, self.plan(seen.schema), weight=weight)
+        counts = count(seen, self._plan(seen.schema), weight=weight)
         if counts.total <= 0:
             raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
         return counts
@@ -205,7 +234,7 @@ class CountedModel(Classifier):
         self.classes_ = labels_array([counts.classes[place] for place in present])
         self._present = np.asarray(present, dtype=np.intp)
         self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
-        self._model = self._sum(self._viewed(counts))
+        self._model = self.terms(self._viewed(counts))
         return self
 
     def _coded(self, table: Table) -> Table:

@@ -62,12 +62,15 @@ class JointClassifier(CountedModel):
     cut_points_: dict[str, FloatArray]
     kept_levels_: dict[str, tuple[Level, ...]]
 
-    def counts_suffice(self, schema: Schema) -> bool:
-        """Whether every column is nominal and tables of two columns fit in memory as they are."""
-        if schema.numeric or schema.target is None:
-            return not schema.numeric
-        widths = [column.width for column in schema.nominal]
-        return width_limit(widths, schema.target.width) is None
+    def counts_needed(self, schema: Schema) -> Plan | None:
+        """Count every two attributes by class; None if some are numeric or tables too large."""
+        target, widths = schema.target, [column.width for column in schema.nominal]
+        if schema.numeric or (target is not None and width_limit(widths, target.width) is not None):
+            return None
+        return self._plan(schema)
+
+    def _plan(self, schema: Schema) -> Plan:
+        return Plan.pairs(schema)
 
     @property
     def cuts_suffice(self) -> bool:
@@ -170,7 +173,7 @@ class JointClassifier(CountedModel):
         self.cut_points_, self.kept_levels_, self._coarser = dict(points), {}, ()
         self._match_columns_by_name()
         self._given = {c.name: c.levels for c in table.schema if c.coded}
-        return self._learn(counts.restricted(self.plan(counts.schema)), table)
+        return self._learn(counts.restricted(self._plan(counts.schema)), table)
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
         before = getattr(self, "notes_", ())
@@ -203,7 +206,7 @@ class JointClassifier(CountedModel):
         self._given = {c.name: c.levels for c in counts.schema if c.coded}
         self.schema_ = Schema.from_dict(learned["schema"])
         self._match_columns_by_name()
-        return self._learn(counts.restricted(self.plan(counts.schema)))
+        return self._learn(counts.restricted(self._plan(counts.schema)))
 
     def merge(self, other: CountedModel) -> Self:
         """Add what another model of the same kind and the same cuts has counted."""

@@ -113,16 +113,12 @@ class KDB(JointClassifier):
         """Whether counts of every two columns are all it needs once numbers are cut."""
         return super().cuts_suffice and self._pairs_suffice
 
-    def counts_suffice(self, schema: Schema) -> bool:
-        """Whether tables of two columns are enough: k is at most 1 and nothing is selected."""
-        return super().counts_suffice(schema) and self._pairs_suffice
+    def counts_needed(self, schema: Schema) -> Plan | None:
+        """Count every two attributes by class; None with larger families or a selection."""
+        return super().counts_needed(schema) if self._pairs_suffice else None
 
-    def plan(self, schema: Schema) -> Plan:
-        """Count the chosen families; before they are chosen, every two attributes."""
-        families = getattr(self, "families_", None)
-        if families is None or self._pairs_suffice:
-            return Plan.pairs(schema)
-        return Plan(families)
+    def _plan(self, schema: Schema) -> Plan:
+        return super()._plan(schema) if self._pairs_suffice else Plan(self.families_)
 
     def _rule(self) -> Smoothing | str:
         return "back-off" if self.smoothing == "back-off" else smoothing_of(self.smoothing)
@@ -147,7 +143,8 @@ class KDB(JointClassifier):
             )
         return super().fit_counts(counts)
 
-    def _sum(self, counts: Counts) -> ScoreTerms:
+    def terms(self, counts: Counts) -> ScoreTerms:
+        """Return the prior and one table a family."""
         if self._pairs_suffice:
             self.families_, self._passed_over = _families(counts, self.k)
         rule = self._rule()

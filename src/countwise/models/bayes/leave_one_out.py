@@ -18,13 +18,7 @@ from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.decisions.class_prior import prior_of
 from countwise.models.bayes.conditional_tables import backed_off
 from countwise.models.bayes.kernel_density import KernelDensity
-from countwise.models.bayes.naive_bayes import (
-    NaiveBayes,
-    estimate_normal,
-    estimate_of,
-    presence_logs,
-)
-from countwise.models.bayes.score_terms import LOWEST, ZERO
+from countwise.models.bayes.score_terms import LOWEST, ZERO, estimate_normal, presence_logs
 from countwise.numeric import softmax
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
@@ -193,43 +187,34 @@ class LeftOut:
         return Moments(*every)
 
 
-def terms_are_separate(model: NaiveBayes, schema: Schema) -> bool:
-    """Whether taking one row away changes each attribute's term for itself."""
-    cut = any(estimate_of(model.numeric, column.name) == "cuts" for column in schema.numeric)
-    return model.combine == "bayes" and not cut
+def posteriors_without_each_row(
+    model: Any, table: Table, weight: FloatArray | None
+) -> tuple[FloatArray, Codes]:
+    """Return the posteriors of every row by the naive Bayes model of all others, and unsure rows.
 
-
-def naive_bayes_without_each_row(
-    model: NaiveBayes, table: Table, counts: Counts, weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray, Codes]:
-    """Return posteriors and priors of every row by the model of all others, and rows left open.
-
-    Left open are the only row of a class and rows that no class allows: there the model itself
-    must be fitted without the row.
+    `model` is fitted to the counts of all rows. Unsure are the only row of a class and rows that no
+    class allows: there the model itself must be fitted without the row.
     """
-    less = np.ones(len(table)) if weight is None else weight
-    rows = _NaiveBayesLeftOut(clone(model).fit_counts(counts), LeftOut(table, counts, less))
-    prior = rows.prior()
+    taken = np.ones(len(table)) if weight is None else weight
+    left_out = LeftOut(table, model.counts_, taken)
+    rows = _NaiveBayesLeftOut(model, left_out)
     with np.errstate(divide="ignore"):
-        scores = np.maximum(np.log(prior), ZERO)
+        scores = np.maximum(np.log(rows.prior()), ZERO)
     for column in table.schema.attributes:
         scores += rows.term(column)
-    alone = rows.left_out.class_weights()[rows.left_out.truth, rows.left_out.every] <= 0
-    still_open = np.flatnonzero(alone | (scores.max(axis=0) <= ZERO / 2))
+    alone = left_out.class_weights()[left_out.truth, left_out.every] <= 0
+    unsure = np.flatnonzero(alone | (scores.max(axis=0) <= ZERO / 2))
     scores[scores <= ZERO / 2] = -np.inf
-    scores[:, still_open] = 0.0
-    shape = (len(table), len(table.classes))
-    posteriors, shares = np.zeros(shape), np.zeros(shape)
-    present = rows.left_out.present
-    posteriors[:, present] = softmax(np.ascontiguousarray(scores.T))
-    shares[:, present] = prior.T
-    return posteriors, shares, still_open
+    scores[:, unsure] = 0.0
+    posteriors = np.zeros((len(table), len(table.classes)))
+    posteriors[:, left_out.present] = softmax(np.ascontiguousarray(scores.T))
+    return posteriors, unsure
 
 
 class _NaiveBayesLeftOut:
     """Prior and terms of a naive Bayes model for every row, without that row: classes × rows."""
 
-    def __init__(self, model: NaiveBayes, left_out: LeftOut) -> None:
+    def __init__(self, model: Any, left_out: LeftOut) -> None:
         self.model, self.left_out = model, left_out
         self.table, self.counts = left_out.table, left_out.counts
 
@@ -244,7 +229,7 @@ class _NaiveBayesLeftOut:
             rule = smoothing_of(self.model.smoothing)
             as_level = self.model.missing == "value"
             return np.maximum(self.left_out.log_shares((column.name,), rule, as_level), ZERO)
-        if estimate_of(self.model.numeric, column.name) == "kernel":
+        if column.name in self.counts.grids:
             return self._kernel(column)
         return self._gaussian(column.name)
 
@@ -289,7 +274,7 @@ class _NaiveBayesLeftOut:
         weight[slot] = less if less > 1e-12 * weight[slot] else weight[slot]
         schema = Schema((column, self.table.target_column))
         grids = {name: self.counts.grids[name] - single}
-        plan = self.model.plan(schema)
+        plan = self.model.counts_needed(schema)
         counts = Counts(schema, plan, self.counts.rows - 1, weight, {}, {}, grids)
         return clone(self.model).fit_counts(counts)._model.terms[0]
 

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid
-from countwise.counts.moments import Moments, freedom
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
@@ -26,6 +27,7 @@ from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut
 from countwise.discretize.recode import searched_cuts
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
+from countwise.models.bayes.leave_one_out import posteriors_without_each_row
 from countwise.models.bayes.score_terms import (
     ZERO,
     GaussianTerm,
@@ -33,6 +35,8 @@ from countwise.models.bayes.score_terms import (
     ScoreTerms,
     TableTerm,
     Term,
+    estimate_normal,
+    presence_logs,
 )
 from countwise.models.bayes.searched_cuts import KeepsCuts
 from countwise.models.explanation import Coefficient
@@ -134,10 +138,6 @@ def logistic_weights(
 
 #: What numbers can be taken as.
 ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
-#: A class whose values do not vary keeps this share of the column's variance.
-LEAST_VARIANCE = 1e-9
-#: Values near the largest double have squares that no double holds; their variance stops here.
-MOST_VARIANCE = 1e300
 
 
 def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
@@ -273,10 +273,6 @@ class NaiveBayes(KeepsCuts):
         """The columns that are cut by the joint search."""
         return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
 
-    def counts_suffice(self, schema: Schema) -> bool:
-        """Whether no column is cut by the joint search, which needs the rows."""
-        return not self._together(schema)
-
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
         lost = self._together(counts.schema) if isinstance(counts, Counts) else []
@@ -287,11 +283,34 @@ class NaiveBayes(KeepsCuts):
             )
         return super().fit_counts(counts)
 
-    def plan(self, schema: Schema) -> Plan:
-        """Count every attribute by class: tables, moments, fine grids for kernels and cuts."""
+    def counts_needed(self, schema: Schema) -> Plan | None:
+        """Count every attribute by class: tables, moments, fine grids for kernels and cuts.
+
+        None if a column is cut by the joint search, which needs the rows.
+        """
+        if self._together(schema):
+            return None
         normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
         fine = tuple(c.name for c in schema.numeric if self._estimate(c.name) != "gaussian")
         return Plan(tuple((c.name,) for c in schema.nominal), normal, fine)
+
+    def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
+        """Return the posteriors of every row by the model of all others, one look-up a row.
+
+        Row by row where a row changes more than its terms: with cuts, posteriors multiplied, rows
+        without weight, or terms of a subclass.
+        """
+        plan = self.counts_needed(table.schema)
+        cut = any(self._estimate(column.name) == "cuts" for column in table.schema.numeric)
+        weightless = weight is not None and bool((weight <= 0).any())
+        other_terms = type(self).terms is not NaiveBayes.terms
+        if plan is None or cut or weightless or other_terms or self.combine != "bayes":
+            return super().leave_one_out(table, weight)
+        counts = count(table, plan, weight=weight)
+        fitted = clone(self).fit_counts(counts)
+        posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
+        posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())
+        return posteriors
 
     def _viewed(self, counts: Counts) -> Counts:
         self.cut_points_ = {
@@ -309,7 +328,8 @@ class NaiveBayes(KeepsCuts):
     def _estimate(self, name: str) -> str:
         return estimate_of(self.numeric, name)
 
-    def _sum(self, counts: Counts) -> ScoreTerms:
+    def terms(self, counts: Counts) -> ScoreTerms:
+        """Return the prior and one term an attribute."""
         self.class_prior_ = prior_of(
             self.prior, self._by_class(counts.weight), self.classes_, "NaiveBayes"
         )
@@ -427,42 +447,6 @@ class NaiveBayes(KeepsCuts):
                 f"missing='omit' are its log-odds linear, but it is {self!r}. Fit such a model."
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
-
-
-def estimate_normal(
-    moments: Moments, present: NDArray[np.intp], kind: str
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance by class; where a class has too few values, those of the column.
-
-    Axes after that of the classes are alternatives, such as the moments without each row.
-    """
-    total, middle, square = moments.pooled()
-    weight, within = moments.weight[present], moments.square[present]
-    free = np.maximum(total - np.count_nonzero(weight > 0, axis=0), np.minimum(total, 1.0))
-    spread = within.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
-        pooled = np.where(spread > 0, spread / free, overall)
-    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
-    variance = moments.variance(sample=kind == "sample")[present]
-    # One row alone has no spread of its own.
-    few = (weight <= 0) | ((weight < 2) & (within <= 0))
-    few |= kind == "shared"
-    variance = np.where(few, np.where(pooled > 0, pooled, 1.0), variance)
-    mean = np.where(weight > 0, moments.mean[present], middle)
-    variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
-    return mean, np.clip(variance, least, MOST_VARIANCE)
-
-
-def presence_logs(
-    seen: FloatArray, missing: FloatArray, rule: Smoothing
-) -> tuple[FloatArray, FloatArray]:
-    """Log shares of present and of missing cells; classes on the first axis, then alternatives."""
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
-    present, absent = logs[:, 0].copy(), logs[:, 1].copy()
-    # What no class was ever seen with says nothing.
-    return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
 
 
 def _density(

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.engines import _kernels
+from countwise.counts.moments import Moments, freedom
+from countwise.counts.smoothing import Smoothing
 from countwise.errors import CountsError
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.kernel_density import KernelDensity
@@ -28,6 +30,11 @@ from countwise.tables.table import Table
 ZERO = -1e280
 #: No log density is let below this, so that a value beyond all measure still leaves a posterior.
 LOWEST = -1e250
+
+#: A class whose values do not vary keeps this share of the column's variance.
+LEAST_VARIANCE = 1e-9
+#: Values near the largest double have squares that no double holds; their variance stops here.
+MOST_VARIANCE = 1e300
 
 _CHUNK = 1 << 16
 _JOINT_DOUBLES = 1 << 14
@@ -219,3 +226,39 @@ def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
         shape = [widths[name] if name in term.columns else 1 for name in names]
         total += term.figures.transpose(*order, len(axes)).reshape(*shape, classes)
     return TableTerm(names, total)
+
+
+def estimate_normal(
+    moments: Moments, present: NDArray[np.intp], kind: str
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance by class; where a class has too few values, those of the column.
+
+    Axes after that of the classes are alternatives, such as the moments without each row.
+    """
+    total, middle, square = moments.pooled()
+    weight, within = moments.weight[present], moments.square[present]
+    free = np.maximum(total - np.count_nonzero(weight > 0, axis=0), np.minimum(total, 1.0))
+    spread = within.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
+        pooled = np.where(spread > 0, spread / free, overall)
+    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
+    variance = moments.variance(sample=kind == "sample")[present]
+    # One row alone has no spread of its own.
+    few = (weight <= 0) | ((weight < 2) & (within <= 0))
+    few |= kind == "shared"
+    variance = np.where(few, np.where(pooled > 0, pooled, 1.0), variance)
+    mean = np.where(weight > 0, moments.mean[present], middle)
+    variance = np.nan_to_num(variance, nan=MOST_VARIANCE, posinf=MOST_VARIANCE)
+    return mean, np.clip(variance, least, MOST_VARIANCE)
+
+
+def presence_logs(
+    seen: FloatArray, missing: FloatArray, rule: Smoothing
+) -> tuple[FloatArray, FloatArray]:
+    """Log shares of present and of missing cells; classes on the first axis, then alternatives."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
+    present, absent = logs[:, 0].copy(), logs[:, 1].copy()
+    # What no class was ever seen with says nothing.
+    return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)

@@ -72,7 +72,7 @@ class KeepsCuts(CountedModel):
         self.schema_ = Schema.from_dict(learned["schema"])
         self._match_columns_by_name()
         self._given = {own.name: own.levels for own in counts.schema if own.coded}
-        return self._learn(counts.restricted(self.plan(counts.schema)))
+        return self._learn(counts.restricted(self._plan(counts.schema)))
 
     def merge(self, other: CountedModel) -> Self:
         """Add what another model of the same kind and the same cuts has counted."""

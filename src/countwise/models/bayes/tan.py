@@ -10,14 +10,12 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.information import information_gain, shared_information
-from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm, Term
 from countwise.params import Parameter, instance, nothing, number, one_of, text
-from countwise.tables.schema import Schema
 
 
 class Edge(NamedTuple):
@@ -96,11 +94,8 @@ class TAN(JointClassifier):
         self.nominal = nominal
         self.numeric = numeric
 
-    def plan(self, schema: Schema) -> Plan:
-        """Count every two attributes by class."""
-        return Plan.pairs(schema)
-
-    def _sum(self, counts: Counts) -> ScoreTerms:
+    def terms(self, counts: Counts) -> ScoreTerms:
+        """Learn the tree; return the prior and one table an attribute with its parent."""
         # By name: where weights are equal, the order of columns must not decide.
         columns = sorted(column.name for column in counts.schema.nominal)
         self.root_ = self._root(counts, columns)

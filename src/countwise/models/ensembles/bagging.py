@@ -318,11 +318,10 @@ class Bagging(Classifier):
         base = self._base()
         if isinstance(base, CountedModel) and isinstance(draws, Draws):
             clone(base)._prepare(table, None)
-            if base.counts_suffice(table.schema):
-                plan = base.plan(table.schema)
-                if in_one_pass(table, plan):
-                    counts = fold_resampled(table, plan, draws)
-                    return [self._member(clone(base).fit_counts(own)) for own in counts]
+            plan = base.counts_needed(table.schema)
+            if plan is not None and in_one_pass(table, plan):
+                counts = fold_resampled(table, plan, draws)
+                return [self._member(clone(base).fit_counts(own)) for own in counts]
         features = None if isinstance(base, Classifier) else Features.learn(table, weight)
         matrix = None if features is None else encoded(base, features, table)
         return [
