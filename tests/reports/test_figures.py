@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from countwise.reports.draw import Picture
 from countwise.reports.figures.axes import Scale, log_ticks, tick_words, ticks
 from countwise.reports.figures.bar_chart import balance_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
@@ -18,7 +19,7 @@ from countwise.reports.figures.panels import (
     probability_table,
 )
 from countwise.reports.figures.ranking import ranking_figure
-from countwise.reports.figures.svg import drawing, element, escape, label, save_svg
+from countwise.reports.figures.svg import drawing, element, escape, label
 from countwise.reports.figures.text_width import height_of, shortened, width_of
 
 NAMES = ["weather", "iris", "votes", "credit-g", "audiology", "glass"]
@@ -123,7 +124,7 @@ def test_hostile_names_are_inert(hostile_facts):
 
 def test_a_saved_figure_stands_alone(tmp_path, sample_facts):
     path = tmp_path / "ranking.svg"
-    save_svg(ranking_figure(sample_facts("iris")["ranking"]), path)
+    Picture(ranking_figure(sample_facts("iris")["ranking"]), "Ranking").save(path)
     text = path.read_text(encoding="utf-8")
     root = ElementTree.fromstring(text)
     style = root.find(SVG + "style").text
@@ -148,7 +149,7 @@ def contrast(one, two):
 @pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
 def test_texts_can_be_read_on_every_colour(scheme):
     for name, colour in scheme.items():
-        if re.fullmatch(r"[qgn]\d|nought", name):
+        if re.fullmatch(r"[qgn]\d|zero", name):
             assert contrast(colour, scheme["low" if dark_ink(name) else "high"]) >= 4.5, name
         elif re.fullmatch(r"c\d", name):
             assert contrast(colour, scheme["paper"]) >= 3, name

@@ -73,11 +73,11 @@ class Grid:
             )
         if dense:
             size = (self.right - self.left, self.bottom - self.top)
-            parts.append(rect(self.left, self.top, *size, "nought"))
+            parts.append(rect(self.left, self.top, *size, "zero"))
         texts = _Texts()
         for at, row in enumerate(self.cells):
             for place, cell in enumerate(row):
-                if not (dense and cell.color == "nought"):
+                if not (dense and cell.color == "zero"):
                     x, y = self.left + self.step * place, self.top + self.pitch * at
                     parts.append(self._cell(cell, x, y, texts))
         return "".join(parts) + texts.draw()
@@ -126,43 +126,35 @@ class _Texts:
         )
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """The names of rows and columns, and what each side is."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-    row_title: str
-    column_title: str
-
-
 def _matrix(
-    sides: _Sides,
-    cells: Sequence[Sequence[Cell]],
     title: str,
     description: str,
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    cells: Sequence[Sequence[Cell]],
     width: float,
+    sides: tuple[str, str] = ("true class", "decided"),
     below: str = "",
 ) -> str:
     """Draw a grid no wider than `width`, unless the cells would become too small to see.
 
-    A line `below` may say how to read it.
+    `sides` says what rows and columns are; a line `below` may say how to read the figure.
     """
-    rows, columns = len(sides.rows), len(sides.columns)
+    rows, columns = len(row_names), len(column_names)
     size = 12.0 if columns <= 12 else 10.0 if width >= 480 else 9.0
     largest = 140.0 if columns <= 3 else 96.0
-    longest = max(width_of(name, size) for name in sides.rows)
+    longest = max(width_of(name, size) for name in row_names)
     side = min(longest + 8, 0.42 * width, max(0.25 * width, width - largest * columns))
     step = min(largest, max(_SMALLEST, (width - 24 - side) / columns))
     tall = max(_SMALLEST, min(step, 52.0 if rows <= 4 else 44.0 if rows <= 8 else 26.0))
-    longest = max(width_of(name, size) for name in sides.columns)
+    longest = max(width_of(name, size) for name in column_names)
     upright = longest > step - 4
     head = min(longest + 6, 110.0) if upright else height_of(size) + 4
     left, top = 18 + side, 20 + head
     sizes = (12.0, 10.0) if tall >= 34 else (11.0,)
     grid = Grid(
-        sides.rows,
-        sides.columns,
+        row_names,
+        column_names,
         cells,
         left,
         top,
@@ -175,17 +167,17 @@ def _matrix(
         upright,
     )
     bottom = grid.bottom + 6
-    whole = max(grid.right, left + width_of(sides.column_title, 11), left + width_of(below, 11)) + 6
+    whole = max(grid.right, left + width_of(sides[1], 11), left + width_of(below, 11)) + 6
     return drawing(
         whole,
         bottom + (18 if below else 0),
         title,
         description,
-        label(left, 12, sides.column_title, size=11, classes="soft", room=whole - left),
+        label(left, 12, sides[1], size=11, classes="soft", room=whole - left),
         label(
             11,
             top,
-            sides.row_title,
+            sides[0],
             size=11,
             classes="soft",
             anchor="end",
@@ -214,8 +206,8 @@ def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
         "is the share of the true class that is decided so; numbers are counts and, below, joint "
         "probabilities."
     )
-    sides = _Sides(classes, decisions, "true class", "decided")
-    return _matrix(sides, cells, f"Confusion of {confusion['name']}", description, width)
+    title = f"Confusion of {confusion['name']}"
+    return _matrix(title, description, classes, decisions, cells, width)
 
 
 def _confusion_cell(true: str, decided: str, number: float, joint: float, share: float) -> Cell:
@@ -224,7 +216,7 @@ def _confusion_cell(true: str, decided: str, number: float, joint: float, share:
         f"joint probability {joint:.4f}"
     )
     if not number:
-        return Cell("nought", ("0", ""), words)
+        return Cell("zero", ("0", ""), words)
     return Cell(f"q{shade(share)}", (counted(number), f"{joint:.3f}"), words)
 
 
@@ -246,8 +238,7 @@ def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 42
         if whole
         else "Gain times joint probability of each cell; the sum is the gain per row."
     )
-    sides = _Sides(gain["classes"], gain["decisions"], "true class", "decided")
-    return _matrix(sides, cells, title, description, width)
+    return _matrix(title, description, gain["classes"], gain["decisions"], cells, width)
 
 
 def _gain_cell(true: str, decided: str, value: float, largest: float, whole: bool) -> Cell:
@@ -256,7 +247,7 @@ def _gain_cell(true: str, decided: str, value: float, largest: float, whole: boo
     amount = "" if value == 0 else f" {abs(value):.10g}" if whole else f" {short(abs(value))}"
     words = f"true {true}, decided {decided}: {verb}{amount}{'' if whole else ' per row'}"
     if not value or not largest:
-        return Cell("nought", (text if value else "0",), words)
+        return Cell("zero", (text if value else "0",), words)
     step = min(4, 1 + int(4 * abs(value) / largest * 0.999))
     return Cell(f"{'g' if value > 0 else 'n'}{step}", (text,), words)
 
@@ -277,11 +268,13 @@ def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:
             cells[-1].append(Cell(f"q{_relative_shade(value, low, high)}", (text,), words, star))
     best = f"best: k = {best_k}, p = {best_p}"
     return _matrix(
-        _Sides([str(k) for k in grid["k"]], powers, "k, neighbors", "p, exponent of the distance"),
-        cells,
         f"Accuracy of {grid['data'] or 'neighbors'} by k and p",
         f"From {low:.3f} to {high:.3f}; {best.replace(':', '')}.",
+        [str(k) for k in grid["k"]],
+        powers,
+        cells,
         width,
+        ("k, neighbors", "p, exponent of the distance"),
         f"Accuracy from {low:.3f} to {high:.3f}; ★ {best}",
     )
 

@@ -140,9 +140,9 @@ def _hues(classes: Sequence[str], counts: Sequence[float]) -> tuple[list[int], l
 def _describe(tree: Mapping[str, Any], drawn: int) -> str:
     root = tree["drawn"][0]
     first = (
-        f"It answers {root['label']} for every row."
+        f"It predicts {root['label']} for every row."
         if root["leaf"]
-        else f"It asks for {root['name']} first."
+        else f"It tests {root['name']} first."
     )
     if tree["nodes"] == 1:
         return f"A tree of one leaf, drawn with a bar of its class shares. {first}"

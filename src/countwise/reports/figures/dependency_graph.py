@@ -1,4 +1,7 @@
-"""A tree as an outline: a line a node, indented by its depth, for trees too deep for levels."""
+"""Which attribute depends on which: boxes by level, or an outline for trees too deep for levels.
+
+An attribute is drawn below its first parent; further parents are dashed arrows, or words.
+"""
 
 from __future__ import annotations
 
@@ -28,108 +31,153 @@ from countwise.reports.figures.tree_layout import (
 )
 from countwise.reports.sentences import short
 
-_SIZE, _SMALL_OUTLINE = 12.0, 11.0
-_MANY = 40
+Attribute = Mapping[str, Any]
+_SIZE, _SMALL = 12.0, 11.0
+_MANY = 40  # with more attributes lines stand closer and texts are smaller
+_NAMED_EDGES = 60  # edges that the description names
+_PAD, _HIGH = 9.0, 24.0
+#: Between two levels of the tree: a bend, then a straight end that carries the number of bits.
+_BEND, _END, _HEAD = 34.0, 34.0, 7.0
+_HANGING = 24  # with more attributes a tree is not hung from its root
+_LONGEST, _LEAST = 170.0, 96.0  # room for a name, when there is much and when there is little
+_UNBROKEN = 84.0  # shorter names stay in one line
+_DASHED = 8  # more further parents than these would be a tangle
+
+
+def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
+    """Draw the attributes of a model as a tree with the bits a child shares with its parent."""
+    attributes = tree["attributes"]
+    parent = [each["parents"][0]["at"] if each["parents"] else -1 for each in attributes]
+    boxes = layered(attributes, parent, width)
+    body, wide, height = boxes or outline(attributes, parent, width)
+    across = min(width, max(wide, 340.0))
+    head, top = _heading(tree, across, boxes is not None)
+    moved = group(body, x=(across - wide) / 2, y=top)
+    if tree["more"]:
+        words = f"… and {tree['more']} more attributes, which hang on weaker edges"
+        head += label(0, top + height + 18, words, size=_SMALL, classes="soft", room=across)
+        height += 24
+    title = f"{len(attributes)} attributes and what they depend on"
+    return drawing(across, top + height, title, _describe(tree), head, moved)
+
+
+def _heading(tree: Mapping[str, Any], width: float, boxes: bool) -> tuple[str, float]:
+    """The class, of which every attribute is a child, and what numbers and lines mean."""
+    name = " ".join(str(tree["class"]).split())
+    chip = min(width_of(name, _SIZE, True), 0.5 * width) + 16
+    text = label(8, 16, name, room=chip - 15.5, classes="high", bold=True)
+    parts = [element("rect", width=chip, height=22, rx=6, class_="accent"), text]
+    most_parents = max((len(each["parents"]) for each in tree["attributes"]), default=0)
+    words = "is a parent of every attribute."
+    if most_parents:
+        words += " Numbers are bits that two attributes share given the class."
+    if most_parents > 1:
+        words += " Dashed: further parents." if boxes else " After +: further parents."
+    first = wrapped(words, width - chip - 10, _SIZE)[0]
+    rest = wrapped(words[len(first) :], width, _SIZE)
+    parts.append(label(chip + 9, 16, first, classes="soft"))
+    parts += [label(0, 36 + 16 * at, text, classes="soft") for at, text in enumerate(rest)]
+    return "".join(parts), 22 + 16.0 * len(rest) + 16
+
+
+def _describe(tree: Mapping[str, Any]) -> str:
+    attributes = tree["attributes"]
+    edges = [
+        f"{attributes[edge['at']]['name']} → {attribute['name']} {short(edge['bits'])}"
+        for attribute in attributes
+        for edge in attribute["parents"]
+    ]
+    words = f"{tree['class']} is a parent of every attribute. "
+    if not edges:
+        return words + "No attribute depends on another."
+    more = f" and {len(edges) - _NAMED_EDGES} more" if len(edges) > _NAMED_EDGES else ""
+    return f"{words}Bits shared given the class: {'; '.join(edges[:_NAMED_EDGES])}{more}."
+
+
+def _flat_name(attribute: Attribute) -> str:
+    return " ".join(attribute["name"].split())
+
+
+def _most_bits(attributes: Sequence[Attribute]) -> float:
+    return max((each["parents"][0]["bits"] for each in attributes if each["parents"]), default=0.0)
+
+
+def _thickness(bits: float, most: float) -> float:
+    """The width of an edge by its bits, compared with the most bits of any edge."""
+    return 1.3 + 3.7 * bits / most if most > 0 else 1.3
+
+
+def _limb(way: str, thick: float, words: str = "") -> str:
+    return element("path", tip(words), d=way, class_="limb", stroke_width=thick)
 
 
 def outline(
-    attributes: Sequence[Mapping[str, Any]], parent: Sequence[int], width: float
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float
 ) -> tuple[str, float, float]:
     """Draw attributes a line each, in the order of the tree; return SVG, width and height.
 
     The bits of an edge stand behind the name of its child, further parents after them.
     """
-    depths, kids = depths_of(parent), children_of(parent)
+    depths, children = depths_of(parent), children_of(parent)
     step = min(22.0, 0.4 * width / max(max(depths, default=0), 1))
-    order = _read_down(parent, kids)
+    order = _read_down(parent, children)
     pitch = 23.0 if len(order) <= _MANY else 20.0
-    row = {node: place for place, node in enumerate(order)}
-    most = max((own["parents"][0]["bits"] for own in attributes if own["parents"]), default=0.0)
+    middle = {node: pitch * (place + 0.5) for place, node in enumerate(order)}
+    most = _most_bits(attributes)
     trunks, limbs, lines = [], [], []
     for node in order:
-        x, y = 7 + step * depths[node], pitch * (row[node] + 0.5)
-        if kids[node]:
-            last = pitch * (row[kids[node][-1]] + 0.5)
-            trunks.append(line(x, y, x, last, "axis"))
+        x, y = 7 + step * depths[node], middle[node]
+        if children[node]:
+            trunks.append(line(x, y, x, middle[children[node][-1]], "axis"))
         if parent[node] >= 0:
-            bits = attributes[node]["parents"][0]["bits"]
-            thick = 1.2 + 3.8 * bits / most if most > 0 else 1.2
             way = f"M{number(x - step)} {number(y)}H{number(x)}"
-            limbs.append(element("path", d=way, class_="limb", stroke_width=thick))
-        lines.append(_line(attributes, node, x, y, width))
+            thick = _thickness(attributes[node]["parents"][0]["bits"], most)
+            limbs.append(_limb(way, thick))
+        lines += _outline_line(attributes, attributes[node], x, y, width)
     return "".join([*trunks, *limbs, *lines]), width, pitch * len(order)
 
 
-def _read_down(parent: Sequence[int], kids: Sequence[Sequence[int]]) -> list[int]:
+def _read_down(parent: Sequence[int], children: Sequence[Sequence[int]]) -> list[int]:
+    """The nodes in the order of an outline: a node before its children, subtrees together."""
     waiting = [node for node, above in enumerate(parent) if above < 0][::-1]
     order = []
     while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting += reversed(kids[node])
+        order.append(waiting.pop())
+        waiting += reversed(children[order[-1]])
     return order
 
 
-def _line(
-    attributes: Sequence[Mapping[str, Any]], node: int, x: float, y: float, width: float
-) -> str:
-    own = attributes[node]
-    arcs = own["parents"]
-    figure = short(arcs[0]["bits"]) if arcs else ""
-    also = ", ".join(f"{attributes[arc['at']]['name']} {short(arc['bits'])}" for arc in arcs[1:])
-    words = f"{own['name']}: {short(own['bits'])} bit about the class"
-    if arcs:
-        words += f", {figure} bit shared with {attributes[arcs[0]['at']]['name']}"
-    if also:
-        words += f"; also leans on {also}"
-    flat, base, start = " ".join(own["name"].split()), y + 0.35 * _SIZE, x + 10
-    room = width - start - (width_of(figure, _SMALL_OUTLINE) + 8 if figure else 0)
-    shown = shortened(flat, room, _SIZE, not arcs)
-    name = label(start, base, shown, size=_SIZE, bold=not arcs, words_on_rest=words)
-    parts = [circle(x, y, 4, "accent", words), name]
-    at = start + width_of(shown, _SIZE, not arcs) + 8
-    if figure:
-        parts.append(label(at, base, figure, size=_SMALL_OUTLINE, classes="soft"))
-        at += width_of(figure, _SMALL_OUTLINE) + 10
-    if also and width - at > 60:
-        parts.append(
-            label(at, base, f"+ {also}", room=width - at, size=_SMALL_OUTLINE, classes="soft")
-        )
-    return "".join(parts)
-
-
-Attributes = Sequence[Mapping[str, Any]]
-_PAD, _HIGH = 9.0, 24.0
-#: Between two levels of the tree: a bend, then a straight end that carries the figure.
-_BEND, _END, _HEAD = 34.0, 34.0, 7.0
-_HANGING = 24  # with more attributes a tree is not hung from its root
-_LONGEST, _LEAST = 170.0, 96.0  # of a name's room, when there is much and when there is little
-_UNBROKEN = 84.0  # shorter names stay in one line
-_TWIGS = 8  # more further parents than these are no picture but a tangle
-
-
-def layered(
-    attributes: Attributes, parent: Sequence[int], width: float
-) -> tuple[str, float, float] | None:
-    """Draw attributes as boxes by level; return SVG, width and height, or None if too deep."""
-    if sum(max(len(own["parents"]) - 1, 0) for own in attributes) > _TWIGS:
-        return None
-    placed = (
-        _hanging(attributes, parent, width)
-        or _growing(attributes, parent, width, 1)
-        or _growing(attributes, parent, width, 2)
+def _outline_line(
+    attributes: Sequence[Attribute], attribute: Attribute, x: float, y: float, width: float
+) -> list[str]:
+    """A dot, the name of an attribute, the bits of its edge, and its further parents."""
+    edges, root = attribute["parents"], not attribute["parents"]
+    bits = "" if root else short(edges[0]["bits"])
+    also = ", ".join(
+        f"{attributes[edge['at']]['name']} {short(edge['bits'])}" for edge in edges[1:]
     )
-    if placed is None:
-        return None
-    aside = _reserve(attributes)
-    wide = max((box.x + box.width for box in placed.boxes), default=0.0)
-    high = max((box.y + box.height for box in placed.boxes), default=0.0)
-    return _drawn(attributes, placed), wide + aside, high + aside
+    words = f"{attribute['name']}: {short(attribute['bits'])} bit about the class"
+    if edges:
+        words += f", {bits} bit shared with {attributes[edges[0]['at']]['name']}"
+    if also:
+        words += f"; also depends on {also}"
+    base, at = y + 0.35 * _SIZE, x + 10
+    room = width - at - (width_of(bits, _SMALL) + 8 if bits else 0)
+    name = shortened(_flat_name(attribute), room, _SIZE, root)
+    parts = [circle(x, y, 4, "accent", words), label(at, base, name, bold=root, tip_words=words)]
+    at += width_of(name, _SIZE, root) + 8
+    if bits:
+        parts.append(label(at, base, bits, size=_SMALL, classes="soft"))
+        at += width_of(bits, _SMALL) + 10
+    if also and width - at > 60:
+        room = width - at
+        parts.append(label(at, base, f"+ {also}", room=room, size=_SMALL, classes="soft"))
+    return parts
 
 
 @dataclass(frozen=True)
 class _Box:
-    """A node: its corner, its size, and the x (or y) up to which its edges run straight."""
+    """A node: its corner, its size, and the place up to which edges from it run straight."""
 
     x: float
     y: float
@@ -143,61 +191,81 @@ class _Box:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _Layout:
+    """Boxes of all attributes; a tree either hangs from its root or grows to the right."""
+
     boxes: list[_Box]
     hanging: bool
     size: float
     lines: int = 1
 
 
-def _lines(own: Mapping[str, Any], size: float, lines: int) -> list[str]:
-    flat = " ".join(own["name"].split())
-    bold = not own["parents"]
-    short_enough = width_of(flat, size, bold) <= _UNBROKEN
-    return [flat] if lines == 1 or short_enough else two_lines(flat, size, bold)
+def layered(
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float
+) -> tuple[str, float, float] | None:
+    """Draw attributes as boxes by level; return SVG, width and height, or None if too deep."""
+    if sum(max(len(each["parents"]) - 1, 0) for each in attributes) > _DASHED:
+        return None
+    layout = (
+        _hang(attributes, parent, width)
+        or _grow(attributes, parent, width, 1)
+        or _grow(attributes, parent, width, 2)
+    )
+    if layout is None:
+        return None
+    margin = _margin(attributes)
+    wide = max((box.x + box.width for box in layout.boxes), default=0.0)
+    high = max((box.y + box.height for box in layout.boxes), default=0.0)
+    return _draw_boxes(attributes, layout), wide + margin, high + margin
 
 
-def _reserve(attributes: Attributes) -> float:
-    """The room to the right and below that bows of further parents take, and a margin."""
-    return 34.0 if any(len(own["parents"]) > 1 for own in attributes) else 1.0
+def _margin(attributes: Sequence[Attribute]) -> float:
+    """The room to the right and below that arrows of further parents take."""
+    return 34.0 if any(len(each["parents"]) > 1 for each in attributes) else 1.0
 
 
-def _room(own: Mapping[str, Any], size: float, lines: int = 1) -> float:
-    """How wide the box of a name is, unless there is too little room for it."""
-    bold = not own["parents"]
-    longest = max(width_of(part, size, bold) for part in _lines(own, size, lines))
-    return min(longest, _LONGEST) + 2 * _PAD
+def _name_lines(attribute: Attribute, size: float, lines: int) -> list[str]:
+    name, root = _flat_name(attribute), not attribute["parents"]
+    if lines == 1 or width_of(name, size, root) <= _UNBROKEN:
+        return [name]
+    return two_lines(name, size, root)
 
 
-def _hanging(attributes: Attributes, parent: Sequence[int], width: float) -> _Placed | None:
+def _name_room(attribute: Attribute, size: float, lines: int = 1) -> float:
+    """The width of the box of a name, unless there is too little room for it."""
+    root, parts = not attribute["parents"], _name_lines(attribute, size, lines)
+    return min(max(width_of(part, size, root) for part in parts), _LONGEST) + 2 * _PAD
+
+
+def _hang(attributes: Sequence[Attribute], parent: Sequence[int], width: float) -> _Layout | None:
     """Hang a small tree from its root; None if it is too wide."""
     if len(attributes) > _HANGING:
         return None
-    widths = [max(_room(own, _SIZE), 52.0) for own in attributes]
+    widths = [max(_name_room(each, _SIZE), 52.0) for each in attributes]
     middle, whole = place_in_strips(parent, widths, 16.0)
-    if whole > width - 1 - _reserve(attributes):
+    if whole > width - 1 - _margin(attributes):
         return None
-    step = _HIGH + _BEND + _END
+    tops = [1 + (_HIGH + _BEND + _END) * depth for depth in depths_of(parent)]
     boxes = [
-        _Box(1 + x - own / 2, 1 + step * depth, own, _HIGH, 1 + step * depth + _HIGH)
-        for x, own, depth in zip(middle, widths, depths_of(parent), strict=True)
+        _Box(1 + x - wide / 2, y, wide, _HIGH, y + _HIGH)
+        for x, wide, y in zip(middle, widths, tops, strict=True)
     ]
-    return _Placed(boxes, True, _SIZE)
+    return _Layout(boxes, True, _SIZE)
 
 
-def _growing(
-    attributes: Attributes, parent: Sequence[int], width: float, lines: int
-) -> _Placed | None:
+def _grow(
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float, lines: int
+) -> _Layout | None:
     """Let a tree grow to the right, names in so many lines; None if it is too deep for that."""
     depths = depths_of(parent)
-    size = _SIZE if len(attributes) <= 40 else _SMALL
+    size = _SIZE if len(attributes) <= _MANY else _SMALL
     high = 2 * size if lines == 1 else 3 * size
     levels = [0.0] * (max(depths, default=0) + 1)
-    rooms = [_room(own, size, lines) for own in attributes]
+    rooms = [_name_room(each, size, lines) for each in attributes]
     for room, depth in zip(rooms, depths, strict=True):
         levels[depth] = max(levels[depth], room)
     between = _BEND + _END + 8
-    most = size_limit(levels, width - 1 - _reserve(attributes) - between * (len(levels) - 1))
+    most = size_limit(levels, width - 1 - _margin(attributes) - between * (len(levels) - 1))
     # Names that fit in two lines are not cut in one.
     if most < (max(levels, default=0.0) if lines == 1 else min(_LEAST, max(levels))):
         return None
@@ -210,63 +278,59 @@ def _growing(
         _Box(starts[depth][0], 1 + y - high / 2, min(room, most), high, starts[depth][1])
         for room, depth, y in zip(rooms, depths, middle, strict=True)
     ]
-    return _Placed(boxes, False, size, lines)
+    return _Layout(boxes, False, size, lines)
 
 
-def _drawn(attributes: Attributes, placed: _Placed) -> str:
-    most = max((own["bits"] for each in attributes for own in each["parents"][:1]), default=0.0)
-    twigs, limbs, marks, nodes = [], [], [], []
-    for own, box in zip(attributes, placed.boxes, strict=True):
-        for place, arc in enumerate(own["parents"]):
-            words = f"{attributes[arc['at']]['name']} → {own['name']}: {short(arc['bits'])} bit"
-            above = placed.boxes[arc["at"]]
+def _draw_boxes(attributes: Sequence[Attribute], layout: _Layout) -> str:
+    most = _most_bits(attributes)
+    dashed, limbs, marks, nodes = [], [], [], []
+    for attribute, box in zip(attributes, layout.boxes, strict=True):
+        for place, edge in enumerate(attribute["parents"]):
+            above, bits = layout.boxes[edge["at"]], edge["bits"]
+            words = f"{attributes[edge['at']]['name']} → {attribute['name']}: {short(bits)} bit"
             if place:
-                twigs.append(_twig(above, box, placed.hanging, words))
+                dashed.append(_dashed_arrow(above, box, layout.hanging, words))
                 continue
-            line, mark = _limb(above, box, placed, arc["bits"], most, words)
-            limbs.append(line)
+            thick = _thickness(bits, most)
+            way, mark = _arrow(above, box, layout.hanging, bits, thick)
+            limbs.append(_limb(way, thick, words))
             marks.append(mark)
-        nodes.append(_node(own, box, placed))
-    return "".join([*twigs, *limbs, *marks, *nodes])
+        nodes.append(_node(attribute, box, layout))
+    return "".join([*dashed, *limbs, *marks, *nodes])
 
 
-def _limb(
-    above: _Box, box: _Box, placed: _Placed, bits: float, most: float, words: str
-) -> tuple[str, str]:
-    """An edge of the tree and, apart, its arrow head and figure, which lie over all edges."""
-    thick = 1.3 + 3.7 * bits / most if most > 0 else 1.3
-    head = _HEAD + thick / 2
-    figure, size = short(bits), 11.0
-    half = width_of(figure, size) / 2
-    if placed.hanging:
-        (x, _), y = above.middle, above.y + above.height
-        goal, stop = box.middle[0], box.y
-        bend = stop - _END
-        way = (
-            f"M{number(x)} {number(y)}C{number(x)} {number((y + bend) / 2)} {number(goal)} "
-            f"{number((y + bend) / 2)} {number(goal)} {number(bend)}V{number(stop - head)}"
-        )
-        tips = [(goal, stop), (goal - head / 1.7, stop - head), (goal + head / 1.7, stop - head)]
-        at, base = goal, bend + 13
-    else:
-        x, (_, y) = above.x + above.width, above.middle
-        (_, goal), stop = box.middle, box.x
-        bend, border = stop - _END - 8, above.border
-        way = (
-            f"M{number(x)} {number(y)}H{number(border)}C{number((border + bend) / 2)} {number(y)} "
-            f"{number((border + bend) / 2)} {number(goal)} {number(bend)} {number(goal)}"
-            f"H{number(stop - head)}"
-        )
-        tips = [(stop, goal), (stop - head, goal - head / 1.7), (stop - head, goal + head / 1.7)]
-        at, base = bend + half, goal + 4
-    # The figure stands in a gap of its line.
-    ground = rect(at - half - 1.5, base - 9.5, 2 * half + 3, 12, "ground")
-    mark = ground + label(at, base, figure, size=size, anchor="middle")
-    limb = element("path", tip(words), d=way, class_="limb", stroke_width=thick)
-    return limb, path(tips, "accent", closed=True) + mark
+def _arrow(above: _Box, box: _Box, hanging: bool, bits: float, thick: float) -> tuple[str, str]:
+    """The path of an edge and, apart, its head and its bits, which lie over all edges."""
+    head, text, size = _HEAD + thick / 2, short(bits), 11.0
+    half = width_of(text, size) / 2
+    # Places are along the tree and across it: down and to the right if it hangs, else turned.
+    side = above.middle[0] if hanging else above.middle[1]
+    goal = box.middle[0] if hanging else box.middle[1]
+    start = above.y + above.height if hanging else above.x + above.width
+    stop = box.y if hanging else box.x
+    bend = stop - _END - (0 if hanging else 8)
+    turn = (above.border + bend) / 2
+
+    def point(along: float, across: float) -> tuple[float, float]:
+        return (across, along) if hanging else (along, across)
+
+    def written(*points: tuple[float, float]) -> str:
+        return " ".join(f"{number(x)} {number(y)}" for x, y in points)
+
+    curve = written(point(turn, side), point(turn, goal), point(bend, goal))
+    way = f"M{written(point(start, side))}"
+    if above.border > start:
+        way += f"L{written(point(above.border, side))}"
+    way += f"C{curve}L{written(point(stop - head, goal))}"
+    wings = [point(stop - head, goal + sign * head / 1.7) for sign in (-1, 1)]
+    x, base = (goal, bend + 13) if hanging else (bend + half, goal + 4)
+    # The text stands in a gap of its line.
+    gap = rect(x - half - 1.5, base - 9.5, 2 * half + 3, 12, "ground")
+    tip_of_arrow = path([point(stop, goal), *wings], "accent", closed=True)
+    return way, tip_of_arrow + gap + label(x, base, text, size=size, anchor="middle")
 
 
-def _twig(above: _Box, box: _Box, hanging: bool, words: str) -> str:
+def _dashed_arrow(above: _Box, box: _Box, hanging: bool, words: str) -> str:
     """A further parent: a thin bow whose arrow meets the border of the child."""
     (x, y), (goal, end) = above.middle, box.middle
     far = math.hypot(goal - x, end - y) or 1.0
@@ -296,95 +360,25 @@ def _twig(above: _Box, box: _Box, hanging: bool, words: str) -> str:
     return element("path", tip(words), d=way, class_="twig") + head
 
 
-def _node(own: Mapping[str, Any], box: _Box, placed: _Placed) -> str:
-    (x, y), size = box.middle, placed.size
-    words = f"{' '.join(own['name'].split())}: {short(own['bits'])} bit about the class"
-    if own["hidden"]:
-        words += f"; {own['hidden']} attributes below it are not drawn"
-    frame = element(
-        "rect",
-        tip(words),
-        x=box.x,
-        y=box.y,
-        width=box.width,
-        height=box.height,
-        rx=6,
-        class_="node",
-    )
-    room = box.width - 2 * _PAD + 0.5
-    lines = _lines(own, size, placed.lines)
+def _node(attribute: Attribute, box: _Box, layout: _Layout) -> str:
+    (x, y), size = box.middle, layout.size
+    words = f"{_flat_name(attribute)}: {short(attribute['bits'])} bit about the class"
+    if attribute["hidden"]:
+        words += f"; {attribute['hidden']} attributes below it are not drawn"
+    size_of_box = {"x": box.x, "y": box.y, "width": box.width, "height": box.height}
+    frame = element("rect", tip(words), **size_of_box, rx=6, class_="node")
+    lines = _name_lines(attribute, size, layout.lines)
     texts = [
         label(
             x,
             y + 0.35 * size + 1.15 * size * (place - (len(lines) - 1) / 2),
             part,
-            room=room,
+            room=box.width - 2 * _PAD + 0.5,
             size=size,
             anchor="middle",
-            bold=not own["parents"],
-            words_on_rest=words,
+            bold=not attribute["parents"],
+            tip_words=words,
         )
         for place, part in enumerate(lines)
     ]
     return "".join([frame, *texts])
-
-
-_SMALL, _NOTE = 11.0, 12.0
-_TOLD = 60  # edges that the description names
-
-
-def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
-    """Draw the attributes of a model as a tree with the bits a child shares with its parent."""
-    attributes = tree["attributes"]
-    parent = [own["parents"][0]["at"] if own["parents"] else -1 for own in attributes]
-    drawn = layered(attributes, parent, width)
-    body, wide, height = drawn or outline(attributes, parent, width)
-    across = min(width, max(wide, 340.0))
-    head, top = _heading(tree, across, drawn is not None)
-    moved = group(body, x=(across - wide) / 2, y=top)
-    if tree["more"]:
-        words = f"… and {tree['more']} more attributes, which hang on weaker edges"
-        head += label(0, top + height + 18, words, size=_SMALL, classes="soft", room=across)
-        height += 24
-    title = f"{len(attributes)} attributes and what they lean on"
-    return drawing(across, top + height, title, _described(tree), head, moved)
-
-
-def _heading(tree: Mapping[str, Any], width: float, boxes: bool) -> tuple[str, float]:
-    """The class, of which every attribute is a child, and what figures and lines mean."""
-    name = " ".join(str(tree["class"]).split())
-    chip = min(width_of(name, _NOTE, True), 0.5 * width) + 16
-    text = label(8, 16, name, room=chip - 15.5, size=_NOTE, classes="high", bold=True)
-    parts = [element("rect", width=chip, height=22, rx=6, class_="accent"), text]
-    arcs = max((len(own["parents"]) for own in tree["attributes"]), default=0)
-    words = "is a parent of every attribute."
-    if arcs:
-        words += " Figures are bits that two attributes share given the class."
-    if arcs > 1:
-        words += " Dashed: further parents." if boxes else " After +: further parents."
-    first, rest = _flowed(words, width - chip - 10, width)
-    parts.append(label(chip + 9, 16, first, size=_NOTE, classes="soft"))
-    for place, own in enumerate(rest):
-        parts.append(label(0, 36 + 16 * place, own, size=_NOTE, classes="soft"))
-    return "".join(parts), 22 + 16.0 * len(rest) + 16
-
-
-def _flowed(words: str, first: float, room: float) -> tuple[str, list[str]]:
-    """Break words into a first line beside something and further lines below it."""
-    begin = wrapped(words, first, _NOTE)[0]
-    left = words[len(begin) :].strip()
-    return begin, wrapped(left, room, _NOTE)
-
-
-def _described(tree: Mapping[str, Any]) -> str:
-    attributes = tree["attributes"]
-    told = [
-        f"{attributes[arc['at']]['name']} → {own['name']} {short(arc['bits'])}"
-        for own in attributes
-        for arc in own["parents"]
-    ]
-    words = f"{tree['class']} is a parent of every attribute. "
-    if not told:
-        return words + "No attribute leans on another."
-    more = f" and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-    return f"{words}Bits shared given the class: {'; '.join(told[:_TOLD])}{more}."

@@ -69,7 +69,7 @@ def _areas(rows: Sequence[Sequence[int]], left: float, top: float, width: float)
 
 
 def slice_figure(facts: Mapping[str, Any]) -> str:
-    """Draw the decisions of two columns' levels, the other columns held where most rows are."""
+    """Draw the decisions by the levels of two columns, the others at their most frequent level."""
     across, up = facts["across"], facts["up"]
     swatches, high = legend(facts["labels"][:HUES], _SIDE + 60)
     left, top = 58.0 if up["spans"] is not None else 130.0, high + 12
@@ -96,7 +96,7 @@ def slice_figure(facts: Mapping[str, Any]) -> str:
         name, upright = column["name"], column is up
         parts.append(label(x, y, name, room=_SIDE, anchor="middle", upright=upright, bold=True))
     fixed = ", ".join(f"{name} {level}" for name, level in facts["fixed"].items())
-    below = f"the others where most rows are: {fixed}" if fixed else "there are no other columns"
+    below = f"at the most frequent levels: {fixed}" if fixed else "no other columns"
     lines = wrapped(below, _SIDE, 11)
     parts += [
         label(left, bottom + 54 + 15 * at, text, size=11, classes="soft")

@@ -1,19 +1,16 @@
-"""SVG as text: elements, escaping, whole figures with title and description, and saving one."""
+"""SVG as text: elements, escaping, and whole figures with title and description."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 
-from countwise.atomic_write import atomic_write
 from countwise.reports.figures.palette import standalone_css
 from countwise.reports.figures.text_width import shortened
 
-# XML has no way to write these at all, not even escaped.
+# XML cannot hold these characters, not even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-_ESCAPES = str.maketrans(_MARKS)
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _OPENING = re.compile(r"<svg[^>]*>")
 
 Value = str | float | int | None
@@ -26,8 +23,8 @@ def escape(text: object) -> str:
 
 def number(value: float) -> str:
     """Return a coordinate with at most two digits after the point."""
-    written = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if written in ("-0", "") else written
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
 
 
 def element(name: str, *children: str, **attributes: Value) -> str:
@@ -35,13 +32,13 @@ def element(name: str, *children: str, **attributes: Value) -> str:
 
     Children are SVG already; attributes are escaped here. None leaves an attribute out.
     """
-    written = "".join(
+    texts = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     body = "".join(children)
-    return f"<{name}{written}>{body}</{name}>" if body else f"<{name}{written}/>"
+    return f"<{name}{texts}>{body}</{name}>" if body else f"<{name}{texts}/>"
 
 
 def _value(value: str | float) -> str:
@@ -49,12 +46,12 @@ def _value(value: str | float) -> str:
 
 
 def tip(words: str) -> str:
-    """Return the title of an element: what a pointer resting on it is told."""
+    """Return the title of an element, which is shown when a pointer rests on it."""
     return element("title", escape(words)) if words else ""
 
 
 def rect(x: float, y: float, width: float, height: float, classes: str, words: str = "") -> str:
-    """Return a rectangle, with words for a pointer that rests on it."""
+    """Return a rectangle, with words as its title."""
     return element("rect", tip(words), x=x, y=y, width=width, height=height, class_=classes)
 
 
@@ -64,7 +61,7 @@ def line(x1: float, y1: float, x2: float, y2: float, classes: str) -> str:
 
 
 def circle(x: float, y: float, radius: float, classes: str, words: str = "") -> str:
-    """Return a circle."""
+    """Return a circle, with words as its title."""
     return element("circle", tip(words), cx=x, cy=y, r=radius, class_=classes)
 
 
@@ -91,19 +88,18 @@ def label(
     classes: str = "ink",
     upright: bool = False,
     bold: bool = False,
-    words_on_rest: str = "",
+    tip_words: str = "",
 ) -> str:
-    """Return a text, shortened to its room with the whole of it as title.
+    """Return a text; if it is too long for its room, it is shortened and its title is the whole.
 
-    `words_on_rest` are told instead to a pointer that rests on it. `upright` turns it by a
-    quarter, so that it reads from below; `anchor` is ``start``, ``middle`` or ``end``.
+    `tip_words` is the title in any case. An `upright` text reads from bottom to top.
     """
     flat = " ".join(words.split())
-    shown = flat if room is None else shortened(flat, room, size, bold)
+    fitted = flat if room is None else shortened(flat, room, size, bold)
     return element(
         "text",
-        tip(words_on_rest or (flat if shown != flat else "")),
-        escape(shown),
+        tip(tip_words or (flat if fitted != flat else "")),
+        escape(fitted),
         x=x,
         y=y,
         class_=f"{classes} bold" if bold else classes,
@@ -131,14 +127,8 @@ def drawing(width: float, height: float, title: str, description: str, *children
 
 
 def standalone(svg: str) -> str:
-    """Return a figure with its own style sheet, to be a file by itself."""
+    """Return a figure with the style sheet it needs as a file by itself."""
     opening = _OPENING.match(svg)
     if opening is None:
         return svg
     return svg[: opening.end()] + element("style", standalone_css()) + svg[opening.end() :] + "\n"
-
-
-def save_svg(svg: str, path: str | os.PathLike[str]) -> None:
-    """Write one figure as a file of its own, whole or not at all."""
-    with atomic_write(path, "save_svg") as temporary:
-        temporary.write_text(standalone(svg), encoding="utf-8")

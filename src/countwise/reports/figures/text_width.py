@@ -1,4 +1,4 @@
-"""How wide a text is, and how it is shortened to its room, without a browser to ask."""
+"""The width of a text, estimated without a browser, and how to fit a text into its room."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OTHER = 0.80
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float, bold: bool = False) -> float:
-    """Return the width of a text at a font size, rather too wide than too narrow."""
-    ems = sum(_EMS.get(letter) or _other(letter) for letter in text)
+    """Return the width of a text at a font size; the estimate is rather too wide."""
+    ems = sum(_EMS.get(letter) or _other_ems(letter) for letter in text)
     return ems * size * (_BOLD if bold else 1.0)
 
 
-def _other(letter: str) -> float:
+def _other_ems(letter: str) -> float:
     if unicodedata.combining(letter):
         return 0.0
     plain = unicodedata.normalize("NFD", letter)[0]
@@ -44,12 +44,12 @@ def height_of(size: float) -> float:
 
 def shortened(text: str, room: float, size: float, bold: bool = False) -> str:
     """Cut a text in the middle so that it fits its room: names often differ at their ends."""
-    room += 0.01  # rooms are often sums of the very widths
+    room += 0.01  # A room is often a sum of the very widths, with a rounding error.
     if width_of(text, size, bold) <= room:
         return text
     room -= width_of("…", size, bold)
     head, tail = 0, len(text)
-    # Letters are kept in turn from both ends, two in front for one behind, while there is room.
+    # Letters are kept in turn from both ends, two at the start for one at the end.
     while head < tail:
         behind = head > 2 * (len(text) - tail) + 2
         letter = text[tail - 1] if behind else text[head]
@@ -73,9 +73,9 @@ def wrapped(text: str, room: float, size: float) -> list[str]:
 
 
 def two_lines(text: str, size: float, bold: bool = False) -> list[str]:
-    """Break a name in two where it is marked, by a blank, ``-``, ``_`` or the like, if it is."""
-    places = [found.end() for found in re.finditer(r"[\s_./:;,-]+", text)]
-    broken = [(text[:at].rstrip(), text[at:]) for at in places if 0 < at < len(text)]
-    if not broken:
-        return [text]
-    return list(min(broken, key=lambda own: max(width_of(part, size, bold) for part in own)))
+    """Break a name in two at a blank, ``-``, ``_`` or the like, as evenly as possible."""
+    places = [match.end() for match in re.finditer(r"[\s_./:;,-]+", text)]
+    pairs = [[text[:at].rstrip(), text[at:]] for at in places if at < len(text)]
+    return min(
+        pairs, key=lambda pair: max(width_of(part, size, bold) for part in pair), default=[text]
+    )
