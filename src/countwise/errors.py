@@ -14,26 +14,120 @@
     UnseenLevelWarning      a row holds a level that training never saw
     PrecisionWarning        a figure is left that rounding has eaten into
 
-A message reads *who: what must hold, what came instead. How to mend it.* It is one sentence or
-two, never a traceback to interpret.
+A message reads *Who: name must be rule; got value. Hint.* Texts name a parameter in backquotes,
+as in "Add 'n/a' to `missing=`": Python prints ``missing=``, the command line prints ``--missing``.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+#: Spells a parameter for one surface from its name and its value (as code, perhaps empty);
+#: None says that the surface has no such option.
+Spelling = Callable[[str, str], str | None]
+
+_PARAMETER = re.compile(r"`([A-Za-z_]\w*)=([^`]*)`")
+_MAX_QUOTED = 80
+
+
+def spell_python(name: str, value: str) -> str | None:
+    """Spell a parameter as Python code."""
+    return f"{name}={value}"
 
 
 class CountwiseError(Exception):
-    """The parent of every error raised here on purpose; the command line prints it and exits 2."""
+    """The parent of every error raised here on purpose; the command line prints it and exits 2.
+
+    Parameters
+    ----------
+    message
+        *Who: what must hold; what was found.* Without the full stop at the end it gets one.
+    hint
+        How to mend it: a sentence, or alternatives of which any one helps. Alternatives are
+        joined by "or"; those that name an option that a surface lacks are left out there.
+    """
 
     #: The options of the command that met it, on the command line.
     options: frozenset[str] | None = None
 
+    def __init__(self, message: str = "", *, hint: str | Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.text(spell_python)
+
+    def text(self, spell: Spelling) -> str:
+        """Return the message and the hint with parameters spelled as a surface spells them."""
+        message = _spell(self.message, spell, spell_python)
+        alternatives = [self.hint] if isinstance(self.hint, str) else list(self.hint)
+        hints = [hint for text in alternatives if (hint := _spell(text, spell)) is not None]
+        joined = ", or ".join(hints).strip()
+        if not joined:
+            return str(message)
+        end = "" if str(message).rstrip().endswith((".", "?", "!")) else "."
+        close = "" if joined.endswith((".", "?", "!")) else "."
+        return f"{message}{end} {joined[:1].upper()}{joined[1:]}{close}"
+
+
+def _spell(text: str, spell: Spelling, otherwise: Spelling | None = None) -> str | None:
+    """Spell the parameters in a text; None if one has no spelling."""
+    missing = False
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal missing
+        spelled = spell(match[1], match[2])
+        if spelled is None and otherwise is not None:
+            spelled = otherwise(match[1], match[2])
+        missing = missing or spelled is None
+        return spelled or ""
+
+    replaced = _PARAMETER.sub(replace, text)
+    return None if missing else replaced
+
+
+def quote(value: object) -> str:
+    """Return a value as a message shows it, cut at about 80 characters."""
+    text = repr(value)
+    return text if len(text) <= _MAX_QUOTED else f"{text[: _MAX_QUOTED - 1]}…"
+
 
 class ParameterError(CountwiseError, ValueError):
-    """A parameter is not what it must be."""
+    """A parameter is not what it must be.
+
+    Parameters
+    ----------
+    who
+        The class, function or command that takes the parameter; or the whole message.
+    name, rule, got, hint
+        *Who: name must be rule; got value. Hint.*
+    """
+
+    def __init__(
+        self,
+        who: str = "",
+        name: str = "",
+        rule: str = "",
+        got: Any = None,
+        hint: str | Sequence[str] = (),
+    ) -> None:
+        message = f"{who}: {name} must be {rule}; got {quote(got)}." if name else who
+        super().__init__(message, hint=hint)
+        self.who, self.name, self.rule, self.got = who, name, rule, got
+
+    def text(self, spell: Spelling) -> str:
+        """Return the message; the name of the parameter stands alone, without an equals sign."""
+        if not self.name:
+            return super().text(spell)
+        bare = (spell(self.name, "") or self.name).removesuffix("=")
+        return CountwiseError(
+            f"{self.who}: {bare} must be {self.rule}; got {quote(self.got)}.", hint=self.hint
+        ).text(spell)
 
 
 class TableError(CountwiseError, ValueError):

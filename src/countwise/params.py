@@ -1,17 +1,20 @@
-"""Constraint words: one line per parameter gives its check, its message, its help and its tests.
+"""Parameters of models: one line gives the default, the check, its message, the help and its tests.
 
-A model lists its parameters once::
+A model lists its parameters as fields::
 
-    PARAMETERS = {
-        "prior": Parameter(one_of("empirical", "uniform"), "class shares before any evidence"),
-    }
+    class Neighbors(Model):
+        n_neighbors: int = parameter(5, whole(at_least=1), "how many neighbors vote")
+        rows_: Table = fitted("the training rows")
 
-and `check` refuses what the line does not admit, in the house's error style. The same line answers
-``--help`` (`Parameter.help`) and hands the tests values that must pass and values that must not.
+The constructor, the section *Parameters* of the class docstring, ``countwise models`` and the tests
+come from these lines; `check` refuses what a line does not admit. Fitted fields are what `save`
+writes; their annotations are the file format.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +62,51 @@ class Parameter:
     def help(self) -> str:
         """The line ``--help`` and the reference print."""
         return f"{self.meaning} ({self.constraint.words})"
+
+
+def parameter(default: Any, constraint: Constraint, meaning: str, *, kw_only: bool = True) -> Any:
+    """Declare a parameter of a model; with ``kw_only=False`` it may be given by position."""
+    metadata = {"parameter": Parameter(constraint, meaning)}
+    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+def fitted(meaning: str = "") -> Any:
+    """Declare what a model has after `fit`; it is saved and loaded by its annotation."""
+    return dataclasses.field(init=False, repr=False, metadata={"fitted": meaning})
+
+
+def derived() -> Any:
+    """Declare what a model keeps beside its fitted fields; it is not saved but made again."""
+    return dataclasses.field(init=False, repr=False)
+
+
+def declare_fields(kind: type) -> None:
+    """Make the constructor, ``PARAMETERS``, ``FITTED`` and the docstring from the fields."""
+    dataclasses.dataclass(repr=False, eq=False)(kind)
+    fields = dataclasses.fields(kind)
+    found = {f.name: f.metadata["parameter"] for f in fields if "parameter" in f.metadata}
+    state = {f.name: f.metadata["fitted"] for f in fields if "fitted" in f.metadata}
+    kind.PARAMETERS = found  # type: ignore[attr-defined]
+    kind.FITTED = state  # type: ignore[attr-defined]
+    text = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
+    if not found or "Parameters\n----------" in text:
+        return
+    described = {name: meaning for name, meaning in state.items() if meaning}
+    sections = _section("Parameters", {n: _line(p.help) for n, p in found.items()})
+    sections += _section("Attributes", {n: _line(meaning) for n, meaning in described.items()})
+    head, marker, rest = text.partition("\nExamples\n--------")
+    kind.__doc__ = f"{head.rstrip()}\n\n{sections}{marker}{rest}".rstrip() + "\n"
+
+
+def _section(title: str, lines: Mapping[str, str]) -> str:
+    if not lines:
+        return ""
+    entries = "".join(f"{name}\n    {text}\n" for name, text in lines.items())
+    return f"{title}\n{'-' * len(title)}\n{entries}\n"
+
+
+def _line(phrase: str) -> str:
+    return f"{phrase[:1].upper()}{phrase[1:].rstrip('.')}."
 
 
 def number(
@@ -189,6 +237,27 @@ def text(words: str = "a text") -> Constraint:
     return Constraint(words, lambda value: isinstance(value, str), bad=(7.5, []))
 
 
+def fraction() -> Constraint:
+    """A fraction of the rows: above 0 and below 1."""
+    return Constraint(
+        "a fraction above 0 and below 1",
+        lambda value: number(above=0).admits(value) and float(value) < 1,
+        good=(0.25, 0.5),
+        bad=(0.0, 1.0, "half"),
+    )
+
+
+def seed() -> Constraint:
+    """What scikit-learn takes as `random_state`: a whole number, a generator, or None."""
+    kinds = (np.random.RandomState, np.random.Generator)
+    return Constraint(
+        "a whole number of at least 0, a random generator, or None",
+        lambda value: value is None or isinstance(value, kinds) or whole(0).admits(value),
+        good=(0, 7, None, np.random.RandomState(0)),
+        bad=(-1, 1.5, "seed"),
+    )
+
+
 def check(who: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
     """Refuse the first value its parameter does not admit."""
     for name, parameter in parameters.items():
@@ -196,6 +265,4 @@ def check(who: str, parameters: Mapping[str, Parameter], values: Mapping[str, An
         if parameter.constraint.admits(value):
             continue
         hint = did_you_mean(value, parameter.constraint.choices) if isinstance(value, str) else ""
-        raise ParameterError(
-            f"{who}: {name} must be {parameter.constraint.words}, but {value!r} came.{hint}"
-        )
+        raise ParameterError(who, name, parameter.constraint.words, value, hint.strip())

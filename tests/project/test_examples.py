@@ -22,7 +22,7 @@ def test_listing_example():
 def test_check_example():
     with pytest.raises(
         ParameterError,
-        match=re.escape("NaiveBayes: smoothing must be a number of at least 0, but -1 came."),
+        match=re.escape("NaiveBayes: smoothing must be a number of at least 0; got -1."),
     ):
         check(
             "NaiveBayes",

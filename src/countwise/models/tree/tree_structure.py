@@ -230,7 +230,7 @@ class TreeStructure:
         >>> import countwise as cw
         >>> from countwise.models.tree.id3 import ID3
         >>> tree = ID3().fit(cw.read("sample:weather")).tree_
-        >>> Tree.from_dict(tree.to_dict()).to_dict() == tree.to_dict()
+        >>> TreeStructure.from_dict(tree.to_dict()).to_dict() == tree.to_dict()
         True
         """
         try:
