@@ -52,7 +52,7 @@ def seconds(job: Any) -> float:
 def _bagging(rows: int) -> list[dict[str, Any]]:
     table, X, y = coded(rows, 20)
     size = f"{MEMBERS} naive Bayes, {rows:,} x 20"
-    ours = best(lambda: Bagging(NaiveBayes(), MEMBERS).fit(table), 3)
+    ours = best(lambda: Bagging(NaiveBayes(), n_estimators=MEMBERS).fit(table), 3)
     each = best(lambda: [NaiveBayes().fit(table) for _ in range(MEMBERS)], 2)
     few = seconds(lambda: BaggingClassifier(CategoricalNB(), FEW, random_state=0).fit(X, y))
     theirs = few * MEMBERS / FEW
@@ -75,7 +75,9 @@ def peak(job: Any) -> float:
 
 def _memory(table: Table) -> list[dict[str, Any]]:
     """Not seconds but megabytes: ten members against fifty."""
-    many, ten = (peak(lambda n=n: Bagging(NaiveBayes(), n).fit(table)) for n in (MEMBERS, 10))
+    many, ten = (
+        peak(lambda n=n: Bagging(NaiveBayes(), n_estimators=n).fit(table)) for n in (MEMBERS, 10)
+    )
     name = f"bagging, peak of {MEMBERS} members in MB (not s)"
     return [row(name, many, "10 members, in MB", ten, ">= 0.8x")]
 
@@ -86,14 +88,14 @@ def _boosting(rows: int) -> list[dict[str, Any]]:
     for words, given in (("nominal", intervals(X)), ("numeric", X)):
         options: dict[str, Any] = {"nominal": "all"} if words == "nominal" else {}
         table = read(given, target=y, identifiers="keep", **options)
-        ours = best(lambda table=table: AdaBoost(rounds=MEMBERS).fit(table), 2)
+        ours = best(lambda table=table: AdaBoost(n_estimators=MEMBERS).fit(table), 2)
         stump = DecisionTreeClassifier(max_depth=1)
         few = seconds(
             lambda given=given, s=stump: AdaBoostClassifier(s, n_estimators=FEW).fit(given, y)
         )
         theirs = few * MEMBERS / FEW
         part = slice(0, min(rows, 50_000))
-        mine = AdaBoost(rounds=MEMBERS).fit(table.take(part)).score(table.take(part))
+        mine = AdaBoost(n_estimators=MEMBERS).fit(table.take(part)).score(table.take(part))
         peer = AdaBoostClassifier(stump, n_estimators=MEMBERS).fit(given[part], y[part])
         right = f"accuracy {mine:.3f} to {peer.score(given[part], y[part]):.3f}"
         lines.append(

@@ -43,7 +43,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     train, check = slice(0, third), slice(third, 2 * third)
 
     def fitted(search: str, seconds: float | None = None) -> DiscreteBayes:
-        model = DiscreteBayes(10_000, GAIN, search=search, max_seconds=seconds, random_state=0)
+        model = DiscreteBayes(10_000, gain=GAIN, search=search, max_seconds=seconds, random_state=0)
         return model.fit(X[train], y[train], validation=(X[check], y[check]))
 
     start = time.perf_counter()
@@ -72,13 +72,13 @@ def _growth(quick: bool) -> list[dict[str, Any]]:
     made, before = [], 0.0
     for rows in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
         X, y = HiddenGrid(HIDDEN).rows(rows)
-        ours = best(lambda: DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
+        ours = best(lambda: DiscreteBayes(10_000, gain=GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
         made.append(row(f"growth: {rows:,} rows × 5", ours, "a tenth", before or ours, "> 0.1"))
         before = ours
     before = 0.0
     for columns in (3, 5, 10, 20):
         X, y = HiddenGrid(HIDDEN[:3], nuisance=columns - 3).rows(200_000)
-        ours = best(lambda: DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
+        ours = best(lambda: DiscreteBayes(10_000, gain=GAIN, random_state=0).fit(X, y), 1)  # noqa: B023
         made.append(
             row(f"growth: 200,000 rows × {columns}", ours, "fewer columns", before or ours, "")
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from sklearn.utils import check_random_state
 
 from countwise._typing import FloatArray
 
@@ -33,3 +36,11 @@ def _over_classes(join: np.ufunc, figures: FloatArray) -> FloatArray:
     for column in figures.T[1:]:
         join(total, column, out=total)
     return total
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed from what scikit-learn takes as `random_state`, or from a NumPy generator."""
+    largest = 2**31 - 1
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(largest))
+    return int(check_random_state(random_state).randint(largest))

@@ -3,7 +3,7 @@
 A model lists its parameters as fields::
 
     class Neighbors(Model):
-        n_neighbors: int = parameter(5, whole(at_least=1), "how many neighbors vote")
+        n_neighbors: int = parameter(whole(at_least=1), "how many neighbors vote", default=5)
         rows_: Table = fitted("the training rows")
 
 The constructor, the section *Parameters* of the class docstring, ``countwise models`` and the tests
@@ -17,9 +17,11 @@ import dataclasses
 import inspect
 import math
 import numbers
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,26 +66,29 @@ class Parameter:
         return f"{self.meaning} ({self.constraint.words})"
 
 
-def parameter(default: Any, constraint: Constraint, meaning: str, *, kw_only: bool = True) -> Any:
+def parameter(constraint: Constraint, meaning: str, *, default: Any, kw_only: bool = True) -> Any:
     """Declare a parameter of a model; with ``kw_only=False`` it may be given by position."""
     metadata = {"parameter": Parameter(constraint, meaning)}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
-def fitted(meaning: str = "") -> Any:
+def fitted(meaning: str = "", *, init: Literal[False] = False) -> Any:
     """Declare what a model has after `fit`; it is saved and loaded by its annotation."""
-    return dataclasses.field(init=False, repr=False, metadata={"fitted": meaning})
+    return dataclasses.field(init=init, repr=False, metadata={"fitted": meaning})
 
 
-def derived() -> Any:
+def derived(*, init: Literal[False] = False) -> Any:
     """Declare what a model keeps beside its fitted fields; it is not saved but made again."""
-    return dataclasses.field(init=False, repr=False)
+    return dataclasses.field(init=init, repr=False)
 
 
 def declare_fields(kind: type) -> None:
     """Make the constructor, ``PARAMETERS``, ``FITTED`` and the docstring from the fields."""
     dataclasses.dataclass(repr=False, eq=False)(kind)
-    fields = dataclasses.fields(kind)
+    # A class's own fields come before those it inherits.
+    inherited = {name for base in kind.__bases__ for name in getattr(base, "FITTED", ())}
+    inherited |= {name for base in kind.__bases__ for name in getattr(base, "PARAMETERS", ())}
+    fields = sorted(dataclasses.fields(kind), key=lambda field: field.name in inherited)
     found = {f.name: f.metadata["parameter"] for f in fields if "parameter" in f.metadata}
     state = {f.name: f.metadata["fitted"] for f in fields if "fitted" in f.metadata}
     kind.PARAMETERS = found  # type: ignore[attr-defined]
@@ -101,7 +106,8 @@ def declare_fields(kind: type) -> None:
 def _section(title: str, lines: Mapping[str, str]) -> str:
     if not lines:
         return ""
-    entries = "".join(f"{name}\n    {text}\n" for name, text in lines.items())
+    wrap = partial(textwrap.fill, width=96, initial_indent="    ", subsequent_indent="    ")
+    entries = "".join(f"{name}\n{wrap(text)}\n" for name, text in lines.items())
     return f"{title}\n{'-' * len(title)}\n{entries}\n"
 
 

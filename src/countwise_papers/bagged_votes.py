@@ -87,12 +87,12 @@ def bagged_votes(
     alone: list[float] = []
     for place, deal in enumerate(split.deals):
         test, train = np.flatnonzero(deal.part == 0), np.flatnonzero(deal.part != 0)
-        model = Bagging(base, members, random_state=random_state + place)
+        model = Bagging(base, n_estimators=members, random_state=random_state + place)
         model.fit(table.take(train))
         tested = table.take(test)
         for way, right in _rights(model, tested).items():
             accuracy[way].append(float(right.mean()))
-        single = Bagging(base, 1, replace=False, random_state=random_state + place)
+        single = Bagging(base, n_estimators=1, replace=False, random_state=random_state + place)
         alone.append(float(single.fit(table.take(train)).score(tested)))
         if progress is not None:
             progress(place + 1, repeats, f"split {place + 1} of {repeats}")

@@ -222,7 +222,7 @@ def draw_sigmoids(
     x = np.linspace(values.min() - pad, values.max() + pad, 300)
     pair = values[:, None], np.where(own, 1, 0)
     generative = NaiveBayes(variance="shared").fit(*pair).predict_proba(x[:, None])[:, 1]
-    discriminative = Logistic(penalty=1e-6).fit(*pair).predict_proba(x[:, None])[:, 1]
+    discriminative = Logistic(C=1000000.0).fit(*pair).predict_proba(x[:, None])[:, 1]
     curves = {
         "generative: naive Bayes, shared variance": generative.tolist(),
         "discriminative: logistic regression": discriminative.tolist(),

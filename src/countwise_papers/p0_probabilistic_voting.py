@@ -133,7 +133,7 @@ def distances(work: Work) -> Outcome:
     }
     out = Outcome()
     for words, (settings, formula) in formulas.items():
-        near = Neighbors(k=10, scale=None, **settings).fit(iris).neighbors(iris)
+        near = Neighbors(n_neighbors=10, scale=None, **settings).fit(iris).neighbors(iris)
         worst = max(
             abs(formula(X[at] - X[row]) - near.distances[at, place])
             for at in range(len(X))
@@ -152,7 +152,7 @@ def _figure_1() -> Finding:
     near = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     far = 3.0 + near
     labels = ["positive"] * 4 + ["negative"] * 6
-    model = Neighbors(k=5, scale=None).fit(np.concatenate([near, far]), labels)
+    model = Neighbors(n_neighbors=5, scale=None).fit(np.concatenate([near, far]), labels)
     shares = model.predict_proba([[0.0, 0.0]])[0]
     decided = str(model.predict([[0.0, 0.0]])[0])
     return held(
@@ -167,7 +167,7 @@ def _figure_1() -> Finding:
 
 def _entrants(k: int = 5) -> dict[str, Any]:
     bayes, product = NaiveBayes(), NaiveBayes(combine="posteriors")
-    near = Neighbors(k=k, metric="heom")
+    near = Neighbors(n_neighbors=k, metric="heom")
     return {
         "Bayes I": bayes,
         "Bayes II": Decide(bayes, "roulette"),

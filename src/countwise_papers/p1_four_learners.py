@@ -53,7 +53,7 @@ def _reading(name: str) -> dict[str, Any]:
 def _learners(seed: int) -> dict[str, Any]:
     """The paper's choices: k = 2 and p = 3 with VDM, ten bins of equal width, pruned ID3."""
     return {
-        "kNN": Neighbors(k=2, p=3, metric="vdm"),
+        "kNN": Neighbors(n_neighbors=2, p=3, metric="vdm"),
         "NB": NaiveBayes(numeric="cuts", cuts="width", bins=10),
         "TAN": TAN(cuts="width", bins=10),
         "ID3": ID3(numeric="cuts", cuts="width", bins=10, prune=0.2, random_state=seed),
@@ -185,7 +185,7 @@ def value_distance(work: Work) -> Outcome:
         shares[column.name] = own / own.sum(axis=0)
     asked = votes.take(np.arange(10))
     for p in (1, 2, 3, 5):
-        near = Neighbors(k=20, p=p, metric="vdm").fit(votes).neighbors(asked)
+        near = Neighbors(n_neighbors=20, p=p, metric="vdm").fit(votes).neighbors(asked)
         worst = 0.0
         for at in range(len(asked)):
             for place, row in enumerate(near.rows[at]):

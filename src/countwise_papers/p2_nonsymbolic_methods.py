@@ -117,13 +117,13 @@ def densities(work: Work) -> Outcome:
 def mixed_distance(work: Work) -> Outcome:
     """Numbers over their range, words 0 or 1, missing as far as can be: by a loop."""
     table = work.table("hepatitis")
-    near = Neighbors(k=10, metric="heom").fit(table).neighbors(table.take(np.arange(30)))
+    near = Neighbors(n_neighbors=10, metric="heom").fit(table).neighbors(table.take(np.arange(30)))
     worst = 0.0
     for at in range(30):
         for place, row in enumerate(near.rows[at]):
             gap = _heom(table, at, int(row)) - near.distances[at, place]
             worst = max(worst, abs(gap))
-    scaled = Neighbors(k=5, scale="z").fit(work.table("iris"))
+    scaled = Neighbors(n_neighbors=5, scale="z").fit(work.table("iris"))
     iris = work.table("iris")
     X = np.stack([iris.values(column.name) for column in iris.schema.numeric], axis=1)
     z = X / X.std(axis=0, ddof=1)
@@ -172,10 +172,10 @@ def relevance(work: Work) -> Outcome:
     columns |= {f"noise {at}": rng.random(len(iris)) for at in range(12)}
     noisy = read({**columns, "class": iris.labels}, target="class")
     models = {
-        "all columns alike": Neighbors(k=5),
-        "weighted by information": Neighbors(k=5, attribute_weights="information"),
-        "weighted by nearest misses and hits": Neighbors(k=5, attribute_weights="relief"),
-        "the 12 least relevant left out": Neighbors(k=5, drop_least=12),
+        "all columns alike": Neighbors(n_neighbors=5),
+        "weighted by information": Neighbors(n_neighbors=5, attribute_weights="information"),
+        "weighted by nearest misses and hits": Neighbors(n_neighbors=5, attribute_weights="relief"),
+        "the 12 least relevant left out": Neighbors(n_neighbors=5, drop_least=12),
     }
     trials = evaluate(models, noisy, folds=10, random_state=work.seed)
     plain = trials.score("accuracy", "all columns alike")
@@ -207,7 +207,7 @@ def numbers(work: Work) -> Outcome:
     truth = np.sin(asked) + 0.3 * asked
     out = Outcome()
     for weights in ("uniform", "distance"):
-        model = NeighborsRegressor(k=5, weights=weights, scale=None).fit(x[:, None], y)
+        model = NeighborsRegressor(n_neighbors=5, weights=weights, scale=None).fit(x[:, None], y)
         worst = 0.0
         for at, own in zip(asked, model.predict(asked[:, None]), strict=True):
             near = np.argsort(np.abs(x - at), kind="stable")[:5]
@@ -227,9 +227,9 @@ def numbers(work: Work) -> Outcome:
     out.add(*_votes_by_distance(work))
     errors = {}
     for words, model in (
-        ("mean of 15", NeighborsRegressor(k=15, scale=None)),
-        ("weighted mean of 15", NeighborsRegressor(k=15, weights="distance", scale=None)),
-        ("local plane of 15", LocalRegression(k=15, scale=None)),
+        ("mean of 15", NeighborsRegressor(n_neighbors=15, scale=None)),
+        ("weighted mean of 15", NeighborsRegressor(n_neighbors=15, weights="distance", scale=None)),
+        ("local plane of 15", LocalRegression(n_neighbors=15, scale=None)),
     ):
         said = model.fit(x[:, None], y).predict(asked[:, None])
         errors[words] = float(np.sqrt(np.mean((said - truth) ** 2)))
@@ -251,7 +251,7 @@ def _plane(rng: np.random.Generator) -> Finding:
     """A plane in three dimensions is found again, also beyond the rows."""
     X = rng.normal(size=(300, 3))
     slope = np.array([2.0, -1.0, 0.5])
-    model = LocalRegression(k=40, ridge=0.0).fit(X, X @ slope + 1)
+    model = LocalRegression(n_neighbors=40, ridge=0.0).fit(X, X @ slope + 1)
     asked = 1.5 * rng.normal(size=(50, 3))
     worst = float(np.abs(model.predict(asked) - (asked @ slope + 1)).max())
     return held(
@@ -266,7 +266,10 @@ def _plane(rng: np.random.Generator) -> Finding:
 def _votes_by_distance(work: Work) -> list[Finding]:
     """Distance weights against plain votes where neighbours are many."""
     table = work.table("glass")
-    models = {"uniform": Neighbors(k=25), "1/d": Neighbors(k=25, weights="distance")}
+    models = {
+        "uniform": Neighbors(n_neighbors=25),
+        "1/d": Neighbors(n_neighbors=25, weights="distance"),
+    }
     trials = evaluate(models, table, folds=10, random_state=work.seed)
     gap = trials.difference("1/d", "uniform")
     return [
@@ -332,7 +335,13 @@ def neurons(work: Work) -> Outcome:
     again = learned.predict(rows)
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
     either = corners[:, 0] ^ corners[:, 1]
-    net = NeuralNet(hidden=(8,), activation="tanh", epochs=500, patience=500, learning_rate=0.02)
+    net = NeuralNet(
+        hidden_layer_sizes=(8,),
+        activation="tanh",
+        max_iter=500,
+        n_iter_no_change=500,
+        learning_rate_init=0.02,
+    )
     net.fit(corners, either)
     alone = Perceptron().fit(corners, either)
     weights = ", ".join(
@@ -373,7 +382,7 @@ def times(work: Work) -> Outcome:
     rows = 5_000 if work.quick else 50_000
     X = rng.normal(size=(rows, 8))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    models = {"eager": NaiveBayes(), "lazy": Neighbors(k=5)}
+    models = {"eager": NaiveBayes(), "lazy": Neighbors(n_neighbors=5)}
     trials = evaluate(models, read(X, target=y), folds=5, random_state=work.seed)
     spent = {
         name: (float(np.sum(own["fit"])), float(np.sum(own["predict"])))

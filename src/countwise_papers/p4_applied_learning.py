@@ -151,7 +151,7 @@ def neighbours(work: Work) -> Outcome:
     iris = work.table("iris")
     train = iris.take(np.arange(0, 150, 2))
     asked = iris.take(np.arange(1, 150, 2))
-    model = Neighbors(k=7, weights="squared", scale=None).fit(train)
+    model = Neighbors(n_neighbors=7, weights="squared", scale=None).fit(train)
     near = model.neighbors(asked, k=len(train))
     shares = model.predict_proba(asked)
     worst = 0.0
@@ -174,7 +174,9 @@ def neighbours(work: Work) -> Outcome:
     )
     best = max(_by_k(), key=lambda name: trials.score("accuracy", name).value)
     plain, scaled = _scaling(iris, work.seed)
-    voronoi = regions(Neighbors(k=1, scale=None), iris.select(["petal_length", "petal_width"]))
+    voronoi = regions(
+        Neighbors(n_neighbors=1, scale=None), iris.select(["petal_length", "petal_width"])
+    )
     return Outcome(
         [
             held(
@@ -213,7 +215,9 @@ def neighbours(work: Work) -> Outcome:
 
 
 def _by_k() -> dict[str, Neighbors]:
-    return {f"k = {k}": Neighbors(k=k, weights="squared") for k in (1, 3, 5, 9, 15, 25, 45)}
+    return {
+        f"k = {k}": Neighbors(n_neighbors=k, weights="squared") for k in (1, 3, 5, 9, 15, 25, 45)
+    }
 
 
 def _scaling(iris: Any, seed: int) -> tuple[float, float]:
@@ -359,7 +363,7 @@ def bagging(work: Work) -> Outcome:
     for name, table in work.tables(("credit-g", "ionosphere", "glass")):
         members = 10 if work.quick else 50
         trials = evaluate(
-            {"tree": ID3(), "bagged": Bagging(ID3(), members=members, random_state=work.seed)},
+            {"tree": ID3(), "bagged": Bagging(ID3(), n_estimators=members, random_state=work.seed)},
             table,
             folds=5,
             random_state=work.seed,
@@ -375,7 +379,9 @@ def bagging(work: Work) -> Outcome:
                 value=gap.value,
             )
         )
-        model = Bagging(ID3(), members=members, oob=True, random_state=work.seed).fit(table)
+        model = Bagging(ID3(), n_estimators=members, oob_score=True, random_state=work.seed).fit(
+            table
+        )
         error = 1 - trials.score("accuracy", "bagged").value
         found = model.out_of_bag_
         out.add(
@@ -397,7 +403,7 @@ _Y = np.array([1, 1, 1, -1, -1, -1, -1, 1, 1, 1])
 
 def boosting(work: Work) -> Outcome:
     """Ten rows on a line, as the slide's picture has them; every round again by trying all cuts."""
-    model = AdaBoost(rounds=3, keep_weights=True).fit(_X[:, None], _Y)
+    model = AdaBoost(n_estimators=3, keep_weights=True).fit(_X[:, None], _Y)
     out = Outcome()
     weight = np.full(10, 0.1)
     votes = np.zeros(10)
@@ -437,7 +443,7 @@ def boosting(work: Work) -> Outcome:
 def _rounds(work: Work) -> Shown:
     """The picture of rounds, on two columns of iris."""
     iris = work.table("iris").select(["petal_length", "petal_width"])
-    model = AdaBoost(rounds=4, keep_weights=True).fit(iris)
+    model = AdaBoost(n_estimators=4, keep_weights=True).fit(iris)
     picture = draw_rounds(model, iris)
     return Shown("Rounds of AdaBoost on two columns of iris", picture.svg, picture.title)
 

@@ -33,16 +33,16 @@ def frame():
     return pd.DataFrame(array(), columns=NAMES)
 
 
-@parametrize_with_checks([Cuts(), Cuts("frequency", 4), Cuts("two-way"), Cuts("mdl")])
+@parametrize_with_checks([Cuts(), Cuts("frequency", bins=4), Cuts("two-way"), Cuts("mdl")])
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_frames_arrays_and_tables_are_cut_alike(method):
-    by_table = Cuts(method, 5).fit(IRIS)
-    by_frame = Cuts(method, 5).fit(frame(), IRIS.labels)
-    by_array = Cuts(method, 5).fit(array(), IRIS.labels)
+    by_table = Cuts(method, bins=5).fit(IRIS)
+    by_frame = Cuts(method, bins=5).fit(frame(), IRIS.labels)
+    by_array = Cuts(method, bins=5).fit(array(), IRIS.labels)
     counts = cw.count(IRIS, Plan.each(IRIS.schema, "grid"))
     for place, name in enumerate(NAMES):
         expected = cut_points(counts.grids[name], method, 5)
@@ -76,7 +76,7 @@ def test_ten_bins_of_equal_width_by_hand():
 def test_frames_keep_their_kind_their_columns_and_what_is_missing(kind):
     cells = {"x": [1.0, 2.0, None, 4.0], "word": ["a", None, "b", "a"], "n": [1, 2, 3, 4]}
     X = kind(cells)
-    out = Cuts("frequency", 2).fit(X).transform(X)
+    out = Cuts("frequency", bins=2).fit(X).transform(X)
     assert type(out) is type(X)
     plain = pd.DataFrame({name: list(map(str, pa_list(out, name))) for name in cells})
     assert plain["x"].tolist() == ["≤ 3", "≤ 3", "None", "> 3"]
@@ -121,7 +121,7 @@ def test_in_pipelines_before_scikit_learn_and_before_ours():
     for model in (
         make_pipeline(Cuts("mdl"), CategoricalNB(min_categories=10)),
         make_pipeline(Cuts(bins=6), DecisionTreeClassifier(random_state=0)),
-        make_pipeline(Cuts("frequency", 5), cw.NaiveBayes(nominal="all")),
+        make_pipeline(Cuts("frequency", bins=5), cw.NaiveBayes(nominal="all")),
     ):
         assert cross_val_score(model, array(), y, cv=5).mean() > 0.88
     ours = make_pipeline(Cuts("mdl"), TAN())
@@ -149,11 +149,11 @@ def test_the_order_of_rows_and_weights_for_repeats_change_nothing(values, method
     y = np.arange(len(X)) % 3
     times = np.array([chance.randrange(1, 4) for _ in values])
     order = np.array(chance.sample(range(len(X)), len(X)))
-    plain = Cuts(method, bins).fit(X, y, times)
+    plain = Cuts(method, bins=bins).fit(X, y, times)
     again = np.repeat(np.arange(len(X)), times)
     for other in (
-        Cuts(method, bins).fit(X[order], y[order], times[order]),
-        Cuts(method, bins).fit(X[again], y[again]),
+        Cuts(method, bins=bins).fit(X[order], y[order], times[order]),
+        Cuts(method, bins=bins).fit(X[again], y[again]),
     ):
         np.testing.assert_array_equal(other.cut_points_["x0"], plain.cut_points_["x0"])
 

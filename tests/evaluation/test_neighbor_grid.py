@@ -82,7 +82,7 @@ def test_every_neighbour_votes_once_where_folds_have_fewer_rows_than_k():
     for fold in range(3):
         test = table.take(deal.part == fold)
         for at, k in enumerate(grid.k):
-            model = cw.Neighbors(k, "vdm", p=2).fit(table.take(deal.part != fold))
+            model = cw.Neighbors(k, metric="vdm", p=2).fit(table.take(deal.part != fold))
             shares = model.predict_proba(_bare(test))
             hoped = shares[np.arange(len(test)), test.target].mean()
             assert grid.expected[fold, at, 0] == pytest.approx(hoped, abs=1e-12)
@@ -106,7 +106,7 @@ def test_leave_one_out_equals_refitting_without_each_row(metric):
         right = []
         for row in range(len(table)):
             rest = np.delete(np.arange(len(table)), row)
-            model = cw.Neighbors(k, metric, p=2).fit(table.take(rest))
+            model = cw.Neighbors(k, metric=metric, p=2).fit(table.take(rest))
             right.append(model.score(table.take([row])))
         assert grid.accuracy[at, 0] == pytest.approx(np.mean(right))
 

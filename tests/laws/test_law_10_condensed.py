@@ -27,7 +27,7 @@ def conflicts(table):
 @settings(max_examples=60)
 def test_law_10(method, data):
     table = data.draw(tables(least_rows=2, missing=False))
-    model = cw.CondensedNeighbors(method, data.draw(st.sampled_from(METRICS))).fit(table)
+    model = cw.CondensedNeighbors(method, metric=data.draw(st.sampled_from(METRICS))).fit(table)
     wrong = np.count_nonzero(model.predict(table) != table.labels)
     assert wrong == model.conflicts_
     if model.metric in ("euclidean", "heom") and not conflicts(table):
@@ -39,7 +39,7 @@ def test_law_10(method, data):
 @pytest.mark.parametrize("sample", ["iris", "credit-a", "votes", "glass"])
 def test_real_data_are_got_right_by_far_fewer_rows(sample, method):
     table = cw.read(f"sample:{sample}")
-    model = cw.CondensedNeighbors(method, "heom", orders=3).fit(table)
+    model = cw.CondensedNeighbors(method, metric="heom", orders=3).fit(table)
     assert np.count_nonzero(model.predict(table) != table.labels) == model.conflicts_
     assert 0.3 < model.reduction_ < 0.95
     assert model.n_rows_ == len(model.kept_) == min(model.sizes_)
@@ -81,7 +81,7 @@ def test_rows_without_a_class_teach_nothing_and_keep_their_numbers():
     table = cw.read(rows, target="class", keep_rows=True)
     model = cw.CondensedNeighbors().fit(table)
     assert model.kept_.tolist() == [0, 3]
-    assert cw.Neighbors(k=1).fit(table).n_rows_ == 4
+    assert cw.Neighbors(n_neighbors=1).fit(table).n_rows_ == 4
 
 
 def test_labels_of_a_series_keep_their_index():

@@ -29,7 +29,7 @@ def drawn(data, missing=True):
 @given(st.data())
 def test_law_10(missing, data):
     grown, rest, weight = drawn(data)
-    model = ID3(missing=missing).fit(grown)
+    model = ID3(when_missing=missing).fit(grown)
     tree, fractions = model.tree_, missing == "fraction"
     own = {label: place for place, label in enumerate(model.classes_.tolist())}
     target = np.array([own.get(label, len(own)) for label in rest.labels.tolist()])
@@ -48,7 +48,7 @@ def test_no_node_left_could_become_a_leaf_without_error(data):
     """What pruning leaves is needed: every split that stays lowers the error it is judged by."""
     grown, rest, _ = drawn(data)
     weight = np.ones(len(rest))
-    model = ID3(missing="majority").fit(grown)
+    model = ID3(when_missing="majority").fit(grown)
     own = {label: place for place, label in enumerate(model.classes_.tolist())}
     target = np.array([own.get(label, len(own)) for label in rest.labels.tolist()])
     values = values_of(model.tree_, rest)

@@ -57,7 +57,7 @@ def models(draw):
         numeric=draw(st.sampled_from(["gaussian", "kernel"])),
         prior=draw(st.sampled_from(["empirical", "uniform"])),
         combine=draw(st.sampled_from(["bayes", "posteriors"])),
-        missing=draw(st.sampled_from(["omit", "value"])),
+        when_missing=draw(st.sampled_from(["omit", "value"])),
         unseen=draw(st.sampled_from(["ignore", "smooth"])),
         variance=draw(st.sampled_from(["sample", "population"])),
     )
@@ -77,17 +77,17 @@ def joint_models(draw):
         own["smoothing"] = "back-off"
     if kind == "TAN":
         return TAN(**own)
-    return KDB(draw(st.integers(0, 3)), draw(st.booleans()), **own)
+    return KDB(draw(st.integers(0, 3)), selective=draw(st.booleans()), **own)
 
 
 @st.composite
 def trees(draw):
     return ID3(
         draw(st.sampled_from(["gain", "ratio"])),
-        draw(st.sampled_from(["threshold", "cuts"])),
-        draw(st.sampled_from(["fraction", "majority"])),
-        draw(st.sampled_from([None, 0.5, 1.0])),
-        draw(st.sampled_from([0.0, 0.3])),
+        numeric=draw(st.sampled_from(["threshold", "cuts"])),
+        when_missing=draw(st.sampled_from(["fraction", "majority"])),
+        smoothing=draw(st.sampled_from([None, 0.5, 1.0])),
+        prune=draw(st.sampled_from([0.0, 0.3])),
         min_gain=draw(st.sampled_from([None, 0.0])),
     )
 

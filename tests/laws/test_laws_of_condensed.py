@@ -27,7 +27,7 @@ def test_what_is_said_of_training_rows_follows_no_order(method, data):
     table, metric = data.draw(tables(least_rows=2)), data.draw(metrics)
     order = np.asarray(data.draw(st.permutations(range(len(table)))))
     for rows in (table, table.take(order)):
-        model = cw.CondensedNeighbors(method, metric).fit(rows)
+        model = cw.CondensedNeighbors(method, metric=metric).fit(rows)
         wrong = np.count_nonzero(model.predict(table) != table.labels)
         assert wrong == model.conflicts_
 
@@ -39,8 +39,8 @@ def test_the_fast_rule_follows_no_order_where_no_distances_are_equal(seed, metri
     rows = {"x": rng.normal(size=40), "y": rng.normal(size=40), "w": rng.choice([*"abc"], 40)}
     table = cw.read({**rows, "class": rng.choice([*"pqr"], 40)}, target="class")
     order = rng.permutation(40)
-    one = cw.CondensedNeighbors("fast", metric).fit(table)
-    two = cw.CondensedNeighbors("fast", metric).fit(table.take(order))
+    one = cw.CondensedNeighbors("fast", metric=metric).fit(table)
+    two = cw.CondensedNeighbors("fast", metric=metric).fit(table.take(order))
     assert one.kept_.tolist() == sorted(order[two.kept_].tolist())
 
 
@@ -49,8 +49,8 @@ def test_the_fast_rule_follows_no_order_where_no_distances_are_equal(seed, metri
 @given(st.data())
 def test_the_order_of_columns_changes_nothing(method, data):
     table, metric = data.draw(tables(least_rows=2)), data.draw(metrics)
-    one = cw.CondensedNeighbors(method, metric).fit(table)
-    two = cw.CondensedNeighbors(method, metric).fit(laws.mirrored(table))
+    one = cw.CondensedNeighbors(method, metric=metric).fit(table)
+    two = cw.CondensedNeighbors(method, metric=metric).fit(laws.mirrored(table))
     assert one.kept_.tolist() == two.kept_.tolist()
 
 
@@ -60,8 +60,8 @@ def test_the_order_of_columns_changes_nothing(method, data):
 def test_rows_that_stand_twice_are_kept_once(method, data):
     table, metric = data.draw(tables(least_rows=2, missing=False)), data.draw(metrics)
     twice = table.take(np.repeat(np.arange(len(table)), 2))
-    one = cw.CondensedNeighbors(method, metric).fit(table)
-    two = cw.CondensedNeighbors(method, metric).fit(twice)
+    one = cw.CondensedNeighbors(method, metric=metric).fit(table)
+    two = cw.CondensedNeighbors(method, metric=metric).fit(twice)
     if not one.conflicts_:
         assert (two.kept_ // 2).tolist() == one.kept_.tolist()
 
@@ -76,14 +76,14 @@ def test_law_6(method, data):
         known = ["a", "never seen", None] if column.coded else [0.0, 1e9, -1e100, 1e140, None]
         cells[column.name] = data.draw(st.lists(st.sampled_from(known), min_size=4, max_size=4))
     rows = cw.read(cells, schema=train.schema.without_target())
-    laws.law_6_posteriors(lambda: cw.CondensedNeighbors(method, metric), train, rows)
+    laws.law_6_posteriors(lambda: cw.CondensedNeighbors(method, metric=metric), train, rows)
 
 
 @METHODS
 @settings(max_examples=30)
 @given(tables(least_rows=2), metrics)
 def test_law_7_a_row_that_tells_nothing_gets_the_shares_of_all_training_rows(method, table, metric):
-    model = cw.CondensedNeighbors(method, metric).fit(table)
+    model = cw.CondensedNeighbors(method, metric=metric).fit(table)
     blank = {column.name: [None] for column in table.schema.attributes}
     count = np.bincount(table.target, minlength=len(table.classes))
     prior = count[count > 0] / len(table)

@@ -13,13 +13,13 @@ from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
 ENSEMBLES = {
-    "bagging": lambda: Bagging(cw.NaiveBayes(), members=4),
-    "bagged trees": lambda: Bagging(cw.ID3(max_depth=2), members=3, vote="majority"),
-    "roulette": lambda: Bagging(cw.NaiveBayes(), members=3, vote="roulette"),
-    "parts": lambda: Bagging(cw.NaiveBayes(), members=3, fraction=0.6, replace=False),
-    "boosting": lambda: AdaBoost(rounds=5),
-    "boosting by resampling": lambda: AdaBoost(rounds=4, method="resampling"),
-    "boosted Bayes": lambda: AdaBoost(cw.NaiveBayes(), rounds=3),
+    "bagging": lambda: Bagging(cw.NaiveBayes(), n_estimators=4),
+    "bagged trees": lambda: Bagging(cw.ID3(max_depth=2), n_estimators=3, vote="majority"),
+    "roulette": lambda: Bagging(cw.NaiveBayes(), n_estimators=3, vote="roulette"),
+    "parts": lambda: Bagging(cw.NaiveBayes(), n_estimators=3, fraction=0.6, replace=False),
+    "boosting": lambda: AdaBoost(n_estimators=5),
+    "boosting by resampling": lambda: AdaBoost(n_estimators=4, method="resampling"),
+    "boosted Bayes": lambda: AdaBoost(cw.NaiveBayes(), n_estimators=3),
     "vote": lambda: Vote([cw.NaiveBayes(), cw.ID3()], "mean"),
     "majority": lambda: Vote([cw.NaiveBayes(), cw.ID3(), cw.TAN()], "majority"),
     "weighted": lambda: Vote([cw.NaiveBayes(), cw.ID3()], "weighted"),

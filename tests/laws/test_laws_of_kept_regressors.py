@@ -14,22 +14,24 @@ from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
 MODELS = {
-    "mean of three": lambda: cw.NeighborsRegressor(k=3),
-    "by 1/d, HEOM": lambda: cw.NeighborsRegressor(k=2, metric="heom", weights="distance"),
-    "by 1/d², z": lambda: cw.NeighborsRegressor(k=4, scale="z", weights="squared"),
-    "by rank, Gower": lambda: cw.NeighborsRegressor(k=3, metric="gower", weights="rank"),
-    "by kernel, maximum": lambda: cw.NeighborsRegressor(k=3, metric="maximum", weights="kernel"),
-    "overlap": lambda: cw.NeighborsRegressor(k=3, metric="overlap"),
-    "planes by tricube": lambda: cw.LocalRegression(k=3, ridge=0.01),
+    "mean of three": lambda: cw.NeighborsRegressor(n_neighbors=3),
+    "by 1/d, HEOM": lambda: cw.NeighborsRegressor(n_neighbors=2, metric="heom", weights="distance"),
+    "by 1/d², z": lambda: cw.NeighborsRegressor(n_neighbors=4, scale="z", weights="squared"),
+    "by rank, Gower": lambda: cw.NeighborsRegressor(n_neighbors=3, metric="gower", weights="rank"),
+    "by kernel, maximum": lambda: cw.NeighborsRegressor(
+        n_neighbors=3, metric="maximum", weights="kernel"
+    ),
+    "overlap": lambda: cw.NeighborsRegressor(n_neighbors=3, metric="overlap"),
+    "planes by tricube": lambda: cw.LocalRegression(n_neighbors=3, ridge=0.01),
     "planes by epanechnikov, Gower": lambda: cw.LocalRegression(
-        k=4, kernel="epanechnikov", metric="gower", ridge=0.01
+        n_neighbors=4, kernel="epanechnikov", metric="gower", ridge=0.01
     ),
-    "planes by gaussian": lambda: cw.LocalRegression(k=3, kernel="gaussian", ridge=0.01),
-    "planes, uniform": lambda: cw.LocalRegression(k=4, kernel="uniform", ridge=0.01),
+    "planes by gaussian": lambda: cw.LocalRegression(n_neighbors=3, kernel="gaussian", ridge=0.01),
+    "planes, uniform": lambda: cw.LocalRegression(n_neighbors=4, kernel="uniform", ridge=0.01),
     "planes, triangular, HEOM": lambda: cw.LocalRegression(
-        k=2, kernel="triangular", metric="heom", ridge=0.01
+        n_neighbors=2, kernel="triangular", metric="heom", ridge=0.01
     ),
-    "planes of all": lambda: cw.LocalRegression(k=None, ridge=0.01),
+    "planes of all": lambda: cw.LocalRegression(n_neighbors=None, ridge=0.01),
     "planes within a width": lambda: cw.LocalRegression(width=0.5, ridge=0.01),
     "planes within a gaussian width": lambda: cw.LocalRegression(
         width=0.5, kernel="gaussian", ridge=0.01

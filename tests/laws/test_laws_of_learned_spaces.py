@@ -16,19 +16,21 @@ from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
 MODELS = {
-    "information": lambda: cw.Neighbors(k=2, attribute_weights="information"),
-    "relief": lambda: cw.Neighbors(k=2, attribute_weights="relief"),
-    "relief, maximum": lambda: cw.Neighbors(k=3, metric="maximum", attribute_weights="relief"),
-    "relief, ignoring": lambda: cw.Neighbors(
-        k=3, metric="gower", attribute_weights="relief", weights="distance"
+    "information": lambda: cw.Neighbors(n_neighbors=2, attribute_weights="information"),
+    "relief": lambda: cw.Neighbors(n_neighbors=2, attribute_weights="relief"),
+    "relief, maximum": lambda: cw.Neighbors(
+        n_neighbors=3, metric="maximum", attribute_weights="relief"
     ),
-    "least dropped": lambda: cw.Neighbors(k=2, drop_least=1),
-    "half dropped, HVDM": lambda: cw.Neighbors(k=3, metric="hvdm", drop_least=0.5),
+    "relief, ignoring": lambda: cw.Neighbors(
+        n_neighbors=3, metric="gower", attribute_weights="relief", weights="distance"
+    ),
+    "least dropped": lambda: cw.Neighbors(n_neighbors=2, drop_least=1),
+    "half dropped, HVDM": lambda: cw.Neighbors(n_neighbors=3, metric="hvdm", drop_least=0.5),
     "relief, least dropped": lambda: cw.Neighbors(
-        k=2, metric="heom", attribute_weights="relief", drop_least=1
+        n_neighbors=2, metric="heom", attribute_weights="relief", drop_least=1
     ),
     "information, least dropped": lambda: cw.Neighbors(
-        k=2, metric="vdm", p=3, attribute_weights="information", drop_least=1
+        n_neighbors=2, metric="vdm", p=3, attribute_weights="information", drop_least=1
     ),
 }
 each = pytest.mark.parametrize("make", list(MODELS.values()), ids=list(MODELS))
@@ -83,7 +85,7 @@ def distances(model, table):
 
 
 def whitened(table, weight=None):
-    model = cw.Neighbors(k=1, metric="mahalanobis").fit(table, sample_weight=weight)
+    model = cw.Neighbors(n_neighbors=1, metric="mahalanobis").fit(table, sample_weight=weight)
     return model, distances(model, table)
 
 

@@ -11,18 +11,22 @@ from countwise.testing.strategies import tables, weights
 
 MODELS = {
     "five": lambda: cw.Neighbors(),
-    "one": lambda: cw.Neighbors(k=1, scale="z"),
-    "two by 1/d, VDM": lambda: cw.Neighbors(k=2, metric="vdm", p=3, weights="distance"),
-    "three by 1/d², HVDM": lambda: cw.Neighbors(k=3, metric="hvdm", weights="squared"),
-    "four by rank, HEOM": lambda: cw.Neighbors(k=4, metric="heom", weights="rank"),
-    "three by kernel, Gower": lambda: cw.Neighbors(k=3, metric="gower", weights="kernel"),
-    "ignoring, maximum": lambda: cw.Neighbors(k=2, metric="maximum", missing="ignore"),
-    "overlap": lambda: cw.Neighbors(k=3, metric="overlap"),
-    "manhattan, own weights": lambda: cw.Neighbors(
-        k=3, metric="manhattan", weights=lambda far: 1 / (1 + far)
+    "one": lambda: cw.Neighbors(n_neighbors=1, scale="z"),
+    "two by 1/d, VDM": lambda: cw.Neighbors(n_neighbors=2, metric="vdm", p=3, weights="distance"),
+    "three by 1/d², HVDM": lambda: cw.Neighbors(n_neighbors=3, metric="hvdm", weights="squared"),
+    "four by rank, HEOM": lambda: cw.Neighbors(n_neighbors=4, metric="heom", weights="rank"),
+    "three by kernel, Gower": lambda: cw.Neighbors(n_neighbors=3, metric="gower", weights="kernel"),
+    "ignoring, maximum": lambda: cw.Neighbors(
+        n_neighbors=2, metric="maximum", when_missing="ignore"
     ),
-    "by information": lambda: cw.Neighbors(k=2, attribute_weights="information", drop_least=1),
-    "mahalanobis": lambda: cw.Neighbors(k=2, metric="mahalanobis"),
+    "overlap": lambda: cw.Neighbors(n_neighbors=3, metric="overlap"),
+    "manhattan, own weights": lambda: cw.Neighbors(
+        n_neighbors=3, metric="manhattan", weights=lambda far: 1 / (1 + far)
+    ),
+    "by information": lambda: cw.Neighbors(
+        n_neighbors=2, attribute_weights="information", drop_least=1
+    ),
+    "mahalanobis": lambda: cw.Neighbors(n_neighbors=2, metric="mahalanobis"),
 }
 every_model = pytest.mark.parametrize("make", list(MODELS.values()), ids=list(MODELS))
 #: Whitening rounds differently in another order, and ties may part: see learned spaces.

@@ -12,9 +12,9 @@ from countwise.testing.strategies import tables, weights
 MODELS = {
     "logistic": lambda: cw.Logistic(),
     "discriminant": lambda: cw.LinearDiscriminant(),
-    "perceptron": lambda: cw.Perceptron(epochs=20),
+    "perceptron": lambda: cw.Perceptron(max_iter=20),
     "svm": lambda: cw.LinearSVM(),
-    "network": lambda: cw.NeuralNet((3,), epochs=3),
+    "network": lambda: cw.NeuralNet((3,), max_iter=3),
 }
 each = pytest.mark.parametrize("make", list(MODELS.values()), ids=list(MODELS))
 

@@ -43,7 +43,7 @@ def test_a_column_of_denormal_numbers_does_not_vary(cloud, tmp_path):
 def test_local_regression_does_not_follow_the_order_of_equal_rows():
     X, y = np.zeros((4, 1)), np.array([0.0, 0, 10, 10])
     for order in (slice(None), slice(None, None, -1)):
-        said = cw.LocalRegression(k=2).fit(X[order], y[order]).predict([[0.0]])
+        said = cw.LocalRegression(n_neighbors=2).fit(X[order], y[order]).predict([[0.0]])
         assert said[0] == pytest.approx(5.0)
 
 
@@ -51,8 +51,10 @@ def test_a_whole_weight_is_so_many_rows_in_a_local_regression(cloud):
     X, _ = cloud
     rng = np.random.default_rng(1)
     weight, y = rng.integers(1, 4, 60), X[:, 0] + 0.1 * rng.normal(size=60)
-    one = cw.LocalRegression(k=10).fit(X, y, sample_weight=weight)
-    many = cw.LocalRegression(k=10).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    one = cw.LocalRegression(n_neighbors=10).fit(X, y, sample_weight=weight)
+    many = cw.LocalRegression(n_neighbors=10).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
     np.testing.assert_allclose(one.predict(X), many.predict(X), atol=1e-12)
 
 
@@ -76,7 +78,7 @@ def test_equal_weights_of_any_size_make_cells(cloud, weight):
     [
         (lambda: cw.Vote([cw.NaiveBayes()], weights=[-1]), "weights belong to how='weighted'"),
         (lambda: cw.Vote([cw.NaiveBayes()], how="weighted", weights=[np.nan]), "must be 1 numbers"),
-        (lambda: cw.AdaBoost(cw.CondensedNeighbors(), rounds=3), "takes no weights"),
+        (lambda: cw.AdaBoost(cw.CondensedNeighbors(), n_estimators=3), "takes no weights"),
     ],
 )
 def test_what_an_ensemble_cannot_use_is_refused(cloud, make, words):
@@ -199,13 +201,13 @@ def test_weights_that_weigh_nothing(cloud, model, weight, words):
 def test_the_largest_numbers_are_predicted(cloud, model):
     X, _ = cloud
     most = np.finfo(float).max
-    np.testing.assert_array_equal(model(k=3).fit(X, np.full(60, most)).predict(X), most)
+    np.testing.assert_array_equal(model(n_neighbors=3).fit(X, np.full(60, most)).predict(X), most)
     huge = np.where(X[:, 0] > 0, 1.7e308, -1.7e308)
-    said = model(k=3).fit(X, huge).predict(X)
-    small = model(k=3).fit(X, huge / 2.0**900).predict(X)
+    said = model(n_neighbors=3).fit(X, huge).predict(X)
+    small = model(n_neighbors=3).fit(X, huge / 2.0**900).predict(X)
     assert np.isfinite(said).all()
     np.testing.assert_allclose(said / 2.0**900, small, rtol=1e-12, atol=1e-12)
-    heavy = model(k=3).fit(X, X[:, 0] * 1e300, sample_weight=np.full(60, 1e14)).predict(X)
+    heavy = model(n_neighbors=3).fit(X, X[:, 0] * 1e300, sample_weight=np.full(60, 1e14)).predict(X)
     assert np.isfinite(heavy).all()
 
 
@@ -256,7 +258,7 @@ def test_so_many_neighbors_cannot_be_asked_for(cloud, k):
 @pytest.mark.parametrize("model", KEEPERS)
 def test_more_neighbors_than_rows_levels_or_cells(cloud, model):
     X, y = cloud
-    several = {} if model is cw.CondensedNeighbors else {"k": 10**30}
+    several = {} if model is cw.CondensedNeighbors else {"n_neighbors": 10**30}
     assert model(**several).fit(X, taught(model, X, y)).predict(X[:3]).shape == (3,)
     assert model().fit(X[:1], taught(model, X, y)[:1]).predict(X[:3]).shape == (3,)
     blank = {"a": [None] * 4, "b": [np.nan] * 4}

@@ -17,7 +17,7 @@ from countwise.reports.draw import draw
 
 MODELS = {
     "NaiveBayes": cw.NaiveBayes,
-    "kernel": lambda: cw.NaiveBayes(numeric="kernel", missing="value"),
+    "kernel": lambda: cw.NaiveBayes(numeric="kernel", when_missing="value"),
     "cuts": lambda: cw.NaiveBayes(numeric="cuts"),
     "TAN": TAN,
     "back-off": lambda: TAN(smoothing="back-off"),

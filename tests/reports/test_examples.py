@@ -240,7 +240,7 @@ def test_cell_facts_example():
 
 
 def test_listing_facts_example():
-    facts = listing_facts(cw.AdaBoost(rounds=3).fit(cw.read("sample:weather")))
+    facts = listing_facts(cw.AdaBoost(n_estimators=3).fit(cw.read("sample:weather")))
     assert (facts["headers"], facts["lines"][0][0]) == (["round", "ε", "α", "rule"], "1")
 
 

@@ -107,7 +107,7 @@ def test_densities_integrate_to_one(numeric, combine):
 
 def test_missing_as_a_value_is_a_level_of_the_table():
     table = cw.read({"a": ["x", None, "y", "x"] * 5}, target=[0, 1, 0, 1] * 5)
-    facts = model_facts(cw.NaiveBayes(missing="value").fit(table))
+    facts = model_facts(cw.NaiveBayes(when_missing="value").fit(table))
     assert facts["nominal"][0]["levels"] == ["x", "y", "(missing)"]
     assert np.allclose(np.sum(facts["nominal"][0]["shares"], axis=1), 1.0, atol=1e-3)
 
@@ -233,7 +233,7 @@ def test_odd_columns_classes_and_protocols_make_a_page(number, options):
     table = list(odd_tables())[number]
     models = {"nb": cw.NaiveBayes(), "wheel": cw.Decide(cw.NaiveBayes(), "roulette")}
     trials = evaluate(models, table, **options)
-    model = cw.NaiveBayes(missing="value", numeric="kernel", combine="posteriors").fit(table)
+    model = cw.NaiveBayes(when_missing="value", numeric="kernel", combine="posteriors").fit(table)
     facts = plain(comparison_facts(table, trials, model=model))
     assert {own["code"] for own in facts["data"]["notes"]} >= {"T02", "T08"}
     assert "<svg" in render(facts)

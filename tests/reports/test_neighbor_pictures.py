@@ -24,7 +24,7 @@ def test_a_map_has_a_cell_for_every_k_and_p():
 
 
 @pytest.mark.parametrize(
-    "model", [cw.Neighbors(k=1), cw.NaiveBayes(), cw.ID3(), DecisionTreeClassifier()]
+    "model", [cw.Neighbors(n_neighbors=1), cw.NaiveBayes(), cw.ID3(), DecisionTreeClassifier()]
 )
 def test_regions_of_any_classifier(model):
     picture = cw.regions(model, "sample:iris", "petal_length", "petal_width")
@@ -44,7 +44,7 @@ def test_a_large_map_still_marks_the_best():
 
 def test_edges_lie_halfway_between_neighbours():
     rows = {"x": [0.0, 2.0, 0.0, 2.0], "y": [0.0, 0.0, 2.0, 2.0], "class": [*"abab"]}
-    svg = str(cw.regions(cw.Neighbors(k=1), cw.read(rows, target="class")))
+    svg = str(cw.regions(cw.Neighbors(n_neighbors=1), cw.read(rows, target="class")))
     assert svg.count("M") >= 2
 
 

@@ -46,7 +46,7 @@ def test_both_sigmoids_rise_over_one_column():
 
 def test_rounds_show_weights_rules_and_the_vote():
     iris = cw.read("sample:iris").select(["petal_length", "petal_width"])
-    model = cw.AdaBoost(rounds=3, keep_weights=True).fit(iris)
+    model = cw.AdaBoost(n_estimators=3, keep_weights=True).fit(iris)
     picture = draw_rounds(model, iris)
     assert picture.title == "AdaBoost: 3 rounds and their vote"
     circles = [own for own in parsed(picture).iter() if own.tag.endswith("circle")]
@@ -54,10 +54,10 @@ def test_rounds_show_weights_rules_and_the_vote():
     assert len({own.get("r") for own in circles}) > 2
     assert any(text and text.startswith("round 1: ε 0.333") for text in texts(picture))
     with pytest.raises(ParameterError, match="keep_weights=True"):
-        draw_rounds(cw.AdaBoost(rounds=2).fit(iris), iris)
+        draw_rounds(cw.AdaBoost(n_estimators=2).fit(iris), iris)
     every = cw.read("sample:iris")
     with pytest.raises(ParameterError, match="two numeric"):
-        draw_rounds(cw.AdaBoost(rounds=2, keep_weights=True).fit(every), every)
+        draw_rounds(cw.AdaBoost(n_estimators=2, keep_weights=True).fit(every), every)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_rounds_show_weights_rules_and_the_vote():
     [
         cw.Logistic(),
         cw.LinearSVM(),
-        cw.NeuralNet((4,), epochs=3),
-        cw.AdaBoost(rounds=5),
-        cw.Bagging(members=3, oob=True),
+        cw.NeuralNet((4,), max_iter=3),
+        cw.AdaBoost(n_estimators=5),
+        cw.Bagging(n_estimators=3, oob_score=True),
         cw.Vote(),
     ],
     ids=lambda own: type(own).__name__,

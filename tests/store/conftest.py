@@ -78,8 +78,8 @@ def over():
 
 MAKERS = {
     "plain": bayes,
-    "kernel": lambda: bayes(numeric="kernel", missing="value", unseen="smooth"),
-    "mixed": lambda: bayes(numeric={"n": "kernel"}, missing="value", unseen="smooth"),
+    "kernel": lambda: bayes(numeric="kernel", when_missing="value", unseen="smooth"),
+    "mixed": lambda: bayes(numeric={"n": "kernel"}, when_missing="value", unseen="smooth"),
     "by column": lambda: bayes(numeric={"n": "kernel"}, combine="posteriors"),
     "laplace": lambda: bayes(smoothing=cw.Laplace(0.3, by="classes"), variance="population"),
     "m-estimate": lambda: bayes(smoothing=cw.MEstimate(2.5, "overall"), bandwidth=0.7),
@@ -98,22 +98,24 @@ MAKERS = {
     "decided tree": lambda: cw.Decide(TAN(bins=3), GAINS).fit(frame(), labels()),
     "parents": lambda: AODE(0.5, frequency_limit=2).fit(frame(), labels(), weights()),
     "families": lambda: KDB(2, bins=3).fit(frame(), labels(), weights()),
-    "families of all": lambda: KDB(1, False, "back-off").fit(frame(), labels()),
+    "families of all": lambda: KDB(1, selective=False, smoothing="back-off").fit(frame(), labels()),
     "decided families": lambda: cw.Decide(KDB(1), GAINS).fit(frame(), labels()),
     "grown": lambda: ID3().fit(frame(), labels(), weights()),
-    "grown on cuts": lambda: ID3("ratio", "cuts", "majority", bins=4).fit(frame(), labels()),
+    "grown on cuts": lambda: ID3("ratio", numeric="cuts", when_missing="majority", bins=4).fit(
+        frame(), labels()
+    ),
     "pruned": lambda: ID3(prune=0.3, max_depth=4).fit(frame(), labels()),
     "decided grown": lambda: cw.Decide(ID3(smoothing=0.5), GAINS).fit(frame(), labels()),
     "neighbors": lambda: cw.Neighbors(
-        3, "vdm", "distance", p=3, attribute_weights="information", drop_least=1
+        3, metric="vdm", weights="distance", p=3, attribute_weights="information", drop_least=1
     ).fit(frame(), labels(), weights()),
     "neighbors of whitened": lambda: cw.Neighbors(metric="mahalanobis").fit(frame(), labels()),
     "neighbors of words": lambda: cw.Neighbors(
-        metric="overlap", missing="ignore", attribute_weights={"n": 2.0}, nominal=["coded"]
+        metric="overlap", when_missing="ignore", attribute_weights={"n": 2.0}, nominal=["coded"]
     ).fit(frame(), labels()),
     "condensed": lambda: cw.CondensedNeighbors(orders=3).fit(frame(), labels()),
-    "fast condensed": lambda: cw.CondensedNeighbors("fast", "hvdm").fit(frame(), labels()),
-    "one neighbor": lambda: cw.Neighbors(1, "maximum").fit(frame(), labels(int)),
+    "fast condensed": lambda: cw.CondensedNeighbors("fast", metric="hvdm").fit(frame(), labels()),
+    "one neighbor": lambda: cw.Neighbors(1, metric="maximum").fit(frame(), labels(int)),
     "decided neighbors": lambda: cw.Decide(cw.Neighbors(), GAINS).fit(frame(), labels()),
     "argmax": lambda: decide("argmax"),
     "wheel": lambda: decide(cw.RouletteWheel(random_state=4)),

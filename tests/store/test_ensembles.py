@@ -12,21 +12,23 @@ from countwise.store.files import describe, load, save
 
 GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 MODELS = {
-    "bagging": lambda: cw.Bagging(cw.NaiveBayes(), members=70),
-    "bagged trees": lambda: cw.Bagging(members=3, vote="roulette", oob=True),
-    "bagged TAN": lambda: cw.Bagging(cw.TAN(cuts="mdl"), members=3, vote="majority"),
-    "boosting": lambda: cw.AdaBoost(rounds=12),
-    "boosted Bayes": lambda: cw.AdaBoost(cw.NaiveBayes(), rounds=3),
+    "bagging": lambda: cw.Bagging(cw.NaiveBayes(), n_estimators=70),
+    "bagged trees": lambda: cw.Bagging(n_estimators=3, vote="roulette", oob_score=True),
+    "bagged TAN": lambda: cw.Bagging(cw.TAN(cuts="mdl"), n_estimators=3, vote="majority"),
+    "boosting": lambda: cw.AdaBoost(n_estimators=12),
+    "boosted Bayes": lambda: cw.AdaBoost(cw.NaiveBayes(), n_estimators=3),
     "vote": lambda: cw.Vote({"a": cw.NaiveBayes(2.0), "b": cw.ID3(), "c": cw.Logistic()}),
     "weighted": lambda: cw.Vote([cw.NaiveBayes(), cw.TAN()], "weighted", weights=[1, 2.5]),
     "gain": lambda: cw.Vote([cw.NaiveBayes()], "gain", gain=GAIN),
-    "nested": lambda: cw.Vote([cw.Bagging(cw.NaiveBayes(), members=2), cw.AdaBoost(rounds=3)]),
+    "nested": lambda: cw.Vote(
+        [cw.Bagging(cw.NaiveBayes(), n_estimators=2), cw.AdaBoost(n_estimators=3)]
+    ),
     "logistic": lambda: cw.Logistic(class_weight="balanced"),
     "discriminant": lambda: cw.LinearDiscriminant(),
     "perceptron": lambda: cw.Perceptron(),
     "svm": lambda: cw.LinearSVM(),
-    "network": lambda: cw.NeuralNet((6, 3), epochs=4),
-    "decided": lambda: cw.Decide(cw.Bagging(cw.NaiveBayes(), members=3), GAIN),
+    "network": lambda: cw.NeuralNet((6, 3), max_iter=4),
+    "decided": lambda: cw.Decide(cw.Bagging(cw.NaiveBayes(), n_estimators=3), GAIN),
 }
 
 
@@ -61,7 +63,7 @@ def test_a_model_trained_on_an_array_remembers_its_columns(name, tmp_path):
 
 
 def test_members_of_other_libraries_are_refused(credit, tmp_path):
-    model = cw.Bagging(DecisionTreeClassifier(max_depth=2), members=2).fit(credit)
+    model = cw.Bagging(DecisionTreeClassifier(max_depth=2), n_estimators=2).fit(credit)
     with pytest.raises(StoreError, match="must be models of ours"):
         save(model, tmp_path / "m.cw")
     with pytest.raises(StoreError, match="must be fitted"):

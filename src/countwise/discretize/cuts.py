@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
@@ -23,8 +23,9 @@ from countwise.discretize.cut_points import (
     interval_names,
 )
 from countwise.errors import ParameterError, SchemaError, TableError
-from countwise.params import Parameter, check, one_of, whole
+from countwise.params import derived, fitted, one_of, parameter, whole
 from countwise.tables.estimator import (
+    DeclaredEstimator,
     as_table_error,
     check_class_labels,
     check_frame,
@@ -35,84 +36,24 @@ from countwise.tables.table import Table, code_type
 from countwise.tables.weights import read_weights
 
 
-class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cut numbers into intervals, learned from fine counts of the rows it is fitted on.
+class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
+    """A transformer that cuts numbers at ``cut_points_``; one that is fitted finds them."""
 
-    A data frame keeps its columns: numbers become the names of their intervals, all else stays. An
-    array becomes the numbers of the intervals, from 0. A `Table` becomes a `Table` whose numeric
-    columns are nominal. What is missing stays missing. Numbers beyond those seen in `fit` fall into
-    the outer intervals, and a cut point belongs to the interval on its left.
-
-    Parameters
-    ----------
-    method
-        Intervals of equal ``width`` or equal ``frequency``; ``two-way``, the one cut that tells
-        most about the class; ``mdl``, as many as the minimum description length principle pays for
-        (Fayyad & Irani 1993). The last two need the classes.
-    bins
-        How many intervals ``width`` and ``frequency`` make.
-
-    Attributes
-    ----------
-    cut_points_
-        By column, where it is cut; a column that does not vary is not.
-    interval_names_
-        By column, the names of its intervals.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.discretize.cuts import Cuts
-    >>> iris = cw.read("sample:iris")
-    >>> cuts = Cuts("mdl").fit(iris)
-    >>> cuts.interval_names_["petal_length"]
-    ('≤ 2.45', '2.45 – 4.75', '> 4.75')
-    >>> cuts.transform(iris).decode("petal_length")[[0, 60, 120]].tolist()
-    ['≤ 2.45', '2.45 – 4.75', '> 4.75']
-    """
-
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "method": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
-        "bins": Parameter(whole(at_least=2), "how many intervals"),
-    }
-
-    cut_points_: dict[str, FloatArray]
-    interval_names_: dict[str, tuple[str, ...]]
-    n_features_in_: int
-
-    def __init__(self, method: str = "width", bins: int = 10) -> None:
-        self.method = method
-        self.bins = bins
+    cut_points_: dict[str, FloatArray] = fitted(
+        "by column, where it is cut; a column that does not vary is not"
+    )
+    interval_names_: dict[str, tuple[str, ...]] = fitted("by column, the names of its intervals")
+    n_features_in_: int = derived()
 
     @property
     def _way(self) -> str:
-        return f"method {self.method!r}"
+        """Name the setting that may need classes, for messages."""
+        raise NotImplementedError
 
     @property
     def _supervised(self) -> bool:
-        return self.method in ("two-way", "mdl")
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn where to cut.
-
-        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
-        """
-        check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
-        numbers = self._numbers(X, reset=True)
-        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = read_weights(sample_weight, rows, type(self).__name__)
-        if weight is not None and not weight.any():
-            raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
-        codes, classes = self._classes(X, y, rows)
-        columns = [Column(name, "numeric") for name in numbers]
-        target = Column(_other_than(numbers), "target", tuple(range(classes)))
-        table = Table(Schema((*columns, target)), {**numbers, target.name: codes})
-        fine = count(table, Plan(grids=tuple(numbers)), weight=weight).grids
-        self.cut_points_ = {n: cut_points(fine[n], self.method, self.bins) for n in numbers}
-        self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
-        return self
+        """Return whether `fit` needs the classes."""
+        return True
 
     def transform(self, X: Any) -> Any:
         """Return the rows with intervals in the place of numbers."""
@@ -221,6 +162,69 @@ class Cuts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = self._supervised
         return tags
+
+
+class Cuts(CutTransformer):
+    """Cut numbers into intervals, learned from fine counts of the rows it is fitted on.
+
+    A data frame keeps its columns: numbers become the names of their intervals, all else stays. An
+    array becomes the numbers of the intervals, from 0. A `Table` becomes a `Table` whose numeric
+    columns are nominal. What is missing stays missing. Numbers beyond those seen in `fit` fall into
+    the outer intervals, and a cut point belongs to the interval on its left.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.discretize.cuts import Cuts
+    >>> iris = cw.read("sample:iris")
+    >>> cuts = Cuts("mdl").fit(iris)
+    >>> cuts.interval_names_["petal_length"]
+    ('≤ 2.45', '2.45 – 4.75', '> 4.75')
+    >>> cuts.transform(iris).decode("petal_length")[[0, 60, 120]].tolist()
+    ['≤ 2.45', '2.45 – 4.75', '> 4.75']
+    """
+
+    method: str = parameter(
+        one_of(*METHODS),
+        "intervals of equal 'width' or equal 'frequency'; 'two-way', the one cut that tells "
+        "most about the class; 'mdl', as many as the minimum description length principle pays "
+        "for (Fayyad & Irani 1993). The last two need the classes",
+        default="width",
+        kw_only=False,
+    )
+    bins: int = parameter(
+        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+    )
+
+    @property
+    def _way(self) -> str:
+        return f"method {self.method!r}"
+
+    @property
+    def _supervised(self) -> bool:
+        return self.method in ("two-way", "mdl")
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn where to cut.
+
+        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
+        """
+        self._check_parameters()
+        numbers = self._numbers(X, reset=True)
+        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
+        weight = read_weights(sample_weight, rows, type(self).__name__)
+        if weight is not None and not weight.any():
+            raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
+        codes, classes = self._classes(X, y, rows)
+        columns = [Column(name, "numeric") for name in numbers]
+        target = Column(_other_than(numbers), "target", tuple(range(classes)))
+        table = Table(Schema((*columns, target)), {**numbers, target.name: codes})
+        fine = count(table, Plan(grids=tuple(numbers)), weight=weight).grids
+        self.cut_points_ = {n: cut_points(fine[n], self.method, self.bins) for n in numbers}
+        self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
+        return self
 
 
 def _is_frame(X: Any) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,34 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from countwise._typing import FloatArray
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.cut_points import interval_names
-from countwise.discretize.cuts import Cuts
-from countwise.discretize.joint_search.parameters import SEARCH_PARAMETERS
+from countwise.discretize.cuts import CutTransformer
+from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import Part, held_out, seeded, tally
 from countwise.discretize.joint_search.search import Wishes, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
 from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.errors import ParameterError
-from countwise.params import Parameter, check, nothing, number, one_of
+from countwise.notes import Note
+from countwise.params import fitted, nothing, number, one_of, parameter
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 
-class Quantizer(Cuts):
+class Quantizer(SearchParameters, CutTransformer):
     """Cut numeric columns together within a budget of cells, where it tells or earns most.
 
     The search of `DiscreteBayes` on its own, to go in front of any other model. Frames, arrays and
     tables come out as they do from `Cuts`.
-
-    Parameters
-    ----------
-    aim
-        What the boundaries are fitted to: ``accuracy``, ``gain`` by the matrix given, or
-        ``information`` about the class.
-    gain
-        Gains by true class and decision, in the order of the classes or by name.
-    budget, levels, search, validation, correction, max_seconds, random_state
-        As in `DiscreteBayes`.
 
     Attributes
     ----------
@@ -46,8 +36,6 @@ class Quantizer(Cuts):
         By column, where it is cut.
     interval_names_
         By column, the names of its intervals.
-    history_
-        The steps of the search.
 
     Examples
     --------
@@ -63,43 +51,21 @@ class Quantizer(Cuts):
     array([[0., 1.]])
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "aim": Parameter(
-            one_of("accuracy", "gain", "information"), "what boundaries are fitted to"
-        ),
-        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "gains by true class and decision"),
-        **SEARCH_PARAMETERS,
-        "budget": Parameter(number(at_least=1), "how many cells there may be"),
-    }
-
-    history_: list[dict[str, Any]]
-
-    def __init__(
-        self,
-        aim: str = "accuracy",
-        gain: Any = None,
-        budget: float = 10_000,
-        levels: str | Sequence[int] = "entropy",
-        search: str | None = "sweep",
-        *,
-        validation: float = 0.3,
-        correction: str = "miller-madow",
-        max_seconds: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.aim = aim
-        self.gain = gain
-        self.budget = budget
-        self.levels = levels
-        self.search = search
-        self.validation = validation
-        self.correction = correction
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-
-    @property
-    def _supervised(self) -> bool:
-        return True
+    aim: str = parameter(
+        one_of("accuracy", "gain", "information"),
+        "what the boundaries are fitted to: 'accuracy', 'gain' by the matrix given, or "
+        "'information' about the class",
+        default="accuracy",
+        kw_only=False,
+    )
+    gain: Any = parameter(
+        nothing() | GAIN_CONSTRAINT,
+        "gains by true class and decision, in the order of the classes or by name",
+        default=None,
+    )
+    budget: float = parameter(number(at_least=1), "how many cells there may be", default=10000)
+    history_: list[dict[str, Any]] = fitted("the steps of the search")
+    notes_: tuple[Note, ...] = fitted("remarks about the search")
 
     @property
     def _way(self) -> str:
@@ -109,7 +75,7 @@ class Quantizer(Cuts):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Find the boundaries."""
-        check("Quantizer", self.PARAMETERS, self.get_params(deep=False))
+        self._check_parameters()
         numbers = self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
         weight = read_weights(sample_weight, rows, "Quantizer")
@@ -153,7 +119,7 @@ class Quantizer(Cuts):
         self.cut_points_ = {name: own for name, own in edges.items() if own is not None}
         self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
         self.history_ = clock.history
-        self.notes_ = found.notes
+        self.notes_ = tuple(found.notes)
 
     def _aim(self, labels: list[Any], weight: FloatArray) -> Aim:
         if self.aim == "information":

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, listing
 from countwise.evaluation.folds import Seed, folds_of, generator, holdouts_of
-from countwise.models.neighbors.base import voters
-from countwise.models.neighbors.classifier import METRIC_PARAMETERS, POWER, Neighbors
+from countwise.models.neighbors.base import POWER, voters
+from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.neighbors.fit_space import Wanted, spaces_of_powers
 from countwise.models.neighbors.index import BLOCK, found_rows
 from countwise.models.neighbors.leave_one_out import Progress, Steps, found_without
@@ -153,7 +153,7 @@ def neighbor_grid(
     metric: str = "vdm",
     weights: str | Callable[[FloatArray], FloatArray] = "uniform",
     scale: str | None = "range",
-    missing: str | None = None,
+    when_missing: str | None = None,
     attribute_weights: Any = None,
     drop_least: float = 0,
     folds: int | str = 10,
@@ -177,7 +177,7 @@ def neighbor_grid(
         The numbers of neighbours and the exponents; ``float("inf")`` for the maximum.
     metric
         ``minkowski`` or ``vdm``, whose exponent varies; any other metric has one p of its own.
-    weights, scale, missing, attribute_weights, drop_least
+    weights, scale, when_missing, attribute_weights, drop_least
         As in `Neighbors`.
     folds
         How many folds, or ``"leave-one-out"``: about one search of all rows for every metric, each
@@ -199,15 +199,14 @@ def neighbor_grid(
     """
     who = "neighbor_grid"
     ks, ps = _numbers(who, k, p)
-    wish = {
-        "metric": metric, "p": 2.0, "scale": scale, "missing": missing,
-        "attribute_weights": attribute_weights, "drop_least": drop_least,
+    settings = {
+        "metric": metric, "p": 2.0, "scale": scale, "when_missing": when_missing,
+        "attribute_weights": attribute_weights, "drop_least": drop_least, "weights": weights,
     }  # fmt: skip
-    check(who, METRIC_PARAMETERS, wish)
-    check(who, {"weights": Neighbors.PARAMETERS["weights"]}, {"weights": weights})
+    check(who, {name: Neighbors.PARAMETERS[name] for name in settings}, settings)
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
-    wanted = Wanted(who, metric, 2.0, scale, missing, attribute_weights, float(drop_least))
+    wanted = Wanted(who, metric, 2.0, scale, when_missing, attribute_weights, float(drop_least))
     known = table.target < table.target_column.width
     table, given, _, _ = drop_zero_weight(who, table, sample_weight, known)
     split = _Split(table, folds, repeats, holdout, stratified, generator(who, random_state))

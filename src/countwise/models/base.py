@@ -12,6 +12,7 @@ from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.errors import TableError
 from countwise.numeric import log_softmax, softmax
+from countwise.params import fitted
 from countwise.tables.estimator import (
     TableEstimator,
     Training,
@@ -32,7 +33,7 @@ class Classifier(ClassifierMixin, TableEstimator):
     A model fills in `fit`, and `_scores` (log posteriors up to a constant a row).
     """
 
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = fitted("the classes, in the order of the columns of predict_proba")
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -100,7 +101,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
         self._check_parameters()
         who = type(self).__name__
-        table = self._labelled(X, y, nominal=getattr(self, "nominal", ()), identifiers="keep")
+        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
         self.schema_, self.notes_ = table.schema, table.notes
         return drop_zero_weight(who, table, sample_weight, table.target < table.target_column.width)
 

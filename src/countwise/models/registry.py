@@ -293,8 +293,8 @@ for _entry in (
             {"smoothing": _BY_CLASSES, "variance": "shared"},
             {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
             {"numeric": "cuts", "cuts": "mdl"},
-            {"combine": "posteriors", "missing": "value", "unseen": "smooth"},
-            {"missing": "value", "smoothing": None, "numeric": "kernel"},
+            {"combine": "posteriors", "when_missing": "value", "unseen": "smooth"},
+            {"when_missing": "value", "smoothing": None, "numeric": "kernel"},
         ),
     ),
     Entry(
@@ -342,7 +342,7 @@ for _entry in (
         (
             {},
             {"prune": 0.2},
-            {"criterion": "ratio", "missing": "majority"},
+            {"criterion": "ratio", "when_missing": "majority"},
             {"numeric": "cuts", "cuts": "mdl", "max_depth": 3, "min_leaf": 2},
         ),
     ),
@@ -360,8 +360,8 @@ for _entry in (
         ),
         (
             {},
-            {"k": 3, "metric": "hvdm", "weights": "distance", "missing": "ignore"},
-            {"k": 1, "metric": "mahalanobis", "weights": "kernel"},
+            {"n_neighbors": 3, "metric": "hvdm", "weights": "distance", "when_missing": "ignore"},
+            {"n_neighbors": 1, "metric": "mahalanobis", "weights": "kernel"},
             {"metric": "vdm", "weights": "distance"},
             {"metric": "gower", "attribute_weights": "gain", "drop_least": 1},
         ),
@@ -377,20 +377,20 @@ for _entry in (
         "NeighborsRegressor",
         "countwise.models.neighbors.regressor",
         "regression by the mean of the k nearest neighbors",
-        examples=({}, {"k": 3, "metric": "gower", "weights": "distance"}),
+        examples=({}, {"n_neighbors": 3, "metric": "gower", "weights": "distance"}),
     ),
     Entry(
         "LocalRegression",
         "countwise.models.neighbors.local_regression",
         "locally weighted linear regression",
-        examples=({}, {"k": None, "width": 0.5, "kernel": "gaussian"}),
+        examples=({}, {"n_neighbors": None, "width": 0.5, "kernel": "gaussian"}),
     ),
     Entry(
         "Logistic",
         "countwise.models.linear.logistic",
         "logistic regression with an L2 penalty",
         (Command("logistic"),),
-        ({}, {"penalty": 0.1, "class_weight": "balanced"}),
+        ({}, {"C": 10.0, "class_weight": "balanced"}),
     ),
     Entry(
         "LinearDiscriminant",
@@ -404,7 +404,7 @@ for _entry in (
         "countwise.models.linear.perceptron",
         "averaged perceptron",
         (Command("perceptron"),),
-        ({}, {"average": False, "penalty": 0.001}),
+        ({}, {"average": False, "alpha": 0.001}),
     ),
     Entry(
         "LinearSVM",
@@ -417,7 +417,7 @@ for _entry in (
         "countwise.models.linear.neural_net",
         "feed-forward neural network with early stopping",
         (Command("neural-net"),),
-        ({"hidden": (8,), "epochs": 25, "learning_rate": 0.03},),
+        ({"hidden_layer_sizes": (8,), "max_iter": 25, "learning_rate_init": 0.03},),
     ),
     Entry(
         "Bagging",
@@ -425,20 +425,20 @@ for _entry in (
         "bagging: models trained on bootstrap samples vote",
         (Command("bagging", {}, "bagging of 50 decision trees"),),
         (
-            {"base": _NAIVE_BAYES, "members": 5},
-            {"members": 3, "vote": "roulette", "oob": True},
-            {"members": 3, "vote": "majority", "fraction": 0.7, "replace": False},
+            {"estimator": _NAIVE_BAYES, "n_estimators": 5},
+            {"n_estimators": 3, "vote": "roulette", "oob_score": True},
+            {"n_estimators": 3, "vote": "majority", "fraction": 0.7, "replace": False},
         ),
     ),
     Entry(
         "AdaBoost",
         "countwise.models.ensembles.adaboost",
         "AdaBoost: models trained in turn on the rows that were misclassified",
-        (Command("adaboost", {"rounds": 100}, "AdaBoost of 100 decision stumps"),),
+        (Command("adaboost", {"n_estimators": 100}, "AdaBoost of 100 decision stumps"),),
         (
-            {"rounds": 10},
-            {"rounds": 10, "method": "resampling"},
-            {"base": _NAIVE_BAYES, "rounds": 5},
+            {"n_estimators": 10},
+            {"n_estimators": 10, "method": "resampling"},
+            {"estimator": _NAIVE_BAYES, "n_estimators": 5},
         ),
     ),
     Entry(
@@ -449,11 +449,11 @@ for _entry in (
             Command(
                 "vote",
                 {
-                    "models": {
+                    "estimators": {
                         "aode": Later("countwise.models.bayes.aode", "AODE", {"cuts": "mdl"}),
                         "logistic": Later("countwise.models.linear.logistic", "Logistic"),
                         "bagging": Later(
-                            "countwise.models.ensembles.bagging", "Bagging", {"members": 25}
+                            "countwise.models.ensembles.bagging", "Bagging", {"n_estimators": 25}
                         ),
                     },
                     "how": "mean",

@@ -43,8 +43,8 @@ def regions(
     Examples
     --------
     >>> import countwise as cw
-    >>> regions(cw.Neighbors(k=1), "sample:iris", "petal_length", "petal_width").title
-    'Neighbors(k=1): class by petal_length and petal_width'
+    >>> regions(cw.Neighbors(n_neighbors=1), "sample:iris", "petal_length", "petal_width").title
+    'Neighbors(n_neighbors=1): class by petal_length and petal_width'
     """
     _check_model(model)
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
@@ -82,7 +82,7 @@ def _check_model(model: Any) -> None:
         came = f"the class {model.__name__}" if isinstance(model, type) else f"{model!r}"
         raise ParameterError(
             f"regions: the model must be a classifier, fitted or not, but {came} came. Give "
-            "Neighbors(k=1), for instance."
+            "Neighbors(n_neighbors=1), for instance."
         )
 
 

@@ -49,7 +49,7 @@ def ensemble_to(model: Any, remarks: dict[str, Any], parts_of: Callable[[Any], P
     if isinstance(model, AdaBoost):
         document["shares"] = model._shares.tolist()
         document["rounds"] = [own.to_dict() for own in model.rounds_]
-        if model.base is None:
+        if model.estimator is None:
             document |= _rules_to(model, arrays)
     documents = {
         "schema.json": schema_to(model.schema_),
@@ -73,7 +73,7 @@ def ensemble_to(model: Any, remarks: dict[str, Any], parts_of: Callable[[Any], P
 
 
 def _members_of(model: Any) -> list[Any]:
-    if isinstance(model, AdaBoost) and model.base is None:
+    if isinstance(model, AdaBoost) and model.estimator is None:
         return []
     members = [own.model for own in model._trained]
     strange = [own for own in members if not is_model(own)]
@@ -171,7 +171,7 @@ def _boosting_from(
     model.alphas_ = np.asarray([own.alpha for own in model.rounds_])
     model.cut_points_ = {}
     learned: list[Any] = trained
-    if model.base is None:
+    if model.estimator is None:
         model.cut_points_ = points_from(document)
         learned = _rules_from(archive, document, model)
     if len(learned) != len(model.rounds_):

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,16 @@ from countwise.errors import (
     listing,
 )
 from countwise.notes import Note
-from countwise.params import Parameter, check
+from countwise.params import (
+    Parameter,
+    check,
+    declare_fields,
+    derived,
+    fitted,
+    names,
+    one_of,
+    parameter,
+)
 from countwise.tables.formats.frames import refuse_twins
 from countwise.tables.read import read
 from countwise.tables.schema import Schema
@@ -64,16 +73,37 @@ def drop_zero_weight(
     return Training(table.take(kept), None if weight is None else weight[kept], kept, len(table))
 
 
-class TableEstimator(BaseEstimator):
-    """A scikit-learn estimator that takes rows in any shape and codes them by its schema."""
+@dataclass_transform(
+    eq_default=False, kw_only_default=True, field_specifiers=(parameter, fitted, derived)
+)
+class DeclaredEstimator(BaseEstimator):
+    """A scikit-learn estimator whose parameters and fitted state are fields.
+
+    See `countwise.params`.
+    """
 
     PARAMETERS: ClassVar[Mapping[str, Parameter]] = {}
+    FITTED: ClassVar[Mapping[str, str]] = {}
 
-    schema_: Schema
-    notes_: tuple[Note, ...]
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        declare_fields(cls)
 
     def _check_parameters(self) -> None:
         check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
+
+
+class TableEstimator(DeclaredEstimator):
+    """An estimator that takes rows in any shape and codes them by its schema."""
+
+    nominal: Any = parameter(
+        one_of("all") | names(),
+        "columns of frames and arrays to take as nominal although they hold numbers: names, "
+        "positions, or 'all'",
+        default=(),
+    )
+    schema_: Schema = fitted("the columns as training read them")
+    notes_: tuple[Note, ...] = fitted("remarks about the data and the model")
 
     def _rows(self, X: Any) -> Table:
         """Bring rows to predict to a table coded by the schema of training."""

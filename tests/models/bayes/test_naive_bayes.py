@@ -98,7 +98,7 @@ def test_missing_as_evidence():
     data = {"a": [None, None, None, "x", "x", "x"], "n": [None, None, 1.0, 1.5, 2.0, 2.5]}
     table = cw.read({**data, "y": list("pppqqq")}, target="y")
     omit = cw.NaiveBayes().fit(table).predict_proba({"a": [None], "n": [None]})
-    value = cw.NaiveBayes(missing="value").fit(table).predict_proba({"a": [None], "n": [None]})
+    value = cw.NaiveBayes(when_missing="value").fit(table).predict_proba({"a": [None], "n": [None]})
     assert omit[0].tolist() == [0.5, 0.5]
     # (3+1)/(3+2) against (0+1)/(3+2), and (2+1)/5 against 1/5.
     assert value[0, 0] == pytest.approx(12 / 13)
@@ -150,7 +150,8 @@ def test_no_class_allows_the_row():
 
 
 def test_explain_adds_up_to_the_prediction(credit):
-    for options in ({}, {"numeric": "kernel"}, {"combine": "posteriors"}, {"missing": "value"}):
+    others = ({"numeric": "kernel"}, {"combine": "posteriors"}, {"when_missing": "value"})
+    for options in ({}, *others):
         model = cw.NaiveBayes(**options).fit(credit)
         why = model.explain(credit)
         total = why.base + why.parts.sum(axis=1)

@@ -32,7 +32,7 @@ def farthest(model, boundaries):
 def test_the_hidden_boundaries_are_found():
     grid = HiddenGrid(BOUNDARIES)
     X, y = grid.rows(200_000)
-    model = cw.DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y)
+    model = cw.DiscreteBayes(10_000, gain=GAIN, random_state=0).fit(X, y)
     assert model.levels_ == [6, 6, 6, 6, 6]
     assert farthest(model, BOUNDARIES) < 2e-4
     fresh, labels = grid.rows(100_000, seed=2)
@@ -46,7 +46,7 @@ def test_the_hidden_boundaries_are_found_on_a_million_rows(noise):
     grid = HiddenGrid(BOUNDARIES, noise=noise)
     X, y = grid.rows(1_000_000)
     Xv, yv = grid.rows(500_000, seed=2)
-    model = cw.DiscreteBayes(10_000, GAIN, random_state=0).fit(X, y, validation=(Xv, yv))
+    model = cw.DiscreteBayes(10_000, gain=GAIN, random_state=0).fit(X, y, validation=(Xv, yv))
     assert farthest(model, BOUNDARIES) < 1e-4
     fresh, labels = grid.rows(500_000, seed=3)
     assert model.expected_gain(fresh, labels) > 0.99 * grid.best_gain(fresh, labels, GAIN)
@@ -115,7 +115,7 @@ def test_unequal_levels_and_a_nuisance_column_are_told_by_merit():
     cuts = ((0.3,), (0.2, 0.5, 0.6), (0.1, 0.35, 0.4, 0.7, 0.9))
     grid = HiddenGrid(cuts, nuisance=1, noise=0.05)
     X, y = grid.rows(60_000)
-    model = cw.DiscreteBayes(60, GAIN, levels="merit", random_state=0).fit(X, y)
+    model = cw.DiscreteBayes(60, gain=GAIN, levels="merit", random_state=0).fit(X, y)
     assert model.levels_ == [2, 4, 6, 1]
     assert farthest(model, cuts) < 2e-3
 
@@ -143,8 +143,10 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 def test_the_papers_search_finds_less():
     X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
-    ours = cw.DiscreteBayes(500, GAIN, random_state=0).fit(X, y)
-    theirs = cw.DiscreteBayes(500, GAIN, search="paper", random_state=0, max_seconds=3).fit(X, y)
+    ours = cw.DiscreteBayes(500, gain=GAIN, random_state=0).fit(X, y)
+    theirs = cw.DiscreteBayes(500, gain=GAIN, search="paper", random_state=0, max_seconds=3).fit(
+        X, y
+    )
     assert theirs.gain_["validation"] < ours.gain_["validation"]
 
 

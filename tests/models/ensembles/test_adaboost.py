@@ -20,7 +20,7 @@ SIGNS = ["+", "+", "+", "-", "-", "-", "-", "+", "+", "+"]
 @pytest.fixture(scope="module")
 def ten():
     table = cw.read({**TEN, "y": SIGNS}, target="y", numeric=["x"], identifiers="keep")
-    return table, AdaBoost(rounds=3, keep_weights=True).fit(table)
+    return table, AdaBoost(n_estimators=3, keep_weights=True).fit(table)
 
 
 def test_three_rounds_by_hand(ten):
@@ -66,7 +66,7 @@ def test_errors_and_weights_are_scikit_learns(classes):
     )
     base = DecisionTreeClassifier(max_depth=2, random_state=0)
     theirs = AdaBoostClassifier(base, n_estimators=12, random_state=0).fit(X, y)
-    ours = AdaBoost(base, rounds=12).fit(X, y)
+    ours = AdaBoost(base, n_estimators=12).fit(X, y)
     np.testing.assert_allclose(ours.epsilons_, theirs.estimator_errors_)
     np.testing.assert_allclose(2 * ours.alphas_, theirs.estimator_weights_)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -74,7 +74,7 @@ def test_errors_and_weights_are_scikit_learns(classes):
 
 def test_a_rule_without_error_decides_alone():
     table = cw.read({"a": [*"uuvv"] * 5, "b": [*"xyxy"] * 5, "y": [*"nnpp"] * 5}, target="y")
-    model = AdaBoost(rounds=10, keep_weights=True).fit(table)
+    model = AdaBoost(n_estimators=10, keep_weights=True).fit(table)
     assert len(model.rounds_) == 1
     assert model.epsilons_.tolist() == [0.0]
     assert model.alphas_[0] == pytest.approx(0.5 * math.log(41))
@@ -97,7 +97,9 @@ def test_a_rule_no_better_than_chance_has_no_vote():
 
 def test_resampling_keeps_the_papers_arithmetic():
     table = cw.read({**TEN, "y": SIGNS}, target="y", numeric=["x"], identifiers="keep")
-    model = AdaBoost(rounds=8, method="resampling", keep_weights=True, random_state=5).fit(table)
+    model = AdaBoost(n_estimators=8, method="resampling", keep_weights=True, random_state=5).fit(
+        table
+    )
     assert len(model.rounds_) == 8
     cut = cw.read(TEN, schema=table.schema.without_target())
     for place, own in enumerate(model.rounds_):
@@ -120,7 +122,7 @@ def _said(model, place, rows):
 
 def test_many_classes_count_any_rule_better_than_chance():
     iris = cw.read("sample:iris")
-    model = AdaBoost(rounds=30).fit(iris)
+    model = AdaBoost(n_estimators=30).fit(iris)
     assert model.epsilons_[0] == pytest.approx(1 / 3)
     assert model.alphas_[0] == pytest.approx(0.5 * (math.log(2) + math.log(2)))
     assert model.score(iris) > 0.95
@@ -131,7 +133,7 @@ def test_thresholds_find_what_exact_ones_find():
     X = rng.normal(size=(4000, 6))
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=4000) > 0).astype(int)
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=50).fit(X, y)
-    ours = AdaBoost(rounds=50).fit(X, y)
+    ours = AdaBoost(n_estimators=50).fit(X, y)
     assert max(len(own) for own in ours.cut_points_.values()) <= 254
     assert ours.score(X, y) > theirs.score(X, y) - 0.01
 
@@ -141,9 +143,9 @@ def test_threads_change_nothing(monkeypatch):
     cells = {f"w{at}": rng.choice([*"abc"], 600_000) for at in range(3)}
     y = np.where(rng.random(600_000) < 0.4, cells["w0"], cells["w1"]) == "a"
     table = cw.read({**cells, "y": y}, target="y")
-    many = AdaBoost(rounds=4, keep_weights=True).fit(table)
+    many = AdaBoost(n_estimators=4, keep_weights=True).fit(table)
     monkeypatch.setenv("COUNTWISE_THREADS", "1")
-    one = AdaBoost(rounds=4, keep_weights=True).fit(table)
+    one = AdaBoost(n_estimators=4, keep_weights=True).fit(table)
     np.testing.assert_array_equal(one.epsilons_, many.epsilons_)
     np.testing.assert_array_equal(one.weights_, many.weights_)
 
@@ -160,13 +162,14 @@ def test_a_base_that_takes_no_weights_needs_resampling():
     with pytest.raises(ParameterError, match="method='resampling'"):
         AdaBoost(KNeighborsClassifier()).fit(X, y)
     assert (
-        AdaBoost(KNeighborsClassifier(), rounds=3, method="resampling").fit(X, y).score(X, y) > 0.8
+        AdaBoost(KNeighborsClassifier(), n_estimators=3, method="resampling").fit(X, y).score(X, y)
+        > 0.8
     )
 
 
 def test_boosted_naive_bayes():
     credit = cw.read("sample:credit-g")
-    model = AdaBoost(cw.NaiveBayes(), rounds=5).fit(credit)
+    model = AdaBoost(cw.NaiveBayes(), n_estimators=5).fit(credit)
     assert 1 <= len(model.rounds_) <= 5
     assert model.score(credit) > 0.7
     assert model.rounds_[0].column is None

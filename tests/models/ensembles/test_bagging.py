@@ -36,7 +36,7 @@ def in_order(table):
 @pytest.mark.parametrize("sample", ["votes", "iris"])
 def test_members_are_fits_to_what_they_drew(base, sample):
     table = in_order(cw.read(f"sample:{sample}"))
-    model = Bagging(base, members=3, random_state=4).fit(table)
+    model = Bagging(base, n_estimators=3, random_state=4).fit(table)
     draws = draws_of(len(table), 3, model._seed)
     for place, member in enumerate(model.members_):
         times = draws.times(place).astype(float)
@@ -48,7 +48,7 @@ def test_members_are_fits_to_what_they_drew(base, sample):
 
 @pytest.mark.parametrize("vote", ["mean", "majority", "roulette"])
 def test_votes_sum_to_the_members_and_win_by_argmax(votes, vote):
-    model = Bagging(cw.NaiveBayes(), members=7, vote=vote).fit(votes)
+    model = Bagging(cw.NaiveBayes(), n_estimators=7, vote=vote).fit(votes)
     counted = model.votes(votes)
     np.testing.assert_allclose(counted.sum(axis=1), 7)
     np.testing.assert_allclose(model.predict_proba(votes), counted / 7)
@@ -61,10 +61,10 @@ def test_votes_sum_to_the_members_and_win_by_argmax(votes, vote):
 
 def test_long_run_roulette_shares_are_the_mean_posterior(votes):
     some = votes.take(slice(0, 40))
-    mean = Bagging(cw.NaiveBayes(), members=25).fit(votes)
+    mean = Bagging(cw.NaiveBayes(), n_estimators=25).fit(votes)
     shares = np.zeros((40, 2))
     for seed in range(30):
-        wheel = Bagging(cw.NaiveBayes(), members=25, vote="roulette").fit(votes)
+        wheel = Bagging(cw.NaiveBayes(), n_estimators=25, vote="roulette").fit(votes)
         wheel._seed = 1000 + seed
         shares += wheel.predict_proba(some) / 30
     # A share of 750 draws has a standard error of at most 0.018.
@@ -72,7 +72,7 @@ def test_long_run_roulette_shares_are_the_mean_posterior(votes):
 
 
 def test_roulette_answers_a_row_alike_wherever_it_stands(votes):
-    model = Bagging(cw.NaiveBayes(), members=5, vote="roulette").fit(votes)
+    model = Bagging(cw.NaiveBayes(), n_estimators=5, vote="roulette").fit(votes)
     whole = model.predict_proba(votes)
     backwards = model.predict_proba(votes.take(slice(None, None, -1)))
     np.testing.assert_array_equal(whole[::-1], backwards)
@@ -82,7 +82,7 @@ def test_roulette_answers_a_row_alike_wherever_it_stands(votes):
 @pytest.mark.parametrize("base", [cw.NaiveBayes(), cw.ID3(), LogisticRegression()], ids=repr)
 def test_out_of_bag_equals_a_slow_recount(iris, vote, base):
     iris = iris.take(np.random.default_rng(3).permutation(len(iris)))
-    model = Bagging(base, members=9, vote=vote, oob=True, random_state=2).fit(iris)
+    model = Bagging(base, n_estimators=9, vote=vote, oob_score=True, random_state=2).fit(iris)
     order = np.argsort(row_keys(iris, target=True), kind="stable")
     draws = draws_of(len(iris), 9, model._seed)
     said = model.member_votes(iris)
@@ -122,7 +122,7 @@ def test_632_and_632_plus_by_hand():
 
 
 def test_about_two_thirds_of_the_rows_are_drawn(votes):
-    model = Bagging(cw.NaiveBayes(), members=30, oob=True).fit(votes)
+    model = Bagging(cw.NaiveBayes(), n_estimators=30, oob_score=True).fit(votes)
     draws = draws_of(len(votes), 30, model._seed)
     share = np.mean(draws.between(0, 30, 0, len(votes)) > 0)
     assert share == pytest.approx(0.632, abs=0.01)
@@ -137,7 +137,7 @@ def test_what_members_take_does_not_grow_with_the_rows():
         cells = {f"w{at}": rng.choice([*"abc"], rows) for at in range(6)}
         table = cw.read({**cells, "y": rng.choice([*"np"], rows)}, target="y")
         tracemalloc.start()
-        Bagging(cw.NaiveBayes(), members).fit(table)
+        Bagging(cw.NaiveBayes(), n_estimators=members).fit(table)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
@@ -151,14 +151,15 @@ def test_ten_thousand_levels_and_few_rows_of_each():
     word = rng.integers(0, 10_000, 3000)
     table = cw.read({"w": [f"w{own}" for own in word], "y": word % 2}, target="y",
                     identifiers="keep")  # fmt: skip
-    for model in (Bagging(cw.NaiveBayes(), 4), cw.AdaBoost(rounds=5), cw.Vote()):
+    for model in (Bagging(cw.NaiveBayes(), n_estimators=4), cw.AdaBoost(n_estimators=5), cw.Vote()):
         shares = model.fit(table).predict_proba(table)
         assert np.isfinite(shares).all()
 
 
 def test_the_same_seed_gives_the_same_model_and_another_another(iris):
     one, two, other = (
-        Bagging(members=5, random_state=seed).fit(iris).predict_proba(iris) for seed in (1, 1, 2)
+        Bagging(n_estimators=5, random_state=seed).fit(iris).predict_proba(iris)
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, two)
     assert (one != other).any()
@@ -166,27 +167,27 @@ def test_the_same_seed_gives_the_same_model_and_another_another(iris):
 
 def test_shuffled_rows_give_the_same_model(votes):
     order = np.random.default_rng(0).permutation(len(votes))
-    one = Bagging(cw.NaiveBayes(), members=5).fit(votes)
-    two = Bagging(cw.NaiveBayes(), members=5).fit(votes.take(order))
+    one = Bagging(cw.NaiveBayes(), n_estimators=5).fit(votes)
+    two = Bagging(cw.NaiveBayes(), n_estimators=5).fit(votes.take(order))
     np.testing.assert_array_equal(one.predict_proba(votes), two.predict_proba(votes))
 
 
 def test_a_base_without_posteriors_votes_by_its_labels(iris):
-    model = Bagging(LinearSVC(), members=3).fit(iris)
+    model = Bagging(LinearSVC(), n_estimators=3).fit(iris)
     assert set(np.unique(model.member_votes(iris))) == {0.0, 1.0}
     assert model.score(iris) > 0.9
 
 
 def test_a_member_that_missed_a_class_gives_it_nothing():
     table = cw.read({"x": ["a", "b"] * 20, "y": ["n"] * 39 + ["rare"]}, target="y")
-    model = Bagging(cw.NaiveBayes(), members=20).fit(table)
+    model = Bagging(cw.NaiveBayes(), n_estimators=20).fit(table)
     assert {len(member.classes_) for member in model.members_} == {1, 2}
     assert model.predict_proba(table).shape == (40, 2)
     np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1)
 
 
 def test_unseen_levels_are_reported_once(votes):
-    model = Bagging(cw.NaiveBayes(), members=5).fit(votes)
+    model = Bagging(cw.NaiveBayes(), n_estimators=5).fit(votes)
     row = {name: ["never"] for name in (c.name for c in votes.schema.attributes)}
     with pytest.warns(UnseenLevelWarning) as told:
         model.predict(row)
@@ -194,7 +195,7 @@ def test_unseen_levels_are_reported_once(votes):
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(iris):
-    with pytest.raises(ParameterError, match="base must be"):
+    with pytest.raises(ParameterError, match="estimator must be"):
         Bagging("naive-bayes").fit(iris)
     with pytest.raises(ParameterError, match="share above 0"):
         Bagging(fraction=2).fit(iris)
@@ -208,6 +209,6 @@ def test_what_cannot_be_is_refused_in_a_sentence(iris):
 
 def test_weights_that_are_not_whole_are_drawn_by(iris):
     weight = np.where(iris.labels == "Iris-setosa", 0.0, 0.7)
-    model = Bagging(cw.NaiveBayes(), members=3, oob=True).fit(iris, sample_weight=weight)
+    model = Bagging(cw.NaiveBayes(), n_estimators=3, oob_score=True).fit(iris, sample_weight=weight)
     assert model.classes_.tolist() == ["Iris-versicolor", "Iris-virginica"]
     assert np.isfinite(model.out_of_bag_.error)

@@ -141,5 +141,5 @@ class _OneColumn(cw.NaiveBayes):
 def test_a_list_names_its_members_by_their_kind(credit):
     model = Vote([cw.NaiveBayes(), cw.NaiveBayes(2.0)]).fit(credit)
     assert list(model.members_) == ["NaiveBayes", "NaiveBayes 2"]
-    with pytest.raises(ParameterError, match="models must be"):
+    with pytest.raises(ParameterError, match="estimators must be"):
         Vote([]).fit(credit)

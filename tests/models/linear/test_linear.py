@@ -69,7 +69,7 @@ def test_logistic_regression_is_scikit_learns(iris):
     X = np.column_stack([iris.values(c.name) for c in iris.schema.numeric])
     scaled = StandardScaler().fit_transform(X)
     theirs = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(scaled, iris.labels)
-    ours = Logistic(penalty=2.0).fit(iris)
+    ours = Logistic(C=0.5).fit(iris)
     np.testing.assert_allclose(
         ours.predict_proba(iris), theirs.predict_proba(scaled), rtol=1e-3, atol=1e-4
     )

@@ -21,13 +21,13 @@ def rings():
 def test_it_learns_what_no_plane_separates(rings):
     X, y = rings
     assert cw.Logistic().fit(X, y).score(X, y) < 0.7
-    model = NeuralNet((16,), epochs=200).fit(X, y)
+    model = NeuralNet((16,), max_iter=200).fit(X, y)
     assert model.score(X, y) > 0.93
 
 
 def test_the_curve_is_kept_and_progress_told(rings):
     told = []
-    model = NeuralNet((8,), epochs=12, patience=50)
+    model = NeuralNet((8,), max_iter=12, n_iter_no_change=50)
     model.fit(*rings, progress=lambda done, total, text: told.append((done, total, text)))
     assert [own[0] for own in told] == list(range(1, 13))
     assert told[0][1] == 12
@@ -38,10 +38,10 @@ def test_the_curve_is_kept_and_progress_told(rings):
 
 
 def test_it_ends_early_and_keeps_the_best_epoch(rings):
-    model = NeuralNet((8,), epochs=2000, patience=3, learning_rate=0.05).fit(*rings)
+    model = NeuralNet((8,), max_iter=2000, n_iter_no_change=3, learning_rate_init=0.05).fit(*rings)
     assert len(model.curve_) < 500
     assert len(model.curve_) == model.best_epoch_ + 3
-    few = NeuralNet((4,), epochs=15).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    few = NeuralNet((4,), max_iter=15).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     assert np.isnan(few.curve_[0].error)
 
 
@@ -61,17 +61,17 @@ def test_our_forward_pass_is_scikit_learns(rings, how):
 
 def test_without_hidden_layers_it_has_coefficients(rings):
     X, y = rings
-    plain = NeuralNet((), epochs=5).fit(X, y)
+    plain = NeuralNet((), max_iter=5).fit(X, y)
     assert len(plain.coefficients_) == 3
     with pytest.raises(ParameterError, match="only a model of one layer has coefficients"):
-        _ = NeuralNet((3,), epochs=2).fit(X, y).coefficients_
+        _ = NeuralNet((3,), max_iter=2).fit(X, y).coefficients_
     with pytest.raises(ParameterError, match="can be told apart"):
-        NeuralNet((3,), epochs=2).fit(X, y).explain(X)
+        NeuralNet((3,), max_iter=2).fit(X, y).explain(X)
 
 
 def test_equal_seeds_give_equal_networks(rings):
     one, two, other = (
-        NeuralNet((4,), epochs=5, random_state=seed).fit(*rings).predict_proba(rings[0])
+        NeuralNet((4,), max_iter=5, random_state=seed).fit(*rings).predict_proba(rings[0])
         for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, two)
@@ -81,7 +81,7 @@ def test_equal_seeds_give_equal_networks(rings):
 def test_fractional_weights_count(rings):
     X, y = rings
     weight = np.where(y == "inside", 0.05, 1.5)
-    shares = NeuralNet((8,), epochs=40).fit(X, y, sample_weight=weight).predict(X)
+    shares = NeuralNet((8,), max_iter=40).fit(X, y, sample_weight=weight).predict(X)
     assert (shares == "inside").mean() < (y == "inside").mean()
 
 

@@ -29,7 +29,7 @@ PEERS = {
 @pytest.mark.parametrize("votes", ["uniform", "distance"])
 @pytest.mark.parametrize("metric", list(PEERS))
 def test_answers_are_those_of_scikit_learn(metric, votes):
-    own = cw.Neighbors(7, metric, votes, p=3, scale=None).fit(X, Y)
+    own = cw.Neighbors(7, metric=metric, weights=votes, p=3, scale=None).fit(X, Y)
     peer = KNeighborsClassifier(7, weights=votes, algorithm="brute", **PEERS[metric]).fit(X, Y)
     np.testing.assert_allclose(own.predict_proba(NEW), peer.predict_proba(NEW), atol=1e-9)
     far, who = peer.kneighbors(NEW)
@@ -39,7 +39,7 @@ def test_answers_are_those_of_scikit_learn(metric, votes):
 
 
 def test_mahalanobis_is_that_of_scikit_learn():
-    own = cw.Neighbors(5, "mahalanobis").fit(X, Y)
+    own = cw.Neighbors(5, metric="mahalanobis").fit(X, Y)
     peer = KNeighborsClassifier(
         5, algorithm="brute", metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}
     ).fit(X, Y)
@@ -50,7 +50,7 @@ def test_mahalanobis_is_that_of_scikit_learn():
 
 def test_overlap_is_the_hamming_distance_of_scikit_learn():
     codes = RNG.integers(0, 4, (300, 6)).astype(float)
-    own = cw.Neighbors(4, "overlap").fit(codes, Y[:300])
+    own = cw.Neighbors(4, metric="overlap").fit(codes, Y[:300])
     far, _ = (
         KNeighborsClassifier(4, metric="hamming").fit(codes, Y[:300]).kneighbors(codes[:50] + 0.0)
     )
@@ -59,7 +59,7 @@ def test_overlap_is_the_hamming_distance_of_scikit_learn():
 
 def test_a_singular_covariance_is_shrunk_and_said_so():
     twice = np.column_stack([X[:, 0], X[:, 1], X[:, 0] + X[:, 1], np.full(700, 4.0)])
-    model = cw.Neighbors(3, "mahalanobis").fit(twice, Y)
+    model = cw.Neighbors(3, metric="mahalanobis").fit(twice, Y)
     assert "N01" in [note.code for note in model.notes_]
     assert np.isfinite(model.neighbors(twice[:9]).distances).all()
 
@@ -96,7 +96,7 @@ def test_equally_far_rows_share_the_places_that_are_left():
 def test_equally_far_rows_beyond_any_list_are_counted():
     many = {"word": ["x"] * 1000 + ["y"] * 10}
     labels = ["a"] * 900 + ["b"] * 110
-    model = cw.Neighbors(5, "overlap").fit(many, labels)
+    model = cw.Neighbors(5, metric="overlap").fit(many, labels)
     np.testing.assert_allclose(model.predict_proba({"word": ["x"]}), [[0.9, 0.1]])
 
 
@@ -137,11 +137,11 @@ def test_small_weights_take_a_place_each():
 
 def test_unseen_levels_are_as_far_as_can_be():
     table = {"word": ["a", "a", "b", "b"], "x": [0.0, 1.0, 2.0, 3.0]}
-    model = cw.Neighbors(1, "heom").fit(table, ["n", "n", "y", "y"])
+    model = cw.Neighbors(1, metric="heom").fit(table, ["n", "n", "y", "y"])
     with pytest.warns(cw.UnseenLevelWarning, match="never saw"):
         near = model.neighbors({"word": ["new"], "x": [0.0]})
     assert near.distances[0, 0] == 1.0
-    by_shares = cw.Neighbors(1, "vdm", p=2).fit(table, ["n", "n", "y", "y"])
+    by_shares = cw.Neighbors(1, metric="vdm", p=2).fit(table, ["n", "n", "y", "y"])
     with pytest.warns(cw.UnseenLevelWarning):
         assert by_shares.neighbors({"word": ["new"], "x": [0.0]}).distances[0, 0] == 1.0
 
@@ -203,7 +203,7 @@ def test_ten_thousand_levels():
     labels = RNG.choice(["a", "b"], 20_000)
     frame = pd.DataFrame({"word": words, "x": RNG.normal(size=20_000)})
     for metric in ("heom", "vdm", "hvdm"):
-        model = cw.Neighbors(3, metric).fit(frame, labels)
+        model = cw.Neighbors(3, metric=metric).fit(frame, labels)
         near = model.neighbors(frame.iloc[:20])
         assert (near.distances[:, 0] == 0).all()
 
@@ -211,7 +211,7 @@ def test_ten_thousand_levels():
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     frame = pd.DataFrame(X).astype({0: int}).rename(columns=str)
     frame["word"] = RNG.choice(["u", "v", "w"], len(frame))
-    model = cw.Neighbors(5, "hvdm").fit(frame, Y)
+    model = cw.Neighbors(5, metric="hvdm").fit(frame, Y)
     monkeypatch.setenv("COUNTWISE_THREADS", "1")
     alone = model.predict_proba(frame)
     monkeypatch.setenv("COUNTWISE_THREADS", "3")
@@ -234,7 +234,7 @@ def test_more_neighbours_than_rows_is_the_class_shares():
 @pytest.mark.parametrize("metric", ["euclidean", "vdm", "mahalanobis", "gower"])
 def test_explanations_add_up_and_name_the_neighbours(metric):
     table = cw.read("sample:heart-c")
-    model = cw.Neighbors(5, metric).fit(table)
+    model = cw.Neighbors(5, metric=metric).fit(table)
     asked = table.take([0, 5, 9])
     why = model.explain(asked)
     np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
@@ -289,9 +289,9 @@ def test_what_weighs_nothing_is_dropped_before_anything_else():
     rng = np.random.default_rng(1)
     y = np.arange(40) % 2
     X = np.stack([y + rng.normal(size=40) * 0.1, rng.normal(size=40)], axis=1)
-    model = cw.Neighbors(k=3, attribute_weights=np.array([0, 1]), drop_least=1).fit(X, y)
+    model = cw.Neighbors(n_neighbors=3, attribute_weights=np.array([0, 1]), drop_least=1).fit(X, y)
     assert [axis.attribute for axis in model.space_.axes] == [1]
-    alone = cw.Neighbors(k=3).fit(X[:, 1:], y)
+    alone = cw.Neighbors(n_neighbors=3).fit(X[:, 1:], y)
     np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X[:, 1:]))
 
 
@@ -299,19 +299,19 @@ def test_what_weighs_nothing_is_dropped_before_anything_else():
 def test_an_infinite_exponent_is_fitted_as_the_grid_measured_it(metric, tmp_path):
     table = cw.read("sample:credit-a")
     part = np.arange(len(table)) % 2 == 0
-    model = cw.Neighbors(3, metric, p=np.inf).fit(table.take(part))
-    steep = cw.Neighbors(3, metric, p=1e6).fit(table.take(part))
+    model = cw.Neighbors(3, metric=metric, p=np.inf).fit(table.take(part))
+    steep = cw.Neighbors(3, metric=metric, p=1e6).fit(table.take(part))
     asked = table.take(~part)
     far = model.neighbors(asked, 9).distances
     np.testing.assert_allclose(far, steep.neighbors(asked, 9).distances, rtol=1e-4)
     if metric == "minkowski":
-        maximum = cw.Neighbors(3, "maximum").fit(table.take(part))
+        maximum = cw.Neighbors(3, metric="maximum").fit(table.take(part))
         np.testing.assert_array_equal(maximum.predict_proba(asked), model.predict_proba(asked))
     cw.save(model, tmp_path / "model.cw")
     again = cw.load(tmp_path / "model.cw")
     assert again.p == np.inf
     np.testing.assert_array_equal(again.predict_proba(asked), model.predict_proba(asked))
-    with pytest.raises(ParameterError, match="at least 1, or infinity, but -inf came"):
+    with pytest.raises(ParameterError, match="at least 1, or infinity; got -inf"):
         cw.Neighbors(metric=metric, p=-np.inf).fit(table)
 
 
@@ -338,6 +338,6 @@ def test_neighbours_go_by_the_numbers_they_came_with(tmp_path):
 
 def test_more_neighbours_than_rows_are_remarked_on():
     weather = cw.read("sample:weather")
-    assert [note.code for note in cw.Neighbors(k=15).fit(weather).notes_] == ["N05"]
-    assert not cw.Neighbors(k=14).fit(weather).notes_
-    assert not cw.Neighbors(k=15).fit(weather, sample_weight=np.full(14, 2.0)).notes_
+    assert [note.code for note in cw.Neighbors(n_neighbors=15).fit(weather).notes_] == ["N05"]
+    assert not cw.Neighbors(n_neighbors=14).fit(weather).notes_
+    assert not cw.Neighbors(n_neighbors=15).fit(weather, sample_weight=np.full(14, 2.0)).notes_

@@ -38,7 +38,7 @@ def test_a_large_common_part_costs_no_digits():
 
 @pytest.mark.parametrize("kernel", ["tricube", "epanechnikov", "triangular", "gaussian", "uniform"])
 def test_planes_are_found_again(kernel):
-    for wish in ({"k": 25}, {"k": None, "width": 0.6}):
+    for wish in ({"n_neighbors": 25}, {"n_neighbors": None, "width": 0.6}):
         model = cw.LocalRegression(kernel=kernel, ridge=0, **wish).fit(X, Y)
         np.testing.assert_allclose(model.predict(NEW), NEW @ [1.0, -2.0, 0.5] + 7, atol=1e-6)
 
@@ -98,7 +98,9 @@ def test_bad_targets_are_refused_in_words():
         cw.NeighborsRegressor(metric="vdm").fit(X, Y)
 
 
-@pytest.mark.parametrize("model", [cw.NeighborsRegressor(k=4), cw.LocalRegression(k=9)])
+@pytest.mark.parametrize(
+    "model", [cw.NeighborsRegressor(n_neighbors=4), cw.LocalRegression(n_neighbors=9)]
+)
 def test_an_infinite_exponent_is_the_maximum(model):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)

@@ -163,10 +163,12 @@ def test_rows_are_not_copied_twice() -> None:
     X = np.random.default_rng(4).random((rows, columns))
     table = cw.read(X, target=(X[:, 0] > 0.5).astype(int))
     asked = table.take(np.arange(2000))
-    cw.Neighbors(k=3).fit(asked).predict(asked)  # what is imported late is not what is asked
+    cw.Neighbors(n_neighbors=3).fit(asked).predict(
+        asked
+    )  # what is imported late is not what is asked
     tracemalloc.start()
     try:
-        model = cw.Neighbors(k=3).fit(table)
+        model = cw.Neighbors(n_neighbors=3).fit(table)
         model.predict(asked)
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -243,7 +243,7 @@ def assert_same(tree, node, expected, classes):
 def test_the_tree_is_that_of_the_recursion(mode, criterion, data):
     table = data.draw(tables(least_rows=2, most_rows=16))
     weight = data.draw(weights(len(table)))
-    model = ID3(criterion=criterion, missing=mode).fit(table, sample_weight=weight)
+    model = ID3(criterion=criterion, when_missing=mode).fit(table, sample_weight=weight)
     expected = oracle(table, weight, mode, criterion == "ratio")
     classes = [place for place, label in enumerate(table.classes) if label in model.classes_]
     assert_same(model.tree_, 0, expected, classes)
@@ -273,7 +273,7 @@ def test_dense_and_sorted_counting_agree_with_the_recursion(width):
 MODELS = {
     "plain": lambda: ID3(),
     "unsmoothed": lambda: ID3(smoothing=0),
-    "majority": lambda: ID3(missing="majority"),
+    "majority": lambda: ID3(when_missing="majority"),
     "ratio": lambda: ID3("ratio"),
     "cuts": lambda: ID3(numeric="cuts", bins=3),
     "limits": lambda: ID3(max_depth=2, min_leaf=2, min_gain=0.01),
@@ -460,7 +460,7 @@ def test_fractions_by_hand():
 
 def test_majority_by_hand():
     table = {"a": ["x", "x", "y", None], "c": ["no", "no", "yes", "yes"]}
-    model = ID3(missing="majority", smoothing=0).fit(table, "c")
+    model = ID3(when_missing="majority", smoothing=0).fit(table, "c")
     np.testing.assert_allclose(model.tree_.counts, [[2, 2], [2, 1], [0, 1]])
     np.testing.assert_allclose(model.predict_proba({"a": [None]}), [[2 / 3, 1 / 3]])
 
@@ -482,7 +482,7 @@ def test_mostly_missing_tables_stay_bounded():
 def test_real_gaps(uci, name):
     table = cw.read(uci(name), target=-1)
     for mode in ("fraction", "majority"):
-        model = ID3(missing=mode).fit(table)
+        model = ID3(when_missing=mode).fit(table)
         assert model.score(table, table.labels) > 0.85
 
 
@@ -611,7 +611,9 @@ def test_plain_data_whose_schema_is_another_are_refused(weather):
 
 
 @pytest.mark.filterwarnings("ignore::countwise.errors.UnseenLevelWarning")
-@parametrize_with_checks([ID3(), ID3("ratio", "cuts", "majority", cuts="frequency")])
+@parametrize_with_checks(
+    [ID3(), ID3("ratio", numeric="cuts", when_missing="majority", cuts="frequency")]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

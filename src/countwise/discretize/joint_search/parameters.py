@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countwise.params import Constraint, Parameter, instance, nothing, number, one_of, whole
+from countwise.params import Constraint, nothing, number, one_of, parameter, seed
+from countwise.tables.estimator import DeclaredEstimator
 
 
 def _share() -> Constraint:
@@ -37,15 +38,39 @@ def _levels() -> Constraint:
     )
 
 
-#: One line a parameter; see `countwise.params`.
-SEARCH_PARAMETERS: Mapping[str, Parameter] = {
-    "levels": Parameter(one_of("entropy", "merit") | _levels(), "how the budget is shared"),
-    "search": Parameter(one_of("sweep", "paper") | nothing(), "how boundaries are found"),
-    "validation": Parameter(_share(), "share of the rows held out to judge by"),
-    "correction": Parameter(one_of("miller-madow", "printed", "none"), "bias of entropies"),
-    "max_seconds": Parameter(number(at_least=0) | nothing(), "when to end the search"),
-    "random_state": Parameter(
-        whole(at_least=0) | nothing() | instance(np.random.RandomState, np.random.Generator),
-        "which rows are held out and sampled",
-    ),
-}
+class SearchParameters(DeclaredEstimator):
+    """The parameters of every estimator that searches boundaries."""
+
+    levels: str | Sequence[int] = parameter(
+        one_of("entropy", "merit") | _levels(),
+        "how the budget is shared: by 'entropy' (eq. 11 to 13), by 'merit' (boundaries go to the "
+        "columns where they earn most, judged on validation rows), or given, one number a "
+        "numeric column",
+        default="entropy",
+    )
+    search: str | None = parameter(
+        one_of("sweep", "paper") | nothing(),
+        "'sweep', the random perturbation and sequential check of the 'paper', or None for equal "
+        "weight in all levels (eq. 14 and 15)",
+        default="sweep",
+    )
+    validation: float = parameter(
+        _share(),
+        "fraction of the rows held out to judge by, from 1 000 rows on; after the search they "
+        "are counted too. 0: the training rows judge",
+        default=0.3,
+    )
+    correction: str = parameter(
+        one_of("miller-madow", "printed", "none"),
+        "bias correction of the entropies: 'miller-madow', 'printed' (eq. 11 to the letter) or "
+        "'none'",
+        default="miller-madow",
+    )
+    max_seconds: float | None = parameter(
+        number(at_least=0) | nothing(),
+        "when to end the search; the best so far counts",
+        default=None,
+    )
+    random_state: Any = parameter(
+        seed(), "random seed of the sample, the held-out rows and the paper's search", default=0
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,11 @@ from countwise.counts.counts import Counts
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
-from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.joint import JointClassifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, Term
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
-from countwise.params import Parameter, instance, nothing, number
+from countwise.params import instance, nothing, number, parameter
 from countwise.tables.table import Table
 
 _CHUNK = 1 << 14
@@ -30,22 +29,6 @@ class AODE(JointClassifier):
     `frequency_limit` times (Webb, Boughton & Wang 2005); if there is none, naive Bayes answers. A
     missing or unseen attribute is neither parent nor child.
 
-    Parameters
-    ----------
-    smoothing
-        Laplace's pseudo-count, or a `Laplace` or `MEstimate`.
-    frequency_limit
-        How often a value must have been seen for its attribute to be a parent.
-    cuts, bins
-        How numeric columns are cut into intervals before they are counted.
-    numeric
-        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
-        `Quantizer`, once, in `fit`.
-    unseen
-        A level that training never saw is left out (``ignore``) or refused (``error``).
-    nominal
-        Number columns of frames and arrays that are codes.
-
     Examples
     --------
     >>> import countwise as cw
@@ -55,33 +38,17 @@ class AODE(JointClassifier):
     True
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "smoothing": Parameter(
-            number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-            "what is added to every count",
-        ),
-        "frequency_limit": Parameter(number(at_least=0), "how often a parent's value must occur"),
-        **JOINT_PARAMETERS,
-    }
-
-    def __init__(
-        self,
-        smoothing: float | Smoothing | None = 1.0,
-        frequency_limit: float = 1,
-        *,
-        cuts: str = "width",
-        bins: int = 10,
-        unseen: str = "ignore",
-        nominal: Any = (),
-        numeric: str = "cuts",
-    ) -> None:
-        self.smoothing = smoothing
-        self.frequency_limit = frequency_limit
-        self.cuts = cuts
-        self.bins = bins
-        self.unseen = unseen
-        self.nominal = nominal
-        self.numeric = numeric
+    smoothing: float | Smoothing | None = parameter(
+        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
+        "Laplace's pseudo-count, or a Laplace or MEstimate",
+        default=1.0,
+        kw_only=False,
+    )
+    frequency_limit: float = parameter(
+        number(at_least=0),
+        "how often a value must have been seen for its attribute to be a parent",
+        default=1,
+    )
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """The naive Bayes fallback; the parents' own sums are kept beside it."""

@@ -19,6 +19,7 @@ from countwise.errors import CountsError, ParameterError, PrecisionWarning, list
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
+from countwise.params import derived, fitted
 from countwise.tables.schema import Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -33,8 +34,8 @@ class CountedModel(Classifier):
     levels.
     """
 
-    counts_: Counts
-    _model: ScoreTerms
+    counts_: Counts = fitted("what was counted")
+    _model: ScoreTerms = derived()
 
     def counts_needed(self, schema: Schema) -> Plan | None:
         """Return what to count for this model; None where it needs the rows of such a table."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,32 +35,40 @@ from countwise.discretize.recode import CUT_NOTES, searched_cuts
 from countwise.errors import CountsError, TableError
 from countwise.models.bayes.counted import CountedModel
 from countwise.notes import Note
-from countwise.params import Parameter, names, one_of, whole
+from countwise.params import fitted, one_of, parameter, whole
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
-
-#: The parameter lines that every model of this family has.
-JOINT_PARAMETERS: Mapping[str, Parameter] = {
-    "numeric": Parameter(one_of("cuts", "quantizer"), "each column by itself, or all together"),
-    "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
-    "bins": Parameter(whole(at_least=2), "how many intervals"),
-    "unseen": Parameter(one_of("ignore", "error"), "what a new level does"),
-    "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-}
 
 
 class JointClassifier(CountedModel):
     """A counted classifier of nominal columns and of numbers cut into intervals."""
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = JOINT_PARAMETERS
-
-    numeric: str
-    cuts: str
-    bins: int
-    nominal: Any
-    cut_points_: dict[str, FloatArray]
-    kept_levels_: dict[str, tuple[Level, ...]]
+    cuts: str = parameter(
+        one_of(*METHODS),
+        "how numbers are cut into intervals before counting, from the training rows alone: equal "
+        "'width', equal 'frequency', 'two-way', or 'mdl' (Fayyad & Irani 1993)",
+        default="width",
+    )
+    bins: int = parameter(
+        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+    )
+    unseen: str = parameter(
+        one_of("ignore", "error"),
+        "what a level that training never saw does: 'ignore' leaves the attribute out, 'error' "
+        "refuses the rows",
+        default="ignore",
+    )
+    numeric: str = parameter(
+        one_of("cuts", "quantizer"),
+        "'cuts' cuts each column by itself; 'quantizer' searches all boundaries together, once, "
+        "in fit (see Quantizer)",
+        default="cuts",
+    )
+    cut_points_: dict[str, FloatArray] = fitted("by numeric column, where it is cut")
+    kept_levels_: dict[str, tuple[Level, ...]] = fitted(
+        "by column with too many levels, those that are told apart"
+    )
 
     def counts_needed(self, schema: Schema) -> Plan | None:
         """Count every two attributes by class; None if some are numeric or tables too large."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,21 @@ from countwise.discretize import rare_levels
 from countwise.errors import CountsError, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.counted import CountedModel
-from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.joint import JointClassifier
 from countwise.models.bayes.leave_one_out import best_prefix
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.notes import Note
-from countwise.params import Parameter, boolean, instance, nothing, number, one_of, whole
+from countwise.params import (
+    boolean,
+    derived,
+    fitted,
+    instance,
+    nothing,
+    number,
+    one_of,
+    parameter,
+    whole,
+)
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -43,24 +53,6 @@ class KDB(JointClassifier):
     later rows change the counts alone. Only where k is at most 1 and nothing is selected do the
     parents follow from the counts, and are renewed with them.
 
-    Parameters
-    ----------
-    k
-        How many other attributes one may depend on; 0 is naive Bayes.
-    selective
-        Whether weak attributes are left out.
-    smoothing
-        Laplace's pseudo-count, ``Laplace``, ``MEstimate``, or ``"back-off"`` as in `TAN`.
-    cuts, bins
-        How numeric columns are cut into intervals before they are counted.
-    numeric
-        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
-        `Quantizer`, once, in `fit`.
-    unseen
-        A level that training never saw is left out (``ignore``) or refused (``error``).
-    nominal
-        Number columns of frames and arrays that are codes.
-
     Examples
     --------
     >>> import countwise as cw
@@ -69,39 +61,20 @@ class KDB(JointClassifier):
     (('physician-fee-freeze',), ('adoption-of-the-budget-resolution', 'physician-fee-freeze'))
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "k": Parameter(whole(at_least=0), "how many attributes one may depend on"),
-        "selective": Parameter(boolean(), "leave weak attributes out"),
-        "smoothing": Parameter(
-            number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-            "what is added to every count",
-        ),
-        **JOINT_PARAMETERS,
-    }
-
-    families_: tuple[Family, ...]
-    _passed_over: dict[str, list[str]] | None
-
-    def __init__(
-        self,
-        k: int = 2,
-        selective: bool = True,
-        smoothing: float | str | Smoothing | None = 1.0,
-        *,
-        cuts: str = "width",
-        bins: int = 10,
-        unseen: str = "ignore",
-        nominal: Any = (),
-        numeric: str = "cuts",
-    ) -> None:
-        self.k = k
-        self.selective = selective
-        self.smoothing = smoothing
-        self.cuts = cuts
-        self.bins = bins
-        self.unseen = unseen
-        self.nominal = nominal
-        self.numeric = numeric
+    k: int = parameter(
+        whole(at_least=0),
+        "how many other attributes one may depend on; 0 is naive Bayes",
+        default=2,
+        kw_only=False,
+    )
+    selective: bool = parameter(boolean(), "whether weak attributes are left out", default=True)
+    smoothing: float | str | Smoothing | None = parameter(
+        number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
+        "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"' as in TAN",
+        default=1.0,
+    )
+    families_: tuple[Family, ...] = fitted()
+    _passed_over: dict[str, list[str]] | None = derived()
 
     @property
     def _pairs_suffice(self) -> bool:

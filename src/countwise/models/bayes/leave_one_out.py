@@ -227,7 +227,7 @@ class _NaiveBayesLeftOut:
         """Return what a column adds to the scores."""
         if column.coded:
             rule = smoothing_of(self.model.smoothing)
-            as_level = self.model.missing == "value"
+            as_level = self.model.when_missing == "value"
             return np.maximum(self.left_out.log_shares((column.name,), rule, as_level), ZERO)
         if column.name in self.counts.grids:
             return self._kernel(column)
@@ -240,7 +240,7 @@ class _NaiveBayesLeftOut:
         slots = self.left_out.present
         mean, variance = estimate_normal(moments, slots, self.model.variance)
         present = absent = np.zeros_like(mean)
-        if self.model.missing == "value":
+        if self.model.when_missing == "value":
             rule = smoothing_of(self.model.smoothing)
             present, absent = presence_logs(moments.weight[slots], moments.missing[slots], rule)
         away = np.where(gap, 0.0, values) - mean

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,15 @@ from countwise.models.bayes.score_terms import (
 from countwise.models.bayes.searched_cuts import KeepsCuts
 from countwise.models.explanation import Coefficient
 from countwise.numeric import softmax
-from countwise.params import Parameter, instance, mapping, names, nothing, number, one_of, whole
+from countwise.params import (
+    instance,
+    mapping,
+    nothing,
+    number,
+    one_of,
+    parameter,
+    whole,
+)
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -161,39 +169,6 @@ class NaiveBayes(KeepsCuts):
     values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
     their own.
 
-    Parameters
-    ----------
-    smoothing
-        Laplace's pseudo-count (0 or None adds nothing), or a `Laplace` or `MEstimate`.
-    numeric
-        ``gaussian``, ``kernel``, ``cuts`` (intervals, each column by itself) or ``quantizer`` (the
-        joint search of `Quantizer`, once, in `fit`), for all numeric columns or by column.
-    prior
-        ``empirical`` class shares, ``uniform``, or given: an array in the order of ``classes_`` or
-        a mapping from label to share.
-    combine
-        ``bayes``: P(c) Π P(x|c). ``posteriors``: Π P(c|x), as Liu, Gegov and Cocea compute it; the
-        same rule with the prior to the power of the number of attributes.
-    missing
-        ``omit`` missing cells, or take missing as a ``value`` that is itself evidence.
-    unseen
-        What a level that training never saw does: ``ignore`` leaves the attribute out, ``smooth``
-        gives it the share of a level counted zero times, ``error`` refuses the rows.
-    nominal
-        Columns (names or positions) of frames and arrays to take as nominal although they hold
-        numbers; ``"all"`` for every column.
-    variance
-        ``sample`` divides by n - 1, ``population`` by n; ``shared`` is one variance for all
-        classes, the squares within them divided by n - K: then the model is a logistic regression
-        (see `to_logistic`).
-    bandwidth
-        Of kernel estimates: ``silverman``, ``scott`` or a number.
-    cuts
-        How ``numeric="cuts"`` finds its intervals, from the training counts alone: equal ``width``,
-        equal ``frequency``, ``two-way``, or ``mdl`` (Fayyad & Irani 1993).
-    bins
-        How many intervals ``width`` and ``frequency`` make.
-
     Examples
     --------
     Stefanowski's new day (sunny, cool, high, windy), without smoothing: 0.205 against 0.795.
@@ -207,51 +182,62 @@ class NaiveBayes(KeepsCuts):
     {'no': 0.795, 'yes': 0.205}
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "smoothing": Parameter(
-            number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-            "what is added to every count",
-        ),
-        "numeric": Parameter(one_of(*ESTIMATES) | mapping(), "how numbers become shares"),
-        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
-        "combine": Parameter(one_of("bayes", "posteriors"), "what is multiplied"),
-        "missing": Parameter(one_of("omit", "value"), "what a missing cell says"),
-        "unseen": Parameter(one_of("ignore", "smooth", "error"), "what a new level does"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "variance": Parameter(
-            one_of("sample", "population", "shared"), "divide by n - 1, by n, or pool the classes"
-        ),
-        "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
-        "bins": Parameter(whole(at_least=2), "how many intervals"),
-        "bandwidth": Parameter(one_of("silverman", "scott") | number(above=0), "width of kernels"),
-    }
-
-    def __init__(
-        self,
-        smoothing: float | Smoothing | None = 1.0,
-        numeric: str | Mapping[str, str] = "gaussian",
-        prior: str | Mapping[Any, float] | ArrayLike = "empirical",
-        combine: str = "bayes",
-        missing: str = "omit",
-        unseen: str = "ignore",
-        *,
-        nominal: Any = (),
-        variance: str = "sample",
-        bandwidth: str | float = "silverman",
-        cuts: str = "width",
-        bins: int = 10,
-    ) -> None:
-        self.smoothing = smoothing
-        self.numeric = numeric
-        self.prior = prior
-        self.combine = combine
-        self.missing = missing
-        self.unseen = unseen
-        self.nominal = nominal
-        self.variance = variance
-        self.bandwidth = bandwidth
-        self.cuts = cuts
-        self.bins = bins
+    smoothing: float | Smoothing | None = parameter(
+        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
+        "Laplace's pseudo-count (0 or None adds nothing), or a Laplace or MEstimate",
+        default=1.0,
+        kw_only=False,
+    )
+    numeric: str | Mapping[str, str] = parameter(
+        one_of(*ESTIMATES) | mapping(),
+        "'gaussian', 'kernel', 'cuts' (intervals, each column by itself) or 'quantizer' (the "
+        "joint search of Quantizer, once, in fit), for all numeric columns or by column",
+        default="gaussian",
+    )
+    prior: str | Mapping[Any, float] | ArrayLike = parameter(
+        PRIOR_CONSTRAINT,
+        "'empirical' class shares, 'uniform', or given: an array in the order of 'classes_' or "
+        "a mapping from label to share",
+        default="empirical",
+    )
+    combine: str = parameter(
+        one_of("bayes", "posteriors"),
+        "'bayes': P(c) Π P(x|c). 'posteriors': Π P(c|x), as Liu, Gegov and Cocea compute it; "
+        "the same rule with the prior to the power of the number of attributes",
+        default="bayes",
+    )
+    when_missing: str = parameter(
+        one_of("omit", "value"),
+        "'omit' missing cells, or take missing as a 'value' that is itself evidence",
+        default="omit",
+    )
+    unseen: str = parameter(
+        one_of("ignore", "smooth", "error"),
+        "what a level that training never saw does: 'ignore' leaves the attribute out, 'smooth' "
+        "gives it the share of a level counted zero times, 'error' refuses the rows",
+        default="ignore",
+    )
+    variance: str = parameter(
+        one_of("sample", "population", "shared"),
+        "'sample' divides by n - 1, 'population' by n; 'shared' is one variance for all "
+        "classes, the squares within them divided by n - K: then the model is a logistic "
+        "regression (see to_logistic)",
+        default="sample",
+    )
+    bandwidth: str | float = parameter(
+        one_of("silverman", "scott") | number(above=0),
+        "of kernel estimates: 'silverman', 'scott' or a number",
+        default="silverman",
+    )
+    cuts: str = parameter(
+        one_of(*METHODS),
+        "how 'numeric=\"cuts\"' finds its intervals, from the training counts alone: equal "
+        "'width', equal 'frequency', 'two-way', or 'mdl' (Fayyad & Irani 1993)",
+        default="width",
+    )
+    bins: int = parameter(
+        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+    )
 
     def _wishes(self) -> dict[str, Any]:
         # Whoever hands over columns means them: only `read` leaves identifiers out.
@@ -351,7 +337,7 @@ class NaiveBayes(KeepsCuts):
         self, name: str, counts: Counts, weight: FloatArray, product: bool
     ) -> TableTerm:
         every = self._by_class(counts.table(name))
-        known = every if self.missing == "value" else every[:, :-1]
+        known = every if self.when_missing == "value" else every[:, :-1]
         rule = smoothing_of(self.smoothing)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(rule.shares(known)), ZERO)
@@ -360,11 +346,13 @@ class NaiveBayes(KeepsCuts):
         never = (logs <= ZERO).all(axis=0)
         logs[:, never] = 0.0
         blank = np.zeros((len(every), 1))
-        if self.missing == "omit":
+        if self.when_missing == "omit":
             logs = np.concatenate([logs, blank], axis=1)
         smooth = self.unseen == "smooth" and not (new <= ZERO).all()
         new = new if smooth else blank
-        silent = np.concatenate([never, [True] if self.missing == "omit" else [], [not smooth]])
+        silent = np.concatenate(
+            [never, [True] if self.when_missing == "omit" else [], [not smooth]]
+        )
         silent = silent.astype(bool)
         figures = np.concatenate([logs, new], axis=1).T
         if product:
@@ -403,7 +391,7 @@ class NaiveBayes(KeepsCuts):
         self, seen: FloatArray, missing: FloatArray, product: bool, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Log shares of present and of missing cells, where missing counts as a value."""
-        if self.missing == "omit":
+        if self.when_missing == "omit":
             nothing_said = np.zeros(len(self.classes_))
             return nothing_said, nothing_said
         rule = smoothing_of(self.smoothing)
@@ -440,7 +428,7 @@ class NaiveBayes(KeepsCuts):
         """
         check_is_fitted(self, "counts_")
         kinds = {self._estimate(column.name) for column in self.schema_.numeric}
-        plain = self.combine == "bayes" and self.missing == "omit" and not kinds - {"gaussian"}
+        plain = self.combine == "bayes" and self.when_missing == "omit" and not kinds - {"gaussian"}
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: only with variance='shared', numeric='gaussian', combine='bayes' and "

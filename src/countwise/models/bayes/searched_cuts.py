@@ -20,6 +20,7 @@ from countwise.discretize.recode import CUT_NOTES
 from countwise.errors import CountsError
 from countwise.models.bayes.counted import CountedModel
 from countwise.notes import Note
+from countwise.params import derived
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -27,8 +28,8 @@ from countwise.tables.table import Table
 class KeepsCuts(CountedModel):
     """A counted classifier some of whose numbers are cut before counting, once and for all."""
 
-    _searched: Mapping[str, FloatArray]
-    _cut_notes: tuple[Note, ...]
+    _searched: Mapping[str, FloatArray] = derived()
+    _cut_notes: tuple[Note, ...] = derived()
 
     def _coded(self, table: Table) -> Table:
         return cut_table(table, self._searched) if self._searched else table

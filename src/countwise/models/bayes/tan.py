@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from countwise.counts.information import information_gain, shared_information
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
-from countwise.models.bayes.joint import JOINT_PARAMETERS, JointClassifier
+from countwise.models.bayes.joint import JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm, Term
-from countwise.params import Parameter, instance, nothing, number, one_of, text
+from countwise.params import fitted, instance, nothing, number, one_of, parameter, text
 
 
 class Edge(NamedTuple):
@@ -35,23 +34,6 @@ class TAN(JointClassifier):
     one table look-up an attribute. A missing parent leaves the child with its share in the class
     alone, a missing child says nothing.
 
-    Parameters
-    ----------
-    smoothing
-        Laplace's pseudo-count, ``Laplace``, ``MEstimate``, or ``"back-off"``: Friedman's estimate,
-        which leans on the child's share in all rows where its parent's value is rare in the class.
-    root
-        The attribute the tree hangs from; None takes the one that tells most about the class.
-    cuts, bins
-        How numeric columns are cut into intervals before they are counted.
-    numeric
-        ``cuts`` each numeric column by itself; ``quantizer`` all together, by the search of
-        `Quantizer`, once, in `fit`.
-    unseen
-        A level that training never saw is left out (``ignore``) or refused (``error``).
-    nominal
-        Number columns of frames and arrays that are codes.
-
     Examples
     --------
     >>> import countwise as cw
@@ -63,36 +45,21 @@ class TAN(JointClassifier):
     temperature -> humidity 0.420
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "smoothing": Parameter(
-            number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-            "what is added to every count",
-        ),
-        "root": Parameter(nothing() | text("a column name"), "where the tree hangs from"),
-        **JOINT_PARAMETERS,
-    }
-
-    tree_: tuple[Edge, ...]
-    root_: str | None
-
-    def __init__(
-        self,
-        smoothing: float | str | Smoothing | None = 1.0,
-        root: str | None = None,
-        *,
-        cuts: str = "width",
-        bins: int = 10,
-        unseen: str = "ignore",
-        nominal: Any = (),
-        numeric: str = "cuts",
-    ) -> None:
-        self.smoothing = smoothing
-        self.root = root
-        self.cuts = cuts
-        self.bins = bins
-        self.unseen = unseen
-        self.nominal = nominal
-        self.numeric = numeric
+    smoothing: float | str | Smoothing | None = parameter(
+        number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
+        "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"': Friedman's estimate, "
+        "which leans on the child's share in all rows where its parent's value is rare in the "
+        "class",
+        default=1.0,
+        kw_only=False,
+    )
+    root: str | None = parameter(
+        nothing() | text("a column name"),
+        "the attribute the tree hangs from; None takes the one that tells most about the class",
+        default=None,
+    )
+    tree_: tuple[Edge, ...] = fitted()
+    root_: str | None = fitted()
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """Learn the tree; return the prior and one table an attribute with its parent."""

@@ -33,8 +33,9 @@ from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing
 from countwise.models.discrete_bayes.explanation import CellStory, level_names, stepwise, stories
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_threads
+from countwise.params import fitted, one_of, parameter
 from countwise.tables.estimator import check_class_labels
-from countwise.tables.schema import Column, Schema, labels_array, level_key
+from countwise.tables.schema import Column, Level, Schema, labels_array, level_key
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
@@ -47,18 +48,23 @@ LEAST_SHARE = 1e-9
 class CellClassifier(Classifier):
     """A classifier that answers by the class weights of cells; a model finds the grid in `fit`."""
 
-    nominal: Any
-    smooth_by: str
-
-    cells_: CellTable
-    boundaries_: list[FloatArray]
-    levels_: list[int]
-    smoothing_: float
-    class_prior_: FloatArray
-    gain_matrix_: FloatArray
-    decisions_: tuple[Any, ...]
-    kept_levels_: dict[str, tuple[Any, ...]]
-    dropped_: tuple[str, ...]
+    smooth_by: str = parameter(
+        one_of("rows", "class"),
+        "'rows': k rows of all classes together; 'class': k rows of each class by itself, over "
+        "their volume, as printed",
+        default="rows",
+    )
+    cells_: CellTable = fitted("the class weights of every cell that holds rows")
+    boundaries_: list[FloatArray] = fitted("by numeric column, the boundaries of its levels")
+    levels_: list[int] = fitted("how many levels each column has")
+    smoothing_: float = fitted("the k of bin smoothing that is used")
+    class_prior_: FloatArray = fitted("the class shares before any evidence")
+    gain_matrix_: FloatArray = fitted("the gains, true classes by decisions")
+    decisions_: tuple[Any, ...] = fitted("what can be decided")
+    kept_levels_: dict[str, tuple[Level, ...]] = fitted(
+        "by column with too many levels, those that are told apart"
+    )
+    dropped_: tuple[str, ...] = fitted("columns that got a single level and say nothing")
 
     def _brought(self, X: Any, y: ArrayLike | None) -> Labelled:
         """Bring training rows; an array of numbers is not copied."""

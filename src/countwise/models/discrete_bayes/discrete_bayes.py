@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.cell_grid import CellGrid
-from countwise.discretize.joint_search.parameters import SEARCH_PARAMETERS
+from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import (
     Labelled,
     Part,
@@ -29,7 +29,14 @@ from countwise.errors import ParameterError
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
 from countwise.models.discrete_bayes.cell_model import CellClassifier
 from countwise.notes import Note
-from countwise.params import Constraint, Parameter, names, nothing, number, one_of
+from countwise.params import (
+    Constraint,
+    fitted,
+    nothing,
+    number,
+    one_of,
+    parameter,
+)
 from countwise.tables.schema import labels_array
 from countwise.tables.weights import read_weights
 
@@ -53,7 +60,7 @@ def _called() -> Constraint:
     return Constraint("a function", callable, bad=(7.5,))
 
 
-class DiscreteBayes(CellClassifier):
+class DiscreteBayes(SearchParameters, CellClassifier):
     """Classify by the cell a row falls into: columns cut together, where it earns most.
 
     Panda and Garg's discrete Bayes rule: numeric columns are cut into levels, the levels of all
@@ -66,63 +73,16 @@ class DiscreteBayes(CellClassifier):
     `predict` takes the most probable class, as every model here; `decide` takes the decision that
     earns most by `gain`, as ``Decide(model, gain)`` does.
 
-    Parameters
-    ----------
-    budget
-        How many cells there may be. None or infinite: every value is a level, nothing is searched.
-    gain
-        What the boundaries are to earn: gains by true class (rows) and assigned class (columns) as
-        an array in the order of the classes, nested mappings, or a `GainMatrix`. None: one for
-        every right answer.
-    prior
-        ``empirical`` class shares, ``uniform``, or given as array or mapping.
-    levels
-        How the budget is shared: by ``entropy`` (eq. 11 to 13), by ``merit`` (boundaries go to the
-        columns where they earn most, judged on validation rows), or given, one number a numeric
-        column.
-    search
-        ``sweep``, the ``paper``'s random perturbation and sequential check, or None for equal
-        weight in all levels (eq. 14 and 15).
-    smoothing
-        Bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbours must hold,
-        ``validation`` to take the k that earns most on the validation rows (without any, on each
-        training row by the others) of the paper's list or, where that ends below one row, of 1 to
-        100; or None. Cells without any row always ask their neighbours.
-    smooth_by
-        ``rows``: k rows of all classes together; ``class``: k rows of each class by itself, over
-        their volume, as printed.
-    validation
-        Share of the rows held out to judge by, from 1 000 rows on; after the search they are
-        counted too. 0: the training rows judge. `fit` also takes rows of your own.
-    correction
-        Of the entropies: ``miller-madow``, ``printed`` (eq. 11 to the letter) or ``none``.
-    max_seconds
-        When to end the search; the best so far counts.
-    progress
-        Called with a mapping after every step of the search: stage, gains, seconds.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        Of the sample, the held-out rows and the paper's search.
-
     Attributes
     ----------
     boundaries_
         One sorted array a numeric column, in the order of the columns.
-    start_boundaries_
-        Where the search began.
     levels_
         How many levels each column has, missing values not counted.
     cells_
         The occupied cells with their class weights, a `CellTable`.
-    gain_
-        Expected gain in ``train`` and ``validation`` (None without), training rows deciding.
-    history_
-        The steps of the search.
     smoothing_
         The k that is used.
-    smoothing_table_
-        Expected gain and accuracy on the validation rows for every k tried.
 
     Examples
     --------
@@ -138,54 +98,46 @@ class DiscreteBayes(CellClassifier):
     1.0
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "budget": Parameter(_budget() | nothing(), "how many cells there may be"),
-        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "what the boundaries are to earn"),
-        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
-        "smoothing": Parameter(
-            one_of("validation") | number(at_least=0) | nothing(), "rows that a cell must ask"
-        ),
-        "smooth_by": Parameter(one_of("rows", "class"), "what must be enough"),
-        "progress": Parameter(nothing() | _called(), "who is told how the search goes"),
-        **SEARCH_PARAMETERS,
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-    }
-
-    start_boundaries_: list[FloatArray]
-    gain_: dict[str, float | None]
-    history_: list[dict[str, Any]]
-    smoothing_table_: list[dict[str, float]]
-
-    def __init__(
-        self,
-        budget: float | None = 10_000,
-        gain: Any = None,
-        prior: str | Mapping[Any, float] | ArrayLike = "empirical",
-        levels: str | Sequence[int] = "entropy",
-        search: str | None = "sweep",
-        smoothing: str | float | None = "validation",
-        *,
-        smooth_by: str = "rows",
-        validation: float = 0.3,
-        correction: str = "miller-madow",
-        max_seconds: float | None = None,
-        progress: Callable[[dict[str, Any]], None] | None = None,
-        nominal: Any = (),
-        random_state: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.gain = gain
-        self.prior = prior
-        self.levels = levels
-        self.search = search
-        self.smoothing = smoothing
-        self.smooth_by = smooth_by
-        self.validation = validation
-        self.correction = correction
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.nominal = nominal
-        self.random_state = random_state
+    budget: float | None = parameter(
+        _budget() | nothing(),
+        "how many cells there may be. None or infinite: every value is a level, nothing is "
+        "searched",
+        default=10000,
+        kw_only=False,
+    )
+    gain: Any = parameter(
+        nothing() | GAIN_CONSTRAINT,
+        "what the boundaries are to earn: gains by true class (rows) and assigned class "
+        "(columns) as an array in the order of the classes, nested mappings, or a GainMatrix. "
+        "None: one for every right answer",
+        default=None,
+    )
+    prior: str | Mapping[Any, float] | ArrayLike = parameter(
+        PRIOR_CONSTRAINT,
+        "'empirical' class shares, 'uniform', or given as array or mapping",
+        default="empirical",
+    )
+    smoothing: str | float | None = parameter(
+        one_of("validation") | number(at_least=0) | nothing(),
+        "bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbours must "
+        "hold, 'validation' to take the k that earns most on the validation rows (without any, "
+        "on each training row by the others) of the paper's list or, where that ends below one "
+        "row, of 1 to 100; or None. Cells without any row always ask their neighbours",
+        default="validation",
+    )
+    progress: Callable[[dict[str, Any]], None] | None = parameter(
+        nothing() | _called(),
+        "called with a mapping after every step of the search: stage, gains, seconds",
+        default=None,
+    )
+    start_boundaries_: list[FloatArray] = fitted("where the search began")
+    gain_: dict[str, float | None] = fitted(
+        "expected gain in 'train' and 'validation' (None without), training rows deciding"
+    )
+    history_: list[dict[str, Any]] = fitted("the steps of the search")
+    smoothing_table_: list[dict[str, float]] = fitted(
+        "expected gain and accuracy on the validation rows for every k tried"
+    )
 
     def fit(
         self,

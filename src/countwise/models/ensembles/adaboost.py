@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from countwise._typing import FloatArray
@@ -37,8 +36,17 @@ from countwise.models.ensembles.members import (
 from countwise.models.explanation import Explanation
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
+from countwise.numeric import draw_seed
 from countwise.parallel import threads
-from countwise.params import Parameter, boolean, instance, names, nothing, one_of, whole
+from countwise.params import (
+    boolean,
+    fitted,
+    nothing,
+    one_of,
+    parameter,
+    seed,
+    whole,
+)
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
@@ -254,76 +262,48 @@ class AdaBoost(Classifier):
     round. Such a model is a table of votes for each column, which predicts by looking up and
     explains itself in log-odds that add up.
 
-    Parameters
-    ----------
-    base
-        The model to boost; None is the best rule of one column.
-    rounds
-        How many at most. A rule without error decides alone and ends them; one no better than
-        chance ends them and has no vote.
-    method
-        ``weights`` trains on weighted rows; ``resampling`` on rows drawn by their weights, as the
-        slides say: there a rule no better than chance sets the weights back and draws anew.
-    keep_weights
-        Keep the weights of the rows before each round, ``weights_``: rounds × rows.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        The seed of resampling.
-
-    Attributes
-    ----------
-    rounds_
-        A `Round` each: ε, α and the rule in words.
-    epsilons_, alphas_
-        The errors and the vote weights of all rounds.
-    cut_points_
-        Between which intervals thresholds may lie: at most 254 a column, of equal weight.
-
     Examples
     --------
     >>> import countwise as cw
     >>> from countwise.models.ensembles.adaboost import AdaBoost
-    >>> model = AdaBoost(rounds=20).fit(cw.read("sample:iris"))
+    >>> model = AdaBoost(n_estimators=20).fit(cw.read("sample:iris"))
     >>> print(model.rounds_[0].words)
     petal_length ≤ 2.45: Iris-setosa; else: Iris-versicolor
     >>> round(model.rounds_[0].epsilon, 3), round(model.rounds_[0].alpha, 3)
     (0.333, 0.693)
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "base": Parameter(nothing() | a_classifier(), "the model to boost"),
-        "rounds": Parameter(whole(at_least=1), "how many rules at most"),
-        "method": Parameter(one_of("weights", "resampling"), "how rows are weighed"),
-        "keep_weights": Parameter(boolean(), "keep the weights of rows in each round"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "random_state": Parameter(
-            whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of resampling"
-        ),
-    }
-
-    rounds_: tuple[Round, ...]
-    epsilons_: FloatArray
-    alphas_: FloatArray
-    cut_points_: dict[str, FloatArray]
-    weights_: FloatArray
-
-    def __init__(
-        self,
-        base: Any = None,
-        rounds: int = 50,
-        method: str = "weights",
-        *,
-        keep_weights: bool = False,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.base = base
-        self.rounds = rounds
-        self.method = method
-        self.keep_weights = keep_weights
-        self.nominal = nominal
-        self.random_state = random_state
+    estimator: Any = parameter(
+        nothing() | a_classifier(),
+        "the model to boost; None is the best rule of one column",
+        default=None,
+        kw_only=False,
+    )
+    n_estimators: int = parameter(
+        whole(at_least=1),
+        "how many at most. A rule without error decides alone and ends them; one no better than "
+        "chance ends them and has no vote",
+        default=50,
+    )
+    method: str = parameter(
+        one_of("weights", "resampling"),
+        "'weights' trains on weighted rows; 'resampling' on rows drawn by their weights, as the "
+        "slides say: there a rule no better than chance sets the weights back and draws anew",
+        default="weights",
+    )
+    keep_weights: bool = parameter(
+        boolean(),
+        "keep the weights of the rows before each round, 'weights_': rounds × rows",
+        default=False,
+    )
+    random_state: Any = parameter(seed(), "the seed of resampling", default=0)
+    rounds_: tuple[Round, ...] = fitted("a Round each: ε, α and the rule in words")
+    epsilons_: FloatArray = fitted("the errors and the vote weights of all rounds")
+    alphas_: FloatArray = fitted("the errors and the vote weights of all rounds")
+    cut_points_: dict[str, FloatArray] = fitted(
+        "between which intervals thresholds may lie: at most 254 a column, of equal weight"
+    )
+    weights_: FloatArray = fitted()
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -334,11 +314,11 @@ class AdaBoost(Classifier):
         present = self._take_classes(rows)
         self._shares = np.bincount(rows.target, weight)[present] / weight.sum()
         order = np.arange(len(rows))
-        if self.method == "resampling" or self.base is not None:
+        if self.method == "resampling" or self.estimator is not None:
             # Chance follows what is in a row, not where it stands.
             order = np.argsort(row_keys(rows, target=True), kind="stable")
             rows, weight = rows.take(order), weight[order]
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = draw_seed(self.random_state)
         history = self._boost(_of_classes(rows, present), weight)
         if self.keep_weights:
             self.weights_ = np.zeros((len(history), total))
@@ -353,16 +333,16 @@ class AdaBoost(Classifier):
     def _boost(self, table: Table, given: FloatArray) -> list[FloatArray]:
         """Go through the rounds; return the weights before each, if they are to be kept."""
         weak: Any
-        if self.base is None:
+        if self.estimator is None:
             weak = _Rules(table, given, self.method, self._seed)
         else:
-            weak = _Members(self.base, table, given, self.method, self._seed, self.classes_)
+            weak = _Members(self.estimator, table, given, self.method, self._seed, self.classes_)
         rounds: list[Round] = []
         learned: list[Any] = []
         history: list[FloatArray] = []
         hit = miss = 1.0
         resets = 0
-        while len(rounds) < self.rounds and table.schema.attributes:
+        while len(rounds) < self.n_estimators and table.schema.attributes:
             rule, epsilon = weak.learn(hit, miss)
             if epsilon >= self._chance - 1e-10:
                 if self.method == "weights" or resets == _MOST_RESETS:
@@ -396,7 +376,7 @@ class AdaBoost(Classifier):
     def _scores(self, table: Table) -> FloatArray:
         if not self.rounds_:
             return np.tile(np.log(self._shares), (len(table), 1))
-        if self.base is None:
+        if self.estimator is None:
             return self._sum.scores(cut_table(table, self.cut_points_))
         scores = np.zeros((len(table), len(self.classes_)))
         for chunk in chunks(len(table), self._trained[0].features):
@@ -406,7 +386,7 @@ class AdaBoost(Classifier):
 
     def _each_vote(self, table: Table) -> Iterator[tuple[Round, FloatArray]]:
         table, number = quiet(table), len(self.classes_)
-        if self.base is None:
+        if self.estimator is None:
             cut = cut_table(table, self.cut_points_)
             for own, rule in zip(self.rounds_, self._rules, strict=True):
                 yield own, np.eye(number)[rule.said[cut.codes(rule.column)]]
@@ -424,7 +404,7 @@ class AdaBoost(Classifier):
         >>> import countwise as cw
         >>> from countwise.models.ensembles.adaboost import AdaBoost
         >>> weather = cw.read("sample:weather")
-        >>> model = AdaBoost(rounds=3).fit(weather)
+        >>> model = AdaBoost(n_estimators=3).fit(weather)
         >>> bool(np.allclose(model.votes(weather).sum(axis=1), model.alphas_.sum()))
         True
         """
@@ -445,10 +425,10 @@ class AdaBoost(Classifier):
     def explain(self, X: Any) -> Explanation:
         """Say what each column adds to the log posterior; of rules of one column only."""
         table = self._rows(X)
-        if self.base is not None or not self.rounds_:
+        if self.estimator is not None or not self.rounds_:
             raise ParameterError(
                 "AdaBoost: only votes of one-column rules can be told apart by column, but this "
-                f"model boosts {self.base!r} in {len(self.rounds_)} rounds. Leave base out."
+                f"model boosts {self.estimator!r} in {len(self.rounds_)} rounds. Leave base out."
             )
         cut = cut_table(table, self.cut_points_)
         terms = self._sum.terms
@@ -475,7 +455,7 @@ class AdaBoost(Classifier):
     def _adopt(self, learned: list[Any], cut_points: dict[str, FloatArray]) -> None:
         """Keep what was learned: members, or the tables of votes that rules add up to."""
         self.cut_points_ = cut_points
-        if self.base is not None:
+        if self.estimator is not None:
             self._trained: list[Member] = learned
             self.members_ = [member.model for member in learned]
             return
@@ -559,7 +539,7 @@ class _Members:
                 f"AdaBoost: by weights, the base must take sample_weight, but {base!r} does not. "
                 "Use method='resampling', or another base."
             )
-        self.base, self.table, self.classes, self.method = base, table, classes, method
+        self.estimator, self.table, self.classes, self.method = base, table, classes, method
         self.cut_points: dict[str, FloatArray] = {}
         self.weight = given / given.sum()
         self.first = self.weight.copy()
@@ -577,7 +557,7 @@ class _Members:
         self.seed += 1
         by_draws = self.method == "resampling"
         member = trained(
-            seeded(self.base, self.seed),
+            seeded(self.estimator, self.seed),
             self.table,
             self.classes,
             # Weights sum to the rows again, for models to which their scale means something.

@@ -6,14 +6,13 @@ are estimates for a single model of the kind (Efron & Tibshirani 1997).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from countwise._typing import FloatArray
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
@@ -35,15 +34,16 @@ from countwise.models.ensembles.members import (
 )
 from countwise.models.linear.encoder import Features
 from countwise.models.tree.id3 import ID3
+from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
-    Parameter,
     boolean,
-    instance,
-    names,
+    fitted,
     nothing,
     number,
     one_of,
+    parameter,
+    seed,
     whole,
 )
 from countwise.tables.table import Table
@@ -71,7 +71,8 @@ class OutOfBag:
     Examples
     --------
     >>> import countwise as cw
-    >>> model = cw.Bagging(cw.NaiveBayes(), members=20, oob=True).fit(cw.read("sample:iris"))
+    >>> model = cw.Bagging(cw.NaiveBayes(), n_estimators=20, oob_score=True)
+    >>> model = model.fit(cw.read("sample:iris"))
     >>> found = model.out_of_bag_
     >>> found.apparent_error <= found.error_632 <= found.single_error
     True
@@ -208,109 +209,79 @@ class Bagging(Classifier):
     are refitted. Draws follow what is in a row, not where it stands: shuffled rows give the same
     members, and a row of weight 3 is drawn like three equal rows.
 
-    Parameters
-    ----------
-    base
-        The model to repeat; None is an unpruned `ID3`.
-    members
-        How many.
-    fraction
-        How many rows a member draws, as a share of all.
-    replace
-        Draw with replacement (the bootstrap), or each row at most once.
-    vote
-        ``mean`` of the members' posteriors, ``majority`` of their labels (each member one vote), or
-        ``roulette``: each member's vote is drawn from its posterior, as Liu, Gegov and Cocea (2016)
-        propose for further work; the same row always gets the same draws.
-    oob
-        Ask every member about the rows it did not draw; see ``out_of_bag_``.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        The seed of all draws.
-
-    Attributes
-    ----------
-    members_
-        The trained models.
-    out_of_bag_
-        With ``oob=True`` an `OutOfBag`: votes, error, .632 and .632+.
-    votes_
-        With ``oob=True`` the out-of-bag votes, rows × classes.
-
     Examples
     --------
     >>> import countwise as cw
     >>> from countwise.models.ensembles.bagging import Bagging
     >>> votes = cw.read("sample:votes")
-    >>> model = Bagging(cw.NaiveBayes(), members=10, vote="majority", oob=True).fit(votes)
+    >>> model = Bagging(cw.NaiveBayes(), n_estimators=10, vote="majority", oob_score=True)
+    >>> model = model.fit(votes)
     >>> model.votes(votes.take([0]))
     array([[ 0., 10.]])
     >>> round(model.out_of_bag_.error, 2)
     0.1
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "base": Parameter(nothing() | a_classifier(), "the model to repeat"),
-        "members": Parameter(whole(at_least=1), "how many models vote"),
-        "fraction": Parameter(share_of_rows(), "share of the rows a member draws"),
-        "replace": Parameter(boolean(), "draw with replacement"),
-        "vote": Parameter(one_of(*CASTS), "how a member votes"),
-        "oob": Parameter(boolean(), "ask members about rows they did not draw"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "random_state": Parameter(
-            whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of the draws"
-        ),
-    }
-
-    members_: list[Any]
-    out_of_bag_: OutOfBag
-    votes_: FloatArray
-
-    def __init__(
-        self,
-        base: Any = None,
-        members: int = 50,
-        fraction: float = 1.0,
-        replace: bool = True,
-        vote: str = "mean",
-        *,
-        oob: bool = False,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.base = base
-        self.members = members
-        self.fraction = fraction
-        self.replace = replace
-        self.vote = vote
-        self.oob = oob
-        self.nominal = nominal
-        self.random_state = random_state
+    estimator: Any = parameter(
+        nothing() | a_classifier(),
+        "the model to repeat; None is an unpruned ID3",
+        default=None,
+        kw_only=False,
+    )
+    n_estimators: int = parameter(whole(at_least=1), "how many", default=50)
+    fraction: float = parameter(
+        share_of_rows(), "how many rows a member draws, as a share of all", default=1.0
+    )
+    replace: bool = parameter(
+        boolean(), "draw with replacement (the bootstrap), or each row at most once", default=True
+    )
+    vote: str = parameter(
+        one_of(*CASTS),
+        "'mean' of the members' posteriors, 'majority' of their labels (each member one vote), "
+        "or 'roulette': each member's vote is drawn from its posterior, as Liu, Gegov and Cocea "
+        "(2016) propose for further work; the same row always gets the same draws",
+        default="mean",
+    )
+    oob_score: bool = parameter(
+        boolean(),
+        "ask every member about the rows it did not draw; see 'out_of_bag_'",
+        default=False,
+    )
+    random_state: Any = parameter(seed(), "the seed of all draws", default=0)
+    members_: list[Any] = fitted("the trained models")
+    out_of_bag_: OutOfBag = fitted(
+        "with 'oob_score=True' an OutOfBag: votes, error, .632 and .632+"
+    )
+    votes_: FloatArray = fitted("with 'oob_score=True' the out-of-bag votes, rows × classes")
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Let every member draw its rows, and train it on them."""
         rows, weight, kept, total = self._training(X, y, sample_weight)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = draw_seed(self.random_state)
         self._take_classes(rows)
         # In the order of what is in them, equal rows side by side: position must not matter.
         order = np.argsort(row_keys(rows, target=True), kind="stable")
         rows = rows.take(order)
         weight = None if weight is None else weight[order]
         draws = draws_of(
-            len(rows), self.members, self._seed, float(self.fraction), bool(self.replace), weight
+            len(rows),
+            self.n_estimators,
+            self._seed,
+            float(self.fraction),
+            bool(self.replace),
+            weight,
         )
         self._trained = self._members(rows, draws, weight)
         self.members_ = [member.model for member in self._trained]
-        if self.oob:
+        if self.oob_score:
             places = order if kept is None else kept[order]
             self._ask_out_of_bag(rows, weight, draws, places, total)
         return self
 
     def _base(self) -> Any:
-        return ID3() if self.base is None else self.base
+        return ID3() if self.estimator is None else self.estimator
 
     def _members(
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
@@ -333,7 +304,7 @@ class Bagging(Classifier):
                 features=features,
                 matrix=matrix,
             )
-            for member in range(self.members)
+            for member in range(self.n_estimators)
         ]
 
     def _member(self, model: Any) -> Member:
@@ -369,7 +340,8 @@ class Bagging(Classifier):
         >>> import countwise as cw
         >>> from countwise.models.ensembles.bagging import Bagging
         >>> weather = cw.read("sample:weather")
-        >>> Bagging(members=8, vote="majority").fit(weather).votes(weather.take([0, 2])).sum(axis=1)
+        >>> model = Bagging(n_estimators=8, vote="majority").fit(weather)
+        >>> model.votes(weather.take([0, 2])).sum(axis=1)
         array([8., 8.])
         """
         return self._votes(self._rows(X))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
@@ -29,7 +28,16 @@ from countwise.models.ensembles.members import (
 )
 from countwise.models.tree.id3 import ID3
 from countwise.notes import Note
-from countwise.params import Constraint, Parameter, array, instance, names, nothing, one_of, whole
+from countwise.numeric import draw_seed
+from countwise.params import (
+    Constraint,
+    array,
+    fitted,
+    nothing,
+    one_of,
+    parameter,
+    seed,
+)
 from countwise.tables.table import Table
 
 WAYS = ("majority", "weighted", "mean", "roulette", "gain")
@@ -94,36 +102,6 @@ class Vote(Classifier):
     Votes divided by their sum are the posterior, and its argmax is the label. To draw labels from
     it, put `Decide` with a `RouletteWheel` over the vote.
 
-    Parameters
-    ----------
-    models
-        A list of classifiers, ours or scikit-learn's, or a mapping from names to them. None is
-        naive Bayes, TAN and ID3.
-    how
-        ``majority``: each member one vote for its label. ``weighted``: the same, times `weights`.
-        ``mean``: the members' posteriors are averaged. ``roulette``: each member's vote is drawn
-        from its posterior, the same row always with the same draws. ``gain``: each member votes for
-        the class that earns it most under `gain`.
-    weights
-        One for each member, for ``weighted``; None takes the log-odds of being right in a
-        five-fold cross-validation of the training rows.
-    gain
-        What each assigned class earns for each true one, for ``gain``: anything `GainMatrix.of`
-        reads, such as a mapping of mappings or an array in the order of the classes, rows true.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        The seed of roulette.
-
-    Attributes
-    ----------
-    members_
-        The trained models by name.
-    weights_
-        What the vote of each member weighs.
-    agreement_
-        The share of training rows on which two members answer alike, members × members.
-
     Examples
     --------
     >>> import countwise as cw
@@ -134,37 +112,41 @@ class Vote(Classifier):
     array([[2., 1.]])
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "models": Parameter(nothing() | _models(), "who votes"),
-        "how": Parameter(one_of(*WAYS), "how votes are cast and counted"),
-        "weights": Parameter(nothing() | array(), "what each member's vote weighs"),
-        "gain": Parameter(nothing() | GAIN_CONSTRAINT, "what each decision earns"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "random_state": Parameter(
-            whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of roulette"
-        ),
-    }
-
-    members_: dict[str, Any]
-    weights_: FloatArray
-    agreement_: FloatArray
-
-    def __init__(
-        self,
-        models: Any = None,
-        how: str = "mean",
-        *,
-        weights: Any = None,
-        gain: Any = None,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.models = models
-        self.how = how
-        self.weights = weights
-        self.gain = gain
-        self.nominal = nominal
-        self.random_state = random_state
+    estimators: Any = parameter(
+        nothing() | _models(),
+        "a list of classifiers, ours or scikit-learn's, or a mapping from names to them. None "
+        "is naive Bayes, TAN and ID3",
+        default=None,
+        kw_only=False,
+    )
+    how: str = parameter(
+        one_of(*WAYS),
+        "'majority': each member one vote for its label. 'weighted': the same, times weights. "
+        "'mean': the members' posteriors are averaged. 'roulette': each member's vote is drawn "
+        "from its posterior, the same row always with the same draws. 'gain': each member votes "
+        "for the class that earns it most under gain",
+        default="mean",
+        kw_only=False,
+    )
+    weights: Any = parameter(
+        nothing() | array(),
+        "one for each member, for 'weighted'; None takes the log-odds of being right in a five- "
+        "fold cross-validation of the training rows",
+        default=None,
+    )
+    gain: Any = parameter(
+        nothing() | GAIN_CONSTRAINT,
+        "what each assigned class earns for each true one, for 'gain': anything GainMatrix.of "
+        "reads, such as a mapping of mappings or an array in the order of the classes, rows "
+        "true",
+        default=None,
+    )
+    random_state: Any = parameter(seed(), "the seed of roulette", default=0)
+    members_: dict[str, Any] = fitted("the trained models by name")
+    weights_: FloatArray = fitted("what the vote of each member weighs")
+    agreement_: FloatArray = fitted(
+        "the share of training rows on which two members answer alike, members × members"
+    )
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -172,7 +154,7 @@ class Vote(Classifier):
         """Train every member on the same rows."""
         table, weight, *_ = self._training(X, y, sample_weight)
         self._take_classes(table)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = draw_seed(self.random_state)
         self._gain = None
         if self.how == "gain":
             self._gain = self._gains()
@@ -198,10 +180,10 @@ class Vote(Classifier):
         return matrix.values
 
     def _named(self) -> dict[str, Any]:
-        if self.models is None:
+        if self.estimators is None:
             every: Any = [NaiveBayes(), TAN(cuts="mdl"), ID3()]
         else:
-            every = self.models
+            every = self.estimators
         if isinstance(every, Mapping):
             return {str(name): own for name, own in every.items()}
         named: dict[str, Any] = {}

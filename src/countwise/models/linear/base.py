@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
@@ -17,17 +16,15 @@ from countwise.errors import ParameterError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
 from countwise.models.linear.encoder import Features
-from countwise.numeric import log_softmax
+from countwise.numeric import draw_seed, log_softmax
 from countwise.params import (
     Constraint,
-    Parameter,
-    instance,
+    derived,
+    fitted,
     mapping,
-    names,
     nothing,
     number,
     one_of,
-    whole,
 )
 from countwise.tables.schema import level_text
 from countwise.tables.table import Table
@@ -57,13 +54,10 @@ class Rows(NamedTuple):
 class MatrixModel(Classifier):
     """A classifier of rows as points; a model fills in `_learn`, which returns its layers."""
 
-    nominal: Any
-    random_state: Any = 0
-    activation: str = "relu"
-
-    features_: Features
-    layers_: tuple[Layer, ...]
-    scale_: float
+    features_: Features = fitted("how rows become numbers")
+    layers_: tuple[Layer, ...] = fitted("weights and biases, from the columns to the classes")
+    scale_: float = fitted("the slope that turns scores into probabilities")
+    _seed: int = derived()
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -105,7 +99,7 @@ class MatrixModel(Classifier):
         weight = None if weight is None else weight[order]
         self.features_ = Features.learn(rows, weight)
         self.notes_ = (*self.notes_, *self.features_.notes)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = draw_seed(self.get_params(deep=False).get("random_state", 0))
         return Rows(self._matrix(rows), codes[order], weight, scattered(keys[order]))
 
     def _matrix(self, table: Table) -> Any:
@@ -202,11 +196,7 @@ def two_sided(coefficients: FloatArray, intercept: FloatArray) -> Layer:
     return Layer(np.ascontiguousarray(weights, dtype=np.float64), bias.astype(np.float64))
 
 
-NOMINAL = Parameter(one_of("all") | names(), "number columns that are codes")
-CLASS_WEIGHT = Parameter(nothing() | one_of("balanced") | mapping(), "how much classes weigh")
-SEED = Parameter(
-    whole(at_least=0) | nothing() | instance(np.random.RandomState), "seed of the search"
-)
+CLASS_WEIGHT = nothing() | one_of("balanced") | mapping()
 _FOLDS = 5
 #: Of columns scaled to unit variance.
 LEAST_VARIANCE = 1e-9

@@ -6,9 +6,6 @@ learned from the training rows; see `countwise.models.linear.encoder`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.linalg import pinvh
 
@@ -16,14 +13,13 @@ from countwise.decisions.class_prior import PRIOR_CONSTRAINT, Prior, prior_of
 from countwise.models.linear.base import (
     LEAST_PRIOR,
     LEAST_VARIANCE,
-    NOMINAL,
     Layer,
     MatrixModel,
     Rows,
     share,
 )
 from countwise.params import (
-    Parameter,
+    parameter,
 )
 
 
@@ -34,17 +30,6 @@ class LinearDiscriminant(MatrixModel):
     that a weight is a repeated row, which scikit-learn's does not offer; without weights and
     shrinkage both give the same posteriors.
 
-    Parameters
-    ----------
-    shrinkage
-        Share of the covariance that is replaced by equal variances without correlation: 0 none,
-        1 all of it. Some is needed where columns are many or repeat each other.
-    prior
-        ``empirical`` class shares, ``uniform``, a mapping from class to share, or an array of
-        shares in class order.
-    nominal
-        Number columns of frames and arrays that are codes.
-
     Examples
     --------
     >>> import countwise as cw
@@ -53,18 +38,19 @@ class LinearDiscriminant(MatrixModel):
     0.98
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "shrinkage": Parameter(share(), "how far the covariance is evened out"),
-        "prior": Parameter(PRIOR_CONSTRAINT, "class shares before any evidence"),
-        "nominal": NOMINAL,
-    }
-
-    def __init__(
-        self, shrinkage: float = 0.02, prior: Prior = "empirical", *, nominal: Any = ()
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.prior = prior
-        self.nominal = nominal
+    shrinkage: float = parameter(
+        share(),
+        "share of the covariance that is replaced by equal variances without correlation: 0 "
+        "none, 1 all of it. Some is needed where columns are many or repeat each other",
+        default=0.02,
+        kw_only=False,
+    )
+    prior: Prior = parameter(
+        PRIOR_CONSTRAINT,
+        "'empirical' class shares, 'uniform', a mapping from class to share, or an array of "
+        "shares in class order",
+        default="empirical",
+    )
 
     @property
     def _sparse(self) -> bool:

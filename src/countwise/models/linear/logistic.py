@@ -7,8 +7,7 @@ learned from the training rows; see `countwise.models.linear.encoder`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn import linear_model
@@ -16,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from countwise.models.linear.base import (
     CLASS_WEIGHT,
-    NOMINAL,
     Layer,
     MatrixModel,
     Rows,
@@ -24,8 +22,10 @@ from countwise.models.linear.base import (
     two_sided,
 )
 from countwise.params import (
-    Parameter,
+    fitted,
+    infinity,
     number,
+    parameter,
     whole,
 )
 
@@ -35,22 +35,11 @@ class Logistic(MatrixModel):
 
     scikit-learn's multinomial `LogisticRegression` with an L2 penalty, behind our tables.
 
-    Parameters
-    ----------
-    penalty
-        Strength of the L2 penalty on coefficients of scaled columns; 0 is none.
-    class_weight
-        ``balanced`` lets rare classes weigh as much as frequent ones; a mapping gives a factor for
-        each label; None counts rows.
-    max_iter
-        How many steps the search may take.
-    nominal
-        Number columns of frames and arrays that are codes.
-
     Attributes
     ----------
     coefficients_
-        What a unit of a column, or a level, adds to the log-odds: (label, column, level, value).
+        What a unit of a column, or a level, adds to the log-odds: (label, column, level,
+        value).
 
     Examples
     --------
@@ -62,29 +51,24 @@ class Logistic(MatrixModel):
     True
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "penalty": Parameter(number(at_least=0), "strength of the L2 penalty"),
-        "class_weight": CLASS_WEIGHT,
-        "max_iter": Parameter(whole(at_least=1), "steps the search may take"),
-        "nominal": NOMINAL,
-    }
-
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        class_weight: Any = None,
-        *,
-        max_iter: int = 1000,
-        nominal: Any = (),
-    ) -> None:
-        self.penalty = penalty
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.nominal = nominal
+    C: float = parameter(
+        number(above=0) | infinity(),
+        "inverse strength of the L2 penalty on coefficients of scaled columns; infinity is none",
+        default=1.0,
+        kw_only=False,
+    )
+    class_weight: Any = parameter(
+        CLASS_WEIGHT,
+        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
+        "for each label; None counts rows",
+        default=None,
+    )
+    n_iter_: int = fitted("how many steps were taken")
+    max_iter: int = parameter(whole(at_least=1), "how many steps the search may take", default=1000)
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         model = linear_model.LogisticRegression(
-            C=1 / self.penalty if self.penalty else np.inf,
+            C=float(self.C),
             solver="newton-cg",
             max_iter=self.max_iter,
             tol=1e-6,

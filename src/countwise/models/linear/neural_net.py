@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
-from countwise.models.linear.base import NOMINAL, SEED, Layer, MatrixModel, Rows, share
+from countwise.models.linear.base import Layer, MatrixModel, Rows, share
 from countwise.numeric import log_softmax
-from countwise.params import Constraint, Parameter, number, one_of, whole
+from countwise.params import Constraint, fitted, number, one_of, parameter, seed, whole
 
 #: Called with epochs done, epochs at most, and a text.
 Progress = Callable[[int, int, str], None]
@@ -54,81 +54,52 @@ class NeuralNet(MatrixModel):
     It goes through the rows epoch by epoch; some rows are held out, and the weights of the epoch
     that erred least on them are kept.
 
-    Parameters
-    ----------
-    hidden
-        Sizes of the hidden layers; ``()`` is a network without any.
-    activation
-        What a neuron does with its sum: ``relu``, ``tanh`` or ``logistic``.
-    epochs
-        How often the rows are gone through at most.
-    patience
-        After so many epochs without improvement it ends.
-    held_out
-        Share of the rows that steer the end; with fewer than ten rows in it the loss on the
-        training rows does.
-    penalty
-        Strength of the L2 penalty on weights.
-    learning_rate
-        The size of steps at the beginning.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        First weights, and the order in which rows come.
-
-    Attributes
-    ----------
-    curve_
-        An `Epoch` each: its loss, and the error on the rows held out.
-    best_epoch_
-        The epoch whose weights were kept.
-
     Examples
     --------
     >>> import countwise as cw
     >>> from countwise.models.linear.neural_net import NeuralNet
-    >>> model = NeuralNet(hidden=(8,), epochs=60).fit(cw.read("sample:iris"))
+    >>> model = NeuralNet(hidden_layer_sizes=(8,), max_iter=60).fit(cw.read("sample:iris"))
     >>> 1 <= model.best_epoch_ <= len(model.curve_) <= 60
     True
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "hidden": Parameter(_sizes(), "sizes of the hidden layers"),
-        "activation": Parameter(one_of("relu", "tanh", "logistic"), "what neurons do"),
-        "epochs": Parameter(whole(at_least=1), "passes over the rows at most"),
-        "patience": Parameter(whole(at_least=1), "epochs without improvement before it ends"),
-        "held_out": Parameter(share(), "share of the rows that steer the end"),
-        "penalty": Parameter(number(at_least=0), "strength of the L2 penalty"),
-        "learning_rate": Parameter(number(above=0), "size of the first steps"),
-        "nominal": NOMINAL,
-        "random_state": SEED,
-    }
-
-    curve_: tuple[Epoch, ...]
-    best_epoch_: int
-
-    def __init__(
-        self,
-        hidden: Any = (32,),
-        activation: str = "relu",
-        *,
-        epochs: int = 300,
-        patience: int = 20,
-        held_out: float = 0.15,
-        penalty: float = 1e-3,
-        learning_rate: float = 0.005,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.epochs = epochs
-        self.patience = patience
-        self.held_out = held_out
-        self.penalty = penalty
-        self.learning_rate = learning_rate
-        self.nominal = nominal
-        self.random_state = random_state
+    hidden_layer_sizes: Any = parameter(
+        _sizes(),
+        "sizes of the hidden layers; '()' is a network without any",
+        default=(32,),
+        kw_only=False,
+    )
+    activation: str = parameter(
+        one_of("relu", "tanh", "logistic"),
+        "what a neuron does with its sum: 'relu', 'tanh' or 'logistic'",
+        default="relu",
+    )
+    max_iter: int = parameter(
+        whole(at_least=1), "how often the rows are gone through at most", default=300
+    )
+    n_iter_no_change: int = parameter(
+        whole(at_least=1), "after so many epochs without improvement it ends", default=20
+    )
+    validation_fraction: float = parameter(
+        share(),
+        "share of the rows that steer the end; with fewer than ten rows in it the loss on the "
+        "training rows does",
+        default=0.15,
+    )
+    alpha: float = parameter(
+        number(at_least=0), "strength of the L2 penalty on weights", default=0.001
+    )
+    learning_rate_init: float = parameter(
+        number(above=0), "the size of steps at the beginning", default=0.005
+    )
+    random_state: Any = parameter(
+        seed(), "first weights, and the order in which rows come", default=0
+    )
+    curve_: tuple[Epoch, ...] = fitted(
+        "an Epoch each: its loss, and the error on the rows held out"
+    )
+    n_iter_: int = fitted("how many passes over the rows were made")
+    best_epoch_: int = fitted("the epoch whose weights were kept")
 
     def fit(
         self,
@@ -142,14 +113,16 @@ class NeuralNet(MatrixModel):
         `progress` is called after each epoch with epochs done, epochs at most, and a text.
         """
         self._progress = progress
-        self.curve_, self.best_epoch_ = (), 0
+        self.curve_, self.best_epoch_, self.n_iter_ = (), 0, 0
         try:
             return super().fit(X, y, sample_weight)
         finally:
             del self._progress
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
-        out = (rows.keys % np.uint64(1 << 20)).astype(np.float64) < self.held_out * (1 << 20)
+        out = (rows.keys % np.uint64(1 << 20)).astype(np.float64) < self.validation_fraction * (
+            1 << 20
+        )
         if out.sum() < _LEAST_HELD_OUT or len(np.unique(rows.y[~out])) < len(self.classes_):
             out[:] = False
         training, tested = np.flatnonzero(~out), np.flatnonzero(out)
@@ -165,7 +138,7 @@ class NeuralNet(MatrixModel):
         X, y = rows.X[training], rows.y[training]
         curve: list[Epoch] = []
         best, kept, since = np.inf, self._layers(None), 0
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, self.max_iter + 1):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 net.partial_fit(X, y, **options)
@@ -177,19 +150,20 @@ class NeuralNet(MatrixModel):
             else:
                 since += 1
             if self._progress is not None:
-                self._progress(epoch, self.epochs, f"epoch {epoch}, loss {net.loss_:.4f}")
-            if since >= self.patience:
+                self._progress(epoch, self.max_iter, f"epoch {epoch}, loss {net.loss_:.4f}")
+            if since >= self.n_iter_no_change:
                 break
         self.curve_ = tuple(curve)
+        self.n_iter_ = len(curve)
         return kept, 1.0
 
     def _net(self, rows: int) -> MLPClassifier:
         return MLPClassifier(
-            tuple(int(size) for size in self.hidden),
+            tuple(int(size) for size in self.hidden_layer_sizes),
             activation=self.activation,
-            alpha=float(self.penalty),
+            alpha=float(self.alpha),
             batch_size=max(1, min(200, rows)),
-            learning_rate_init=float(self.learning_rate),
+            learning_rate_init=float(self.learning_rate_init),
             random_state=self._seed,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn import linear_model
@@ -16,8 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from countwise.models.linear.base import (
     CLASS_WEIGHT,
-    NOMINAL,
-    SEED,
     Layer,
     MatrixModel,
     Rows,
@@ -27,9 +25,11 @@ from countwise.models.linear.base import (
 )
 from countwise.models.linear.encoder import Features
 from countwise.params import (
-    Parameter,
     boolean,
+    fitted,
     number,
+    parameter,
+    seed,
     whole,
 )
 from countwise.tables.read import read
@@ -42,22 +42,6 @@ class Perceptron(MatrixModel):
     posteriors: margins on rows of other folds say how steep a sigmoid (for several classes a
     softmax) makes them probable. The plane stays where it is, so that the label is the
     perceptron's own.
-
-    Parameters
-    ----------
-    epochs
-        How often all rows are gone through at most.
-    penalty
-        Strength of an L2 penalty; 0 is none.
-    average
-        Take the mean of all planes on the way (Freund & Schapire 1999), which is steadier than the
-        last one.
-    class_weight
-        As in `Logistic`.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        The order in which rows come.
 
     Examples
     --------
@@ -75,31 +59,29 @@ class Perceptron(MatrixModel):
     [0, 0, 0, 1, 0, 1, 1, 1]
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "epochs": Parameter(whole(at_least=1), "passes over the rows"),
-        "penalty": Parameter(number(at_least=0), "strength of an L2 penalty"),
-        "average": Parameter(boolean(), "take the mean of all planes on the way"),
-        "class_weight": CLASS_WEIGHT,
-        "nominal": NOMINAL,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        epochs: int = 1000,
-        penalty: float = 0.0,
-        average: bool = True,
-        class_weight: Any = None,
-        *,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.epochs = epochs
-        self.penalty = penalty
-        self.average = average
-        self.class_weight = class_weight
-        self.nominal = nominal
-        self.random_state = random_state
+    n_iter_: int = fitted("how many steps were taken")
+    max_iter: int = parameter(
+        whole(at_least=1),
+        "how often all rows are gone through at most",
+        default=1000,
+        kw_only=False,
+    )
+    alpha: float = parameter(
+        number(at_least=0), "strength of an L2 penalty; 0 is none", default=0.0
+    )
+    average: bool = parameter(
+        boolean(),
+        "take the mean of all planes on the way (Freund & Schapire 1999), which is steadier "
+        "than the last one",
+        default=True,
+    )
+    class_weight: Any = parameter(
+        CLASS_WEIGHT,
+        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
+        "for each label; None counts rows",
+        default=None,
+    )
+    random_state: Any = parameter(seed(), "the order in which rows come", default=0)
 
     @classmethod
     def of(cls, weights: Mapping[str, float], bias: float, classes: tuple[Any, Any]) -> Self:
@@ -127,9 +109,9 @@ class Perceptron(MatrixModel):
                 loss="perceptron",
                 learning_rate="constant",
                 eta0=1.0,
-                penalty="l2" if self.penalty else None,
-                alpha=float(self.penalty) or 1e-4,
-                max_iter=self.epochs,
+                penalty="l2" if self.alpha else None,
+                alpha=float(self.alpha) or 1e-4,
+                max_iter=self.max_iter,
                 tol=1e-4,
                 average=bool(self.average),
                 random_state=self._seed,

@@ -7,16 +7,13 @@ learned from the training rows; see `countwise.models.linear.encoder`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from countwise.models.linear.base import (
     CLASS_WEIGHT,
-    NOMINAL,
-    SEED,
     Layer,
     MatrixModel,
     Rows,
@@ -25,8 +22,9 @@ from countwise.models.linear.base import (
     two_sided,
 )
 from countwise.params import (
-    Parameter,
     number,
+    parameter,
+    seed,
 )
 
 
@@ -34,17 +32,6 @@ class LinearSVM(MatrixModel):
     """Separate classes by the plane with the widest margin: a linear support vector machine.
 
     scikit-learn's `LinearSVC` behind our tables, with posteriors from margins as in `Perceptron`.
-
-    Parameters
-    ----------
-    penalty
-        Strength of the L2 penalty: the larger, the wider the margin and the more rows within it.
-    class_weight
-        As in `Logistic`.
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        The order in which rows come.
 
     Examples
     --------
@@ -54,30 +41,25 @@ class LinearSVM(MatrixModel):
     ['no', 'no']
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "penalty": Parameter(number(above=0), "strength of the L2 penalty"),
-        "class_weight": CLASS_WEIGHT,
-        "nominal": NOMINAL,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        class_weight: Any = None,
-        *,
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.class_weight = class_weight
-        self.nominal = nominal
-        self.random_state = random_state
+    C: float = parameter(
+        number(above=0),
+        "inverse strength of the L2 penalty: the smaller, the wider the margin and the more rows "
+        "within it",
+        default=1.0,
+        kw_only=False,
+    )
+    class_weight: Any = parameter(
+        CLASS_WEIGHT,
+        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
+        "for each label; None counts rows",
+        default=None,
+    )
+    random_state: Any = parameter(seed(), "the order in which rows come", default=0)
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         def plane(part: Rows) -> Layer:
             model = LinearSVC(
-                C=1 / self.penalty, dual="auto", max_iter=10_000, random_state=self._seed
+                C=float(self.C), dual="auto", max_iter=10_000, random_state=self._seed
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)

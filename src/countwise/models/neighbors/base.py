@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +24,17 @@ from countwise.models.neighbors.index import Kept
 from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import Electorate, shares_of_votes
-from countwise.params import Parameter, array, infinity, mapping, nothing, number, one_of
+from countwise.params import (
+    array,
+    derived,
+    fitted,
+    infinity,
+    mapping,
+    nothing,
+    number,
+    one_of,
+    parameter,
+)
 from countwise.tables.estimator import (
     TableEstimator,
     as_table_error,
@@ -39,19 +48,52 @@ from countwise.tables.table import Table
 Rows = NDArray[np.int64]
 
 
-class StoredRowsModel:
+#: Any exponent of a distance; with an infinite one the largest difference alone is left.
+POWER = number(at_least=1) | infinity()
+
+
+class StoredRowsModel(TableEstimator):
     """A model whose memory is rows: ``rows_`` in ``space_``, and what else each of them brings.
 
     A model fills in `_settle`, which makes it ready to be asked.
     """
 
-    space_: Space
-    rows_: Table
-    sample_weight_: FloatArray | None
-    target_: FloatArray | None
-    relevance_: FloatArray | None
-    places_: Rows | None
-    _kept: Kept
+    metric: str = parameter(
+        one_of(*METRICS),
+        "'euclidean', 'manhattan', 'maximum', 'minkowski', 'mahalanobis', 'overlap', 'vdm', "
+        "'hvdm', 'heom' or 'gower'; see neighbors.metrics.learn_space",
+        default="euclidean",
+    )
+    p: float = parameter(
+        POWER,
+        "the exponent of 'minkowski' and 'vdm', at least 1; infinity takes the largest "
+        "difference alone",
+        default=2.0,
+    )
+    scale: str | None = parameter(
+        one_of(*SCALES) | nothing(),
+        "what a number is divided by: its 'range', its standard deviation ('z'), or nothing",
+        default="range",
+    )
+    when_missing: str | None = parameter(
+        one_of("far", "ignore") | nothing(),
+        "a missing cell is as 'far' as its column reaches, or is left out ('ignore') and the "
+        "others rescaled; None: far, but ignored by 'gower'",
+        default=None,
+    )
+    attribute_weights: Any = parameter(
+        one_of("information", "relief") | mapping() | array() | nothing(),
+        "factors by which axes are stretched: given (one an attribute, or by name), or learned: "
+        "'information' (bits about the class) or 'relief' (nearest misses against hits)",
+        default=None,
+    )
+    space_: Space = fitted("where rows are compared")
+    rows_: Table = fitted("the stored rows")
+    sample_weight_: FloatArray | None = fitted("their weights, if there are any")
+    target_: FloatArray | None = fitted("the numbers to predict, for regressors")
+    relevance_: FloatArray | None = fitted("what the attributes were found to be worth")
+    places_: Rows | None = fitted("which training rows they are; None: all of them")
+    _kept: Kept = derived()
 
     @property
     def n_rows_(self) -> int:
@@ -118,6 +160,13 @@ class StoredRowsModel:
 class RowVoter(StoredRowsModel, Classifier):
     """A classifier whose kept rows vote; a model fills in `fit` and `votes_by`."""
 
+    drop_least: float = parameter(
+        number(at_least=0),
+        "leave out so many of the least relevant attributes (below 1: that fraction of them), by "
+        "the learned weights or by their bits about the class",
+        default=0,
+    )
+
     @property
     def votes_by(self) -> tuple[int, Any]:
         """How many neighbours vote, and by which weights."""
@@ -167,31 +216,24 @@ def voters(table: Table, weight: FloatArray | None, present: NDArray[np.intp]) -
 
 #: Targets beyond this are divided by a power of two, which loses nothing.
 _LARGE = 1e100
-#: Distances that need no classes.
-DISTANCE_PARAMETERS: Mapping[str, Parameter] = {
-    "metric": Parameter(
-        one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))), "how far apart rows are"
-    ),
-    "p": Parameter(number(at_least=1) | infinity(), "exponent of minkowski"),
-    "scale": Parameter(one_of(*SCALES) | nothing(), "what a number is divided by"),
-    "missing": Parameter(one_of("far", "ignore") | nothing(), "what a missing cell does"),
-    "attribute_weights": Parameter(
-        mapping() | array() | nothing(), "factors by which axes are stretched"
-    ),
-}
 
 
-class KeptRegressor(StoredRowsModel, RegressorMixin, TableEstimator):
+class KeptRegressor(RegressorMixin, StoredRowsModel):
     """A scikit-learn regressor that keeps its rows; a model fills in `_settle` and `_answers`."""
 
-    metric: str
-    p: float
-    scale: str | None
-    missing: str | None
-    attribute_weights: Any
-    nominal: Any
-    drop_least = 0.0
-    _unit: float
+    metric: str = parameter(
+        one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))),
+        "'euclidean', 'manhattan', 'maximum', 'minkowski', 'mahalanobis', 'overlap', 'heom' or "
+        "'gower'; see neighbors.metrics.learn_space",
+        default="euclidean",
+    )
+    attribute_weights: Any = parameter(
+        mapping() | array() | nothing(),
+        "factors by which axes are stretched, one an attribute or by name",
+        default=None,
+    )
+    drop_least: ClassVar[float] = 0.0
+    _unit: float = derived()
 
     def fit(
         self, X: Any, y: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None

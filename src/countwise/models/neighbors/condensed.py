@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from countwise._typing import FloatArray
 from countwise.errors import TableError
 from countwise.models.neighbors.base import RowVoter
-from countwise.models.neighbors.classifier import METRIC_PARAMETERS
 from countwise.models.neighbors.explanation import Neighborhood
 from countwise.models.neighbors.fit_space import Wanted, learned_space
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import SAME
 from countwise.notes import Note
-from countwise.params import Parameter, names, nothing, one_of
+from countwise.params import fitted, one_of, parameter, seed
 from countwise.params import whole as whole_number
 from countwise.tables.table import Table
 
@@ -37,19 +36,6 @@ class CondensedNeighbors(RowVoter):
     kept, and ``sizes_`` tells how much the order mattered. ``method="fast"`` is Angiulli's rule
     (2005), which asks the order among equally near rows alone and often keeps fewer.
 
-    Parameters
-    ----------
-    method
-        ``hart`` or ``fast``.
-    metric, p, scale, missing, attribute_weights, drop_least
-        As in `Neighbors`; learned from all training rows.
-    orders
-        How many orders of the rows Hart's rule tries: first as they stand, then shuffled.
-    random_state
-        The seed of the shuffles.
-    nominal
-        Columns of frames and arrays to take as nominal although they hold numbers.
-
     Examples
     --------
     >>> import countwise as cw
@@ -59,45 +45,21 @@ class CondensedNeighbors(RowVoter):
     (24, 0.84, 1.0)
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "method": Parameter(one_of("hart", "fast"), "how rows are chosen"),
-        **METRIC_PARAMETERS,
-        "orders": Parameter(whole_number(at_least=1), "how many orders of rows are tried"),
-        "random_state": Parameter(whole_number(at_least=0) | nothing(), "seed of the shuffles"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-    }
-
-    kept_: Rows
-    reduction_: float
-    prior_: FloatArray
-    passes_: int
-    sizes_: tuple[int, ...]
-    conflicts_: int
-
-    def __init__(
-        self,
-        method: str = "hart",
-        metric: str = "euclidean",
-        *,
-        p: float = 2.0,
-        scale: str | None = "range",
-        missing: str | None = None,
-        attribute_weights: str | Mapping[str, float] | ArrayLike | None = None,
-        drop_least: float = 0,
-        orders: int = 1,
-        random_state: int | None = 0,
-        nominal: Any = (),
-    ) -> None:
-        self.method = method
-        self.metric = metric
-        self.p = p
-        self.scale = scale
-        self.missing = missing
-        self.attribute_weights = attribute_weights
-        self.drop_least = drop_least
-        self.orders = orders
-        self.random_state = random_state
-        self.nominal = nominal
+    method: str = parameter(
+        one_of("hart", "fast"), "'hart' or 'fast'", default="hart", kw_only=False
+    )
+    orders: int = parameter(
+        whole_number(at_least=1),
+        "how many orders of the rows Hart's rule tries: first as they stand, then shuffled",
+        default=1,
+    )
+    random_state: int | None = parameter(seed(), "the seed of the shuffles", default=0)
+    kept_: Rows = fitted()
+    reduction_: float = fitted()
+    prior_: FloatArray = fitted()
+    passes_: int = fitted()
+    sizes_: tuple[int, ...] = fitted()
+    conflicts_: int = fitted()
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Learn the space from all rows, and keep the rows that are enough.

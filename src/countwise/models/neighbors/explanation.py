@@ -32,7 +32,7 @@ class Neighborhood:
     --------
     >>> import countwise as cw
     >>> weather = cw.read("sample:weather")
-    >>> near = cw.Neighbors(k=2).fit(weather).neighbors(weather.take([3]))
+    >>> near = cw.Neighbors(n_neighbors=2).fit(weather).neighbors(weather.take([3]))
     >>> print(near.describe())
     1. row 4, yes: distance 0
     2. row 8, no: distance 1 (outlook 1)
@@ -123,7 +123,7 @@ class NeighborExplanation(Explanation):
     --------
     >>> import countwise as cw
     >>> weather = cw.read("sample:weather")
-    >>> why = cw.Neighbors(k=3, metric="vdm").fit(weather).explain(weather.take([0]))
+    >>> why = cw.Neighbors(n_neighbors=3, metric="vdm").fit(weather).explain(weather.take([0]))
     >>> print(why.describe().splitlines()[0])
     no (posterior 1.000) against yes: log-odds +1.653
     >>> print(why.describe().splitlines()[-1])

@@ -46,7 +46,7 @@ class Wanted:
             model.metric,
             float(model.p),
             model.scale,
-            model.missing,
+            model.when_missing,
             model.attribute_weights,
             float(model.drop_least),
         )

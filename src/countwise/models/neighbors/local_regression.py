@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.neighbors.base import DISTANCE_PARAMETERS, KeptRegressor
+from countwise.models.neighbors.base import KeptRegressor
 from countwise.models.neighbors.index import Kept
 from countwise.models.neighbors.votes import SAME, Electorate
-from countwise.params import Parameter, names, nothing, number, one_of
+from countwise.params import nothing, number, one_of, parameter
 from countwise.params import whole as whole_number
 from countwise.tables.table import Table
 
@@ -31,65 +30,39 @@ class LocalRegression(KeptRegressor):
     answer. Numbers enter as gaps to the point, words as equal to it or not, missing cells as no
     gap. A little ridge keeps the slopes finite where neighbours do not span all dimensions.
 
-    Parameters
-    ----------
-    k
-        How many neighbours are fitted; their kernel reaches to the next one. None: all within
-        `width`.
-    width
-        The width of the kernel as a distance, instead of `k`.
-    kernel
-        ``tricube``, ``epanechnikov``, ``triangular``, ``gaussian`` or ``uniform``.
-    ridge
-        What is added to the squares of the slopes, as a share of their mean size.
-    metric, p, scale, missing, attribute_weights
-        As in `NeighborsRegressor`.
-    nominal
-        Columns of frames and arrays to take as nominal although they hold numbers.
-
     Examples
     --------
     A straight line is found again, also beyond its ends:
 
     >>> import countwise as cw
-    >>> model = cw.LocalRegression(k=4).fit({"x": [0.0, 1, 2, 3, 4, 5]}, [1.0, 3, 5, 7, 9, 11])
+    >>> rows = {"x": [0.0, 1, 2, 3, 4, 5]}
+    >>> model = cw.LocalRegression(n_neighbors=4).fit(rows, [1.0, 3, 5, 7, 9, 11])
     >>> model.predict({"x": [2.5, 6.0]}).round(3).tolist()
     [6.0, 13.0]
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "k": Parameter(whole_number(at_least=1) | nothing(), "how many neighbours are fitted"),
-        "width": Parameter(number(above=0) | nothing(), "width of the kernel as a distance"),
-        "kernel": Parameter(one_of(*KERNELS), "how weights fall with distance"),
-        "ridge": Parameter(number(at_least=0), "what keeps slopes finite"),
-        **DISTANCE_PARAMETERS,
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-    }
-
-    def __init__(
-        self,
-        k: int | None = 30,
-        width: float | None = None,
-        kernel: str = "tricube",
-        *,
-        ridge: float = 1e-6,
-        metric: str = "euclidean",
-        p: float = 2.0,
-        scale: str | None = "range",
-        missing: str | None = None,
-        attribute_weights: Mapping[str, float] | ArrayLike | None = None,
-        nominal: Any = (),
-    ) -> None:
-        self.k = k
-        self.width = width
-        self.kernel = kernel
-        self.ridge = ridge
-        self.metric = metric
-        self.p = p
-        self.scale = scale
-        self.missing = missing
-        self.attribute_weights = attribute_weights
-        self.nominal = nominal
+    n_neighbors: int | None = parameter(
+        whole_number(at_least=1) | nothing(),
+        "how many neighbours are fitted; their kernel reaches to the next one. None: all within "
+        "width",
+        default=30,
+        kw_only=False,
+    )
+    width: float | None = parameter(
+        number(above=0) | nothing(),
+        "the width of the kernel as a distance, instead of k",
+        default=None,
+    )
+    kernel: str = parameter(
+        one_of(*KERNELS),
+        "'tricube', 'epanechnikov', 'triangular', 'gaussian' or 'uniform'",
+        default="tricube",
+    )
+    ridge: float = parameter(
+        number(at_least=0),
+        "what is added to the squares of the slopes, as a share of their mean size",
+        default=1e-06,
+    )
 
     def _settle(self) -> None:
         rows = self.rows_
@@ -105,7 +78,7 @@ class LocalRegression(KeptRegressor):
 
     def _blocks(self, table: Table) -> Iterator[Table]:
         width = len(self.schema_.attributes) + 1
-        size = self._kept.search.rows if self.width is not None else (self.k or 30) + 1
+        size = self._kept.search.rows if self.width is not None else (self.n_neighbors or 30) + 1
         yield from table.blocks(max(1, _CELLS // (size * width)))
 
     def _fitted(self, table: Table) -> FloatArray:
@@ -116,7 +89,7 @@ class LocalRegression(KeptRegressor):
             far = self.space_.rooted(powers)
             wide = np.full(len(table), float(self.width))
             return self._planes(table, who, _bumps(far, wide, self.kernel) * self._own[who])
-        k = math.inf if self.k is None else self.k
+        k = math.inf if self.n_neighbors is None else self.n_neighbors
         who, powers = search.nearest(table, int(min(k + 1, there)))
         far = self.space_.rooted(powers)
         wide, next_one = _reach(far, np.maximum(self._own[who], 1.0), k)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
-from countwise.models.neighbors.base import DISTANCE_PARAMETERS, KeptRegressor
+from countwise.models.neighbors.base import KeptRegressor
 from countwise.models.neighbors.explanation import Neighborhood
 from countwise.models.neighbors.index import Kept
 from countwise.models.neighbors.votes import SCHEMES, Electorate
-from countwise.params import Parameter, function, names, one_of
+from countwise.params import function, one_of, parameter
 from countwise.params import whole as whole_number
 from countwise.tables.table import Table
 
@@ -25,54 +24,24 @@ class NeighborsRegressor(KeptRegressor):
     Distances, votes, ties and weights are those of `Neighbors` (the metrics that need classes are
     not there).
 
-    Parameters
-    ----------
-    k
-        How many neighbours count.
-    metric, p, scale, missing, attribute_weights
-        As in `Neighbors`.
-    weights
-        ``uniform`` for the mean; ``distance`` (1/d), ``squared`` (1/d²), ``rank``, ``kernel`` or a
-        function of the distances for weighted means.
-    nominal
-        Columns of frames and arrays to take as nominal although they hold numbers.
-
     Examples
     --------
     >>> import countwise as cw
     >>> rows = {"size": [1.0, 2.0, 3.0, 10.0], "sort": ["a", "a", "b", "b"]}
-    >>> model = cw.NeighborsRegressor(k=2).fit(rows, [10.0, 20.0, 30.0, 100.0])
+    >>> model = cw.NeighborsRegressor(n_neighbors=2).fit(rows, [10.0, 20.0, 30.0, 100.0])
     >>> model.predict({"size": [1.4], "sort": ["a"]}).tolist()
     [15.0]
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "k": Parameter(whole_number(at_least=1), "how many neighbours count"),
-        "weights": Parameter(one_of(*SCHEMES) | function(), "how much a neighbour weighs"),
-        **DISTANCE_PARAMETERS,
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-    }
-
-    def __init__(
-        self,
-        k: int = 5,
-        metric: str = "euclidean",
-        weights: str | Callable[[FloatArray], FloatArray] = "uniform",
-        *,
-        p: float = 2.0,
-        scale: str | None = "range",
-        missing: str | None = None,
-        attribute_weights: Mapping[str, float] | ArrayLike | None = None,
-        nominal: Any = (),
-    ) -> None:
-        self.k = k
-        self.metric = metric
-        self.weights = weights
-        self.p = p
-        self.scale = scale
-        self.missing = missing
-        self.attribute_weights = attribute_weights
-        self.nominal = nominal
+    n_neighbors: int = parameter(
+        whole_number(at_least=1), "how many neighbours count", default=5, kw_only=False
+    )
+    weights: str | Callable[[FloatArray], FloatArray] = parameter(
+        one_of(*SCHEMES) | function(),
+        "'uniform' for the mean; 'distance' (1/d), 'squared' (1/d²), 'rank', 'kernel' or a "
+        "function of the distances for weighted means",
+        default="uniform",
+    )
 
     def _settle(self) -> None:
         target = self._small_targets()
@@ -84,13 +53,13 @@ class NeighborsRegressor(KeptRegressor):
         self._kept = Kept(self.space_, self.rows_, Electorate(ballots, np.maximum(own, 1.0)))
 
     def _answers(self, table: Table) -> FloatArray:
-        sums = self._kept.votes(table, self.k, self.weights)
+        sums = self._kept.votes(table, self.n_neighbors, self.weights)
         silent = np.flatnonzero(~(sums[:, 1] > 0))
         if len(silent):
-            sums[silent] = self._kept.votes(table.take(silent), self.k)
+            sums[silent] = self._kept.votes(table.take(silent), self.n_neighbors)
         return np.asarray(self._middle + sums[:, 0] / sums[:, 1])
 
     def neighbors(self, X: Any, k: int | None = None) -> Neighborhood:
         """Say who the nearest rows are, how far, and what each attribute adds to that."""
         check_is_fitted(self, "rows_")
-        return self.neighborhood(self._rows(X), self.k if k is None else k)
+        return self.neighborhood(self._rows(X), self.n_neighbors if k is None else k)

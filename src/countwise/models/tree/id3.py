@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,16 @@ from countwise.models.tree.prune import Pruning, held_out, prune
 from countwise.models.tree.splits import Attribute, ranked
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.notes import Note
-from countwise.params import Constraint, Parameter, instance, names, nothing, number, one_of, whole
+from countwise.params import (
+    Constraint,
+    fitted,
+    nothing,
+    number,
+    one_of,
+    parameter,
+    seed,
+    whole,
+)
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -35,14 +44,22 @@ _CELLS = 1 << 21
 class TreeClassifier(Classifier):
     """A classifier whose answer is a leaf of ``tree_``; a model fills in `fit`."""
 
-    missing: str
-    smoothing: float | None
-
-    tree_: TreeStructure
-    n_leaves_: int
-    depth_: int
-    pruning_: Pruning | None
-    cut_points_: dict[str, FloatArray]
+    when_missing: str = parameter(
+        one_of("fraction", "majority"),
+        "a row without the value asked for goes down every branch by its share ('fraction'), or "
+        "down the most frequent one ('majority'); in training and in prediction",
+        default="fraction",
+    )
+    smoothing: float | None = parameter(
+        number(at_least=0) | nothing(),
+        "pseudo-count added to each class in a leaf; 0 gives plain shares",
+        default=1.0,
+    )
+    tree_: TreeStructure = fitted("the tree")
+    n_leaves_: int = fitted("how many leaves it has")
+    depth_: int = fitted("how many tests its longest path has")
+    pruning_: Pruning | None = fitted("what pruning did, if there was any")
+    cut_points_: dict[str, FloatArray] = fitted("by numeric column that was cut, where")
 
     def _keep(self, tree: TreeStructure, pruning: Pruning | None) -> None:
         self.tree_, self.pruning_ = tree, pruning
@@ -50,7 +67,7 @@ class TreeClassifier(Classifier):
 
     @property
     def _fractions(self) -> bool:
-        return self.missing == "fraction"
+        return self.when_missing == "fraction"
 
     def _view(self, table: Table) -> Table:
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
@@ -265,45 +282,13 @@ class ID3(TreeClassifier):
 
     The structure hangs on all rows at once; there is no ``partial_fit``, ``merge`` or ``forget``.
 
-    Parameters
-    ----------
-    criterion
-        Information ``gain``, or gain ``ratio``: gain divided by the entropy of the split, among
-        the columns of at least average gain (Quinlan 1993).
-    numeric
-        ``threshold`` cuts a number in two at every node anew; ``cuts`` cuts it once into intervals
-        (see `cuts`, `bins`) and takes it as nominal; ``quantizer`` cuts all together by the search
-        of `Quantizer`.
-    missing
-        A row without the value asked for goes down every branch by its share (``fraction``), or
-        down the most frequent one (``majority``); in training and in prediction.
-    smoothing
-        Pseudo-count added to each class in a leaf; 0 gives plain shares.
-    prune
-        Share of the rows held out, class by class, for reduced-error pruning; 0 keeps the tree as
-        it was grown.
-    max_depth
-        How many tests a path may have.
-    min_leaf
-        The weight that at least two branches of a split must have.
-    min_gain
-        Bits a split must exceed. None splits even without gain, as long as rows differ: the
-        textbook's rule, which can learn an exclusive or.
-    cuts, bins
-        How ``numeric="cuts"`` finds its intervals.
-    unseen
-        A level that training never saw in a node is answered by that node (``ignore``), or one
-        never seen at all is refused (``error``).
-    nominal
-        Number columns of frames and arrays that are codes.
-    random_state
-        Which rows are held out.
-
     Attributes
     ----------
     tree_
         The tree in flat arrays, a `TreeStructure`.
-    n_leaves_, depth_
+    n_leaves_
+        Its size.
+    depth_
         Its size.
     pruning_
         What pruning did, a `Pruning`; None without.
@@ -323,55 +308,53 @@ class ID3(TreeClassifier):
       if windy = FALSE: yes (3 rows)
     """
 
-    PARAMETERS: ClassVar[Mapping[str, Parameter]] = {
-        "criterion": Parameter(one_of("gain", "ratio"), "how columns are compared"),
-        "numeric": Parameter(one_of("threshold", "cuts", "quantizer"), "how numbers are split"),
-        "missing": Parameter(one_of("fraction", "majority"), "where a missing cell leads"),
-        "smoothing": Parameter(number(at_least=0) | nothing(), "what is added to every count"),
-        "prune": Parameter(_share(), "share of the rows held out for pruning"),
-        "max_depth": Parameter(whole(at_least=0) | nothing(), "how many tests a path may have"),
-        "min_leaf": Parameter(number(at_least=0), "weight of at least two branches"),
-        "min_gain": Parameter(number(at_least=0) | nothing(), "bits a split must exceed"),
-        "cuts": Parameter(one_of(*METHODS), "how numbers are cut into intervals"),
-        "bins": Parameter(whole(at_least=2), "how many intervals"),
-        "unseen": Parameter(one_of("ignore", "error"), "what a new level does"),
-        "nominal": Parameter(one_of("all") | names(), "number columns that are codes"),
-        "random_state": Parameter(
-            whole(at_least=0) | nothing() | instance(np.random.RandomState),
-            "which rows are held out",
-        ),
-    }
-
-    def __init__(
-        self,
-        criterion: str = "gain",
-        numeric: str = "threshold",
-        missing: str = "fraction",
-        smoothing: float | None = 1.0,
-        prune: float = 0.0,
-        *,
-        max_depth: int | None = None,
-        min_leaf: float = 0.0,
-        min_gain: float | None = 0.0,
-        cuts: str = "width",
-        bins: int = 10,
-        unseen: str = "ignore",
-        nominal: Any = (),
-        random_state: Any = 0,
-    ) -> None:
-        self.criterion = criterion
-        self.numeric = numeric
-        self.missing = missing
-        self.smoothing = smoothing
-        self.prune = prune
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.min_gain = min_gain
-        self.cuts = cuts
-        self.bins = bins
-        self.unseen = unseen
-        self.nominal = nominal
-        self.random_state = random_state
+    criterion: str = parameter(
+        one_of("gain", "ratio"),
+        "information 'gain', or gain 'ratio': gain divided by the entropy of the split, among "
+        "the columns of at least average gain (Quinlan 1993)",
+        default="gain",
+        kw_only=False,
+    )
+    numeric: str = parameter(
+        one_of("threshold", "cuts", "quantizer"),
+        "'threshold' cuts a number in two at every node anew; 'cuts' cuts it once into "
+        "intervals (see cuts, bins) and takes it as nominal; 'quantizer' cuts all together by "
+        "the search of Quantizer",
+        default="threshold",
+    )
+    prune: float = parameter(
+        _share(),
+        "share of the rows held out, class by class, for reduced-error pruning; 0 keeps the "
+        "tree as it was grown",
+        default=0.0,
+    )
+    max_depth: int | None = parameter(
+        whole(at_least=0) | nothing(), "how many tests a path may have", default=None
+    )
+    min_leaf: float = parameter(
+        number(at_least=0),
+        "the weight that at least two branches of a split must have",
+        default=0.0,
+    )
+    min_gain: float | None = parameter(
+        number(at_least=0) | nothing(),
+        "bits a split must exceed. None splits even without gain, as long as rows differ: the "
+        "textbook's rule, which can learn an exclusive or",
+        default=0.0,
+    )
+    cuts: str = parameter(
+        one_of(*METHODS), "how 'numeric=\"cuts\"' finds its intervals", default="width"
+    )
+    bins: int = parameter(
+        whole(at_least=2), "how 'numeric=\"cuts\"' finds its intervals", default=10
+    )
+    unseen: str = parameter(
+        one_of("ignore", "error"),
+        "a level that training never saw in a node is answered by that node ('ignore'), or one "
+        "never seen at all is refused ('error')",
+        default="ignore",
+    )
+    random_state: Any = parameter(seed(), "which rows are held out", default=0)
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
