@@ -249,7 +249,7 @@ def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
     columns = [own.name for own in table.schema.attributes]
     numeric = [own.name for own in table.schema.numeric]
     weights = getattr(model, "weights_", None)
-    if not isinstance(model, AdaBoost) or model.base is not None or weights is None:
+    if not isinstance(model, AdaBoost) or model.estimator is not None or weights is None:
         raise ParameterError(
             "draw_rounds: the model must be an AdaBoost of one-column rules fitted with "
             f"keep_weights=True, but {model!r} came."

@@ -53,7 +53,7 @@ def test_leave_one_out_is_said_either_way():
 
 def test_explain_names_the_rows_that_voted(tmp_path):
     model = str(tmp_path / "m.cw")
-    fit = ["fit", "sample:weather", "--model", "neighbors", "--param", "k=3", "-o", model]
+    fit = ["fit", "sample:weather", "--model", "neighbors", "--param", "n_neighbors=3", "-o", model]
     assert CliRunner().invoke(app, fit).exit_code == 0
     done = CliRunner().invoke(app, ["explain", model, "sample:weather", "--row", "4"])
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -88,6 +88,6 @@ def test_what_is_best_can_be_trained_as_it_is_said(tmp_path):
     done = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "m.cw")])
     assert done.exit_code == 0
     model = cw.load(tmp_path / "m.cw")
-    assert (model.k, model.metric, model.p) == (3, "vdm", math.inf)
+    assert (model.n_neighbors, model.metric, model.p) == (3, "vdm", math.inf)
     assert (model.weights, model.scale) == ("rank", None)
     assert "trained by" not in run("sample:iris", "sample:glass", "-k", "1", "-p", "1").stderr

@@ -139,7 +139,7 @@ def test_p4_8_other_naive_bayes_are_not_linear():
         {"variance": "sample"},
         {"variance": "shared", "numeric": "kernel"},
         {"variance": "shared", "combine": "posteriors"},
-        {"variance": "shared", "missing": "value"},
+        {"variance": "shared", "when_missing": "value"},
     ):
         with pytest.raises(ParameterError, match="log-odds linear"):
             cw.NaiveBayes(**odd).fit(iris).to_logistic()

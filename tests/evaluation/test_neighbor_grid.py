@@ -16,7 +16,10 @@ from countwise.tables.table import Table
     [
         ("iris", {"metric": "minkowski"}),
         ("credit-a", {"metric": "vdm"}),
-        ("heart-c", {"metric": "vdm", "weights": "distance", "scale": "z", "missing": "ignore"}),
+        (
+            "heart-c",
+            {"metric": "vdm", "weights": "distance", "scale": "z", "when_missing": "ignore"},
+        ),
         ("hepatitis", {"metric": "minkowski", "attribute_weights": "information", "drop_least": 3}),
         ("contact-lenses", {"metric": "vdm", "weights": "rank"}),
         ("heart-c", {"metric": "minkowski", "attribute_weights": "relief"}),

@@ -199,7 +199,7 @@ def test_weighted_rows_agree():
 @settings(max_examples=30, deadline=None)
 @given(tables(numeric=True), st.sampled_from(["omit", "value"]), st.sampled_from([0, 1.0]))
 def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothing):
-    options = {"missing": missing, "smoothing": smoothing}
+    options = {"when_missing": missing, "smoothing": smoothing}
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
     said = trials.entries["NaiveBayes"].pieces[0].posteriors
     for row in range(len(table)):
@@ -217,7 +217,7 @@ def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothin
         ("credit-g", {}),
         ("glass", {"variance": "population"}),
         ("iris", {"numeric": "kernel"}),
-        ("hepatitis", {"missing": "value"}),
+        ("hepatitis", {"when_missing": "value"}),
         ("weather", {"combine": "posteriors"}),
         ("weather", {"smoothing": cw.MEstimate(2)}),
         ("contact-lenses", {"smoothing": 0}),
@@ -238,11 +238,11 @@ LEFT_OUT = {
     "plain": {},
     "shared": {"variance": "shared"},
     "population": {"variance": "population", "smoothing": 0},
-    "missing": {"missing": "value"},
-    "missing-unsmoothed": {"missing": "value", "smoothing": None},
+    "missing": {"when_missing": "value"},
+    "missing-unsmoothed": {"when_missing": "value", "smoothing": None},
     "overall": {"smoothing": cw.MEstimate(2, "overall")},
     "by-classes": {"smoothing": cw.Laplace(1, by="classes"), "variance": "shared"},
-    "kernel": {"numeric": "kernel", "missing": "value"},
+    "kernel": {"numeric": "kernel", "when_missing": "value"},
     "scott": {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
     "cuts": {"numeric": "cuts"},
     "posteriors": {"combine": "posteriors", "variance": "shared"},

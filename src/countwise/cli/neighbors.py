@@ -128,7 +128,7 @@ def command(
 def _fitting(grid: Any, asked: Asked, weights: str, scale: str) -> str:
     """What to type to train what was found best; what the models do by themselves is left out."""
     best = grid.best
-    wishes = {"k": str(best["k"]), "metric": grid.metric}
+    wishes = {"n_neighbors": str(best["k"]), "metric": grid.metric}
     if grid.metric in ("vdm", "minkowski"):
         wishes["p"] = f"{best['p']:g}"
     if weights != "uniform":

@@ -122,7 +122,9 @@ def _edges(
     fitted: Any, rows: FloatArray, low: FloatArray, high: FloatArray
 ) -> list[tuple[float, float, float, float]]:
     """The edges of the rows' cells, where one neighbour decides by a Euclidean distance."""
-    one = isinstance(fitted, Neighbors) and fitted.k == 1 and isinstance(fitted, Classifier)
+    one = (
+        isinstance(fitted, Neighbors) and fitted.n_neighbors == 1 and isinstance(fitted, Classifier)
+    )
     plain = one and fitted.space_.p == 2 and fitted.space_.whitening is None
     points = np.unique(rows, axis=0)
     if not plain or not 3 <= len(points) <= MOST_CELLS:

@@ -59,12 +59,12 @@ def model_facts(
 
 def _naive_bayes(model: NaiveBayes, name: str | None, only: str | None) -> dict[str, Any]:
     # Under combine="posteriors" terms are P(class | value); the same counts give P(value | class).
-    plain: NaiveBayes = clone(model).set_params(combine="bayes", missing="omit")
+    plain: NaiveBayes = clone(model).set_params(combine="bayes", when_missing="omit")
     plain.fit_counts(model.counts_)
     seen = cut_counts(plain.counts_, plain.cut_points_) if plain.cut_points_ else plain.counts_
     rule = smoothing_of(model.smoothing)
     labels = plain.classes_.tolist()
-    shares = Shares(seen, labels, plain.class_prior_, rule, model.missing == "value")
+    shares = Shares(seen, labels, plain.class_prior_, rule, model.when_missing == "value")
     shown = most_probable(plain.class_prior_)
     columns = [column for column in seen.schema.nominal if only in (None, column.name)]
     nominal = shares.tables(columns, shown)

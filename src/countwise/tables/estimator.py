@@ -90,7 +90,9 @@ class DeclaredEstimator(BaseEstimator):
         declare_fields(cls)
 
     def _check_parameters(self) -> None:
-        check(type(self).__name__, self.PARAMETERS, self.get_params(deep=False))
+        given = self.get_params(deep=False)
+        known = {name: line for name, line in self.PARAMETERS.items() if name in given}
+        check(type(self).__name__, known, given)
 
 
 class TableEstimator(DeclaredEstimator):

@@ -431,8 +431,8 @@ class NaiveBayes(KeepsCuts):
         plain = self.combine == "bayes" and self.when_missing == "omit" and not kinds - {"gaussian"}
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
-                "NaiveBayes: only with variance='shared', numeric='gaussian', combine='bayes' and "
-                f"missing='omit' are its log-odds linear, but it is {self!r}. Fit such a model."
+                "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
+                f"combine='bayes' and when_missing='omit'; got {self!r}. Fit such a model."
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 

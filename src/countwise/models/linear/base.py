@@ -151,7 +151,7 @@ class MatrixModel(Classifier):
         if len(self.layers_) != 1:
             raise ParameterError(
                 f"{type(self).__name__}: only a model of one layer {what}, but this one has "
-                f"{len(self.layers_)}. Use hidden=()."
+                f"{len(self.layers_)}. Use `hidden_layer_sizes=()`."
             )
         return self.layers_[0]
 
