@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import countwise as cw
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.predict import ends, values_of
-from countwise.models.tree.prune import held_out, prune
+from countwise.models.tree.prune import hold_out, prune
+from countwise.numeric import draw_seed
 from countwise.testing.strategies import tables, weights
 
 
@@ -67,7 +69,7 @@ def test_pruning_in_fit_lowers_the_errors_of_predict(data):
     seed = data.draw(st.integers(0, 3))
     model = ID3(prune=0.4, random_state=seed).fit(table)
     present, target = np.unique(table.target, return_inverse=True)
-    apart = held_out(target, len(present), 0.4, np.random.RandomState(seed))
+    apart = hold_out(table, target, len(present), 0.4, draw_seed(seed))
     if not apart.any():
         assert model.pruning_ is None
         return
@@ -82,7 +84,8 @@ def test_pruning_in_fit_lowers_the_errors_of_predict(data):
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.sampled_from([0.1, 0.25, 0.9]))
 def test_what_is_held_out_is_stratified(labels, share):
     target = np.asarray(labels, dtype=np.uint8)
-    apart = held_out(target, 4, share, np.random.RandomState(0))
+    rows = cw.read({"x": ["same"] * len(labels), "y": labels}, target="y", nominal=["x"])
+    apart = hold_out(rows, target, 4, share, 0)
     for code in range(4):
         size = np.count_nonzero(target == code)
         taken = np.count_nonzero(apart & (target == code))

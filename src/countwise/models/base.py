@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.errors import TableError
+from countwise.models.explanation import Explanation, explain_in_turn
 from countwise.numeric import log_softmax, softmax
 from countwise.params import fitted
 from countwise.tables.estimator import (
@@ -93,6 +94,11 @@ class Classifier(ClassifierMixin, TableEstimator):
         if y is None and isinstance(X, Table):
             y = X.labels
         return float(super().score(X, y, sample_weight))
+
+    def explain(self, X: Any) -> Explanation:
+        """Return what each column adds to the log posterior of each class; the parts sum to it."""
+        classes = tuple(self.classes_.tolist())
+        return explain_in_turn(self._rows(X), classes, lambda rows: log_softmax(self._scores(rows)))
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(softmax(self._scores(table)).argmax(axis=1))

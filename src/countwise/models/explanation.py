@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,10 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.numeric import softmax
+from countwise.tables.table import Table
+
+#: Where only posteriors are known, one below this counts as this in an explanation.
+LEAST_POSTERIOR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +119,34 @@ class Explanation:
             rest = sum(part["log_odds"] for part in facts["parts"][most:])
             lines.append(f"  {_odds(rest)}  {len(facts['parts']) - most} further attributes")
         return "\n".join(lines)
+
+
+def explain_in_turn(
+    table: Table, classes: tuple[Any, ...], log_posteriors: Callable[[Table], FloatArray]
+) -> Explanation:
+    """Explain any classifier: columns, all missing at first, are shown to it one after the other.
+
+    A part is what the log posterior of a class gains by a column, averaged over the order of the
+    table and the opposite one. Posteriors below 1e-9 count as 1e-9, so that every part is finite.
+    """
+    names = [column.name for column in table.schema.attributes]
+    blank = table.with_missing(names)
+
+    def scores(rows: Table) -> FloatArray:
+        return np.maximum(log_posteriors(rows), np.log(LEAST_POSTERIOR))
+
+    base = scores(blank.take([0])) if len(table) else np.zeros((1, len(classes)))
+    joint = scores(table)
+    parts = np.zeros((len(table), len(names), len(classes)))
+    for order in (names, names[::-1]):
+        before = np.broadcast_to(base[0], joint.shape)
+        for shown in range(1, len(names) + 1):
+            hidden = order[shown:]
+            after = scores(table.with_missing(hidden)) if hidden else joint
+            parts[:, names.index(order[shown - 1])] += (after - before) / 2
+            before = after
+    values = tuple(tuple(table.cell_text(name, row) for name in names) for row in range(len(table)))
+    return Explanation(classes, tuple(names), values, base[0], parts, joint)
 
 
 def _odds(figure: float) -> str:

@@ -363,7 +363,7 @@ for _entry in (
             {"n_neighbors": 3, "metric": "hvdm", "weights": "distance", "when_missing": "ignore"},
             {"n_neighbors": 1, "metric": "mahalanobis", "weights": "kernel"},
             {"metric": "vdm", "weights": "distance"},
-            {"metric": "gower", "attribute_weights": "gain", "drop_least": 1},
+            {"metric": "gower", "attribute_weights": "information", "drop_least": 1},
         ),
     ),
     Entry(

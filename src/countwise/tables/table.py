@@ -183,6 +183,21 @@ class Table:
         column, cells = self.schema[name], self._array(name)
         return np.asarray(cells == column.width if column.coded else np.isnan(cells))
 
+    def with_missing(self, names: Iterable[str]) -> Table:
+        """Return the same rows with every cell of these columns missing.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> cw.read("sample:weather").with_missing(["windy"]).missing("windy").all()
+        np.True_
+        """
+        data = dict(self._data)
+        for name in names:
+            column, cells = self.schema[name], self._array(name)
+            data[name] = np.full_like(cells, column.width if column.coded else np.nan)
+        return Table.from_arrays(self.schema, data, self.notes, self.unseen, len(self))
+
     def raw_array(self, name: str) -> NDArray[Any]:
         """Return the codes or the numbers of a column, whichever it has."""
         return self._array(name)

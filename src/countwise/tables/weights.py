@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
 
 #: Between these a sum of squares of weights is still a number that is not zero.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
+#: Whole weights become repeated rows up to this many of them.
+MAX_REPEATED = 1 << 22
 
 
 def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatArray | None:
@@ -45,6 +47,13 @@ def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatA
             f"{used.min():g} to {used.max():g}. Multiply all weights by one number."
         )
     return weight
+
+
+def whole_repeats(weight: FloatArray) -> NDArray[np.intp] | None:
+    """Return how often to repeat each row instead of weighing it; None if that cannot be done."""
+    if np.any(weight % 1) or weight.sum() > MAX_REPEATED:
+        return None
+    return weight.astype(np.intp)
 
 
 def weights_or_ones(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatArray:

@@ -1,1 +1,5 @@
-"""Checks shipped as a product: hypothesis strategies for tables, laws for counted models."""
+"""Checks, laws and strategies for people who add models, engines or formats."""
+
+from countwise.testing.check_model import check_model, model_checks
+
+__all__ = ["check_model", "model_checks"]

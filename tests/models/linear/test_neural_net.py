@@ -65,8 +65,10 @@ def test_without_hidden_layers_it_has_coefficients(rings):
     assert len(plain.coefficients_) == 3
     with pytest.raises(ParameterError, match="only a model of one layer has coefficients"):
         _ = NeuralNet((3,), max_iter=2).fit(X, y).coefficients_
-    with pytest.raises(ParameterError, match="can be told apart"):
-        NeuralNet((3,), max_iter=2).fit(X, y).explain(X)
+    deep = NeuralNet((3,), max_iter=2).fit(X, y)
+    why = deep.explain(X)
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-12)
+    np.testing.assert_allclose(why.posteriors, deep.predict_proba(X), atol=1e-8)
 
 
 def test_equal_seeds_give_equal_networks(rings):

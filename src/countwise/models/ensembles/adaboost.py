@@ -423,13 +423,10 @@ class AdaBoost(Classifier):
             yield self.classes_[votes.argmax(axis=1)]
 
     def explain(self, X: Any) -> Explanation:
-        """Say what each column adds to the log posterior; of rules of one column only."""
-        table = self._rows(X)
+        """Return what each column adds to the log posterior of each class; the parts sum to it."""
         if self.estimator is not None or not self.rounds_:
-            raise ParameterError(
-                "AdaBoost: only votes of one-column rules can be told apart by column, but this "
-                f"model boosts {self.estimator!r} in {len(self.rounds_)} rounds. Leave base out."
-            )
+            return super().explain(X)
+        table = self._rows(X)
         cut = cut_table(table, self.cut_points_)
         terms = self._sum.terms
         return Explanation(

@@ -28,11 +28,10 @@ from countwise.params import (
 )
 from countwise.tables.schema import level_text
 from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
 
 #: Cells of the matrix that are looked at together.
 _CELLS = 1 << 22
-#: Whole weights become repeated rows up to this many of them.
-_MOST_REPEATED = 1 << 22
 
 
 class Layer(NamedTuple):
@@ -92,8 +91,8 @@ class MatrixModel(Classifier):
         codes = np.searchsorted(self._take_classes(table), table.target)
         keys = row_keys(table, target=True)
         order = np.argsort(keys, kind="stable")
-        if weight is not None and not np.any(weight % 1) and weight.sum() <= _MOST_REPEATED:
-            order = np.repeat(order, weight[order].astype(np.intp))
+        if weight is not None and (repeats := whole_repeats(weight)) is not None:
+            order = np.repeat(order, repeats[order])
             weight = None
         rows = table.take(order)
         weight = None if weight is None else weight[order]
@@ -156,9 +155,10 @@ class MatrixModel(Classifier):
         return self.layers_[0]
 
     def explain(self, X: Any) -> Explanation:
-        """Say what each column adds to the log posterior of each class; the parts sum to it."""
-        table = self._rows(X)
-        layer = self._one_layer("can be told apart by column")
+        """Return what each column adds to the log posterior of each class; the parts sum to it."""
+        if len(self.layers_) != 1:
+            return super().explain(X)
+        table, layer = self._rows(X), self.layers_[0]
         X = self.features_.matrix(table)
         columns = list(self.features_.parts)
         parts = np.zeros((len(table), len(columns), len(self.classes_)))

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
@@ -20,10 +19,11 @@ from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
 from countwise.models.tree.grow import Limits, grow
 from countwise.models.tree.predict import ends, posteriors, told, values_of
-from countwise.models.tree.prune import Pruning, held_out, prune
+from countwise.models.tree.prune import Pruning, hold_out, prune
 from countwise.models.tree.splits import Attribute, ranked
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.notes import Note
+from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
     fitted,
@@ -36,6 +36,7 @@ from countwise.params import (
 )
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
 
 #: How many cells are looked at together: rows times columns.
 _CELLS = 1 << 21
@@ -369,10 +370,13 @@ class ID3(TreeClassifier):
         return self
 
     def _learn(self, table: Table, target: NDArray[Any], weight: FloatArray | None) -> None:
-        apart = np.zeros(len(table), dtype=bool)
+        apart = np.zeros(0, dtype=bool)
         if self.prune > 0:
-            rng = check_random_state(self.random_state)
-            apart = held_out(target, len(self.classes_), float(self.prune), rng)
+            if weight is not None and (repeats := whole_repeats(weight)) is not None:
+                rows = np.repeat(np.arange(len(table)), repeats)
+                table, target, weight = table.take(rows), target[rows], None
+            seed = draw_seed(self.random_state)
+            apart = hold_out(table, target, len(self.classes_), float(self.prune), seed)
         some = bool(apart.any())
         own = table.take(~apart) if some else table
         given = weight if weight is None or not some else weight[~apart]

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.row_hash import row_keys, scattered, uniforms
 from countwise.models.tree.predict import Parts, begin, moved
 from countwise.models.tree.tree_structure import TreeStructure
-from countwise.tables.table import Codes
+from countwise.tables.table import Codes, Table
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,23 @@ class Pruning:
         return asdict(self)
 
 
-def held_out(
-    target: Codes, classes: int, share: float, rng: np.random.RandomState
+def hold_out(
+    table: Table, target: Codes, classes: int, fraction: float, seed: int
 ) -> NDArray[np.bool_]:
-    """Mark a stratified part of the rows; each class keeps at least one row to grow on."""
-    marked = np.zeros(len(target), dtype=bool)
+    """Mark a stratified part of the rows; each class keeps at least one row to grow on.
+
+    Rows are drawn by what they hold, so that their order decides nothing.
+    """
+    keys = row_keys(table, target=True)
+    order = np.argsort(keys, kind="stable")
+    drawn = np.empty(len(table))
+    drawn[order] = uniforms(scattered(keys[order]), seed, 0)
+    marked = np.zeros(len(table), dtype=bool)
     for code in range(classes):
-        own = np.flatnonzero(target == code)
-        number = min(round(share * len(own)), len(own) - 1)
+        rows = np.flatnonzero(target == code)
+        number = min(round(fraction * len(rows)), len(rows) - 1)
         if number > 0:
-            marked[rng.permutation(own)[:number]] = True
+            marked[rows[np.argsort(drawn[rows], kind="stable")[:number]]] = True
     return marked
 
 
