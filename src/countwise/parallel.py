@@ -1,45 +1,38 @@
-"""The engine for rows in memory: compiled folds over chunks of rows, in threads, merged in order.
-
-Tables of single columns are not counted one by one: columns are put together into joint tables of
-at most `JOINT_CELLS` cells, so that a row costs one increment for several columns, and the single
-tables are sums over the joint one. Chunk borders depend on the number of rows alone, and chunks are
-merged in order, so the result does not depend on the number of threads.
-"""
+"""Threads: the one pool that all packages work in, and the blocks of rows they work on."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def threads() -> int:
-    """How many threads fold blocks: ``COUNTWISE_THREADS``, or the processors we may use."""
-    given = os.environ.get("COUNTWISE_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
+    """Return how many threads to use: ``COUNTWISE_THREADS``, or the processors we may use."""
+    stated = os.environ.get("COUNTWISE_THREADS", "")
+    if stated.isdigit() and int(stated) > 0:
+        return int(stated)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
-    """Call `work` with the start and stop of each chunk of rows, in threads if there are many."""
-    starts = range(0, rows, step)
-    if len(starts) < 2 or threads() == 1:
-        for start in starts:
-            work(start, min(start + step, rows))
-        return
-    with ThreadPoolExecutor(threads()) as pool:
-        list(pool.map(lambda start: work(start, min(start + step, rows)), starts))
+def blocks(rows: int, size: int) -> list[slice]:
+    """Return the rows in blocks of one size, the last one perhaps smaller."""
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
-Made = TypeVar("Made")
-
-
-def in_threads(work: Callable[[Any], Made], items: Sequence[Any]) -> list[Made]:
-    """Do the same work on several items, on all processors; kernels let go of the lock."""
-    hands = min(len(items), os.cpu_count() or 1)
-    if hands < 2:
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Do the same work on every item, in threads if there are several; results are in order."""
+    workers = min(len(items), threads())
+    if workers < 2:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(hands) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))
+
+
+def in_chunks(rows: int, step: int, work: Callable[[int, int], None]) -> None:
+    """Call `work` with the start and stop of each block of rows, in threads if there are many."""
+    in_threads(lambda block: work(block.start, block.stop), blocks(rows, step))

@@ -115,7 +115,7 @@ def test_refusals(weather):
         cw.count_groups(weather, groups=[0, 1])
     with pytest.raises(CountsError, match="from 0"):
         cw.count_groups(weather, groups=[-1] * 14)
-    with pytest.raises(CountsError, match="neither was given"):
+    with pytest.raises(CountsError, match="groups must be stated"):
         cw.count_groups(weather)
     with pytest.raises(CountsError, match="at least one part"):
         cw.Counts.sum([])
@@ -201,8 +201,8 @@ def test_folds_in_many_chunks_equal_one(monkeypatch):
     monkeypatch.setattr(memory, "CHUNK", 701)
     assert cw.count(table, plan).close_to(whole)
     weight = rng.random(n)
-    assert cw.count(table, plan, weight=weight).close_to(
-        cw.count(table, plan, weight=weight, engine="reference")
+    assert cw.count(table, plan, sample_weight=weight).close_to(
+        cw.count(table, plan, sample_weight=weight, engine="reference")
     )
 
 
@@ -246,4 +246,11 @@ def test_what_is_no_plan_and_no_group(weather):
         cw.count(weather, "each")
     with pytest.raises(CountsError, match="Number them anew"):
         cw.count_groups(weather, groups=np.arange(14) * 10**4)
-    assert cw.count(weather, weight=2).total == 28
+    assert cw.count(weather, sample_weight=2).total == 28
+
+
+def test_an_unknown_keyword_is_named():
+    with pytest.raises(ParameterError, match=r"got 'weight'. Did you mean 'sample_weight'\?"):
+        cw.count("sample:weather", weight=2)
+    with pytest.raises(ParameterError, match=r"count_groups: .* Did you mean 'target'"):
+        cw.count_groups("sample:weather", groups=[0] * 14, traget="play")

@@ -42,7 +42,7 @@ def test_one_pass_for_all_members_equals_a_weighted_count_of_each(rows):
     for member in (0, 5, LANES - 1, LANES, LANES + 5):
         times = draws.times(member)
         assert times.sum() == rows
-        same(counts[member], count(table, plan, weight=times.astype(float)))
+        same(counts[member], count(table, plan, sample_weight=times.astype(float)))
 
 
 @given(tables(), st.data())

@@ -226,7 +226,7 @@ def test_a_class_without_a_share_is_never_the_answer():
 
 
 WEIGHT_READERS = {
-    "count": lambda weight: cw.count(X, target=Y, weight=weight),
+    "count": lambda weight: cw.count(X, target=Y, sample_weight=weight),
     "NaiveBayes": lambda weight: cw.NaiveBayes().fit(X, Y, sample_weight=weight),
     "DiscreteBayes": lambda weight: cw.DiscreteBayes(budget=4).fit(X, Y, sample_weight=weight),
     "Quantizer": lambda weight: Quantizer(budget=4).fit(X, Y, sample_weight=weight),

@@ -68,7 +68,7 @@ def test_the_most_frequent_levels_stay_and_of_equal_ones_the_first():
     assert set(kept) == {"c", *sorted({"a", "b", "e"}, key=first.index)[:2]}
     assert list(kept) == sorted(kept, key=first.index)
     assert frequent_levels(counts, 5) == {}
-    weighted = cw.count(table, weight=[0] * 9 + [7])
+    weighted = cw.count(table, sample_weight=[0] * 9 + [7])
     assert "d" in frequent_levels(weighted, 2)["a"]
 
 

@@ -73,7 +73,7 @@ def test_law_3_an_integer_weight_repeats_the_row(data):
     table = data.draw(tables())
     weight = data.draw(weights(len(table)))
     plan = full_plan(table)
-    weighted = count(table, plan, weight=weight)
+    weighted = count(table, plan, sample_weight=weight)
     repeated = count(table.take(np.repeat(np.arange(len(table)), weight.astype(int))), plan)
     for key, cells in repeated.tables.items():
         np.testing.assert_array_equal(weighted.tables[key], cells)
@@ -89,8 +89,8 @@ def test_law_4_every_engine_equals_the_reference(engine, data):
     table = data.draw(tables())
     weight = data.draw(st.one_of(st.none(), weights(len(table), whole=False)))
     plan = full_plan(table)
-    oracle = count(table, plan, weight=weight, engine="reference")
-    counted = count(table, plan, weight=weight, engine=engine)
+    oracle = count(table, plan, sample_weight=weight, engine="reference")
+    counted = count(table, plan, sample_weight=weight, engine=engine)
     assert counted.close_to(oracle)
     if weight is None:
         assert all(np.array_equal(counted.tables[key], oracle.tables[key]) for key in oracle.tables)

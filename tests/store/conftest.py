@@ -189,7 +189,7 @@ def zips():
 def pairs():
     """Counts of pairs of columns whose tables lie transposed in memory."""
     table = cw.read("sample:weather")
-    counts = cw.count(table, Plan.pairs(table.schema), weight=weights(14))
+    counts = cw.count(table, Plan.pairs(table.schema), sample_weight=weights(14))
     return counts.restricted(Plan(tuple(tuple(reversed(names)) for names in counts.plan.tables)))
 
 

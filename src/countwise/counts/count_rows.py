@@ -1,8 +1,10 @@
-"""The only door to the engines: rows and a plan in, counts out."""
+"""Count rows by a plan: the only entrance to the engines."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,18 +18,16 @@ from countwise.tables.read import read
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
+Engine = Callable[[Table, Plan, NDArray[np.float64] | None], Counts]
 #: Engine names and the function that folds a table by a plan.
-ENGINES: dict[str, Callable[[Table, Plan, NDArray[np.float64] | None], Counts]] = {
-    "memory": memory.fold,
-    "reference": reference.fold,
-}
+ENGINES: dict[str, Engine] = {"memory": memory.fold, "reference": reference.fold}
 
 
 def count(
     rows: Any,
     plan: Plan | None = None,
     *,
-    weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     engine: str = "memory",
     **read_options: Any,
 ) -> Counts:
@@ -39,7 +39,7 @@ def count(
         A `Table`, or anything `read` takes; further keywords are handed to it.
     plan
         What to count. A plan made with `Plan.within` needs `count_groups`.
-    weight
+    sample_weight
         One weight a row; an integer weight equals repeating the row.
     engine
         ``memory`` (compiled, threaded) or ``reference`` (NumPy, slow, obvious).
@@ -50,15 +50,16 @@ def count(
     >>> cw.count("sample:weather", target="play").weight
     array([5., 9., 0.])
     """
-    table = _table(rows, read_options)
-    plan = _plan(plan, table)
+    table = _table("count", rows, read_options)
+    plan = _plan("count", plan, table)
     if plan.apart is not None:
         raise CountsError(
-            f"count: the plan keeps counts apart within {plan.apart!r}, which makes several of "
-            "them. Call count_groups(rows, plan)."
+            "count: the plan must not keep groups apart; got one that does so within "
+            f"{plan.apart!r}.",
+            hint="Call count_groups(rows, plan)",
         )
-    fold = _engine(engine)
-    return fold(table, plan, read_weights(weight, len(table), "count"))
+    fold = _engine("count", engine)
+    return fold(table, plan, read_weights(sample_weight, len(table), "count"))
 
 
 def count_groups(
@@ -66,7 +67,7 @@ def count_groups(
     plan: Plan | None = None,
     groups: ArrayLike | None = None,
     *,
-    weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     engine: str = "memory",
     **read_options: Any,
 ) -> list[Counts]:
@@ -83,11 +84,12 @@ def count_groups(
     >>> parts[0] + parts[1] == cw.count(table)
     True
     """
-    table = _table(rows, read_options)
-    plan = _plan(plan, table)
+    who = "count_groups"
+    table = _table(who, rows, read_options)
+    plan = _plan(who, plan, table)
     label, number = _groups(table, plan, groups)
-    given = read_weights(weight, len(table), "count_groups")
-    fold = _engine(engine)
+    weight = read_weights(sample_weight, len(table), who)
+    fold = _engine(who, engine)
     # Few distinct small numbers sort in linear time.
     label = label.astype(np.min_scalar_type(int(label.max(initial=0))))
     order = np.argsort(label, kind="stable")
@@ -96,36 +98,39 @@ def count_groups(
     # Sorted once, the rows of a group lie together: a slice of them is a view, not a copy.
     order = order[: edges[-1]]
     rows_sorted = table.take(order)
-    weights = None if given is None else given[order]
-    parts = []
-    for group in range(number):
-        own = slice(int(edges[group]), int(edges[group + 1]))
-        parts.append(fold(rows_sorted.take(own), whole, None if weights is None else weights[own]))
-    return parts
+    weight = None if weight is None else weight[order]
+    members = [slice(start, stop) for start, stop in pairwise(edges.tolist())]
+    return [
+        fold(rows_sorted.take(group), whole, None if weight is None else weight[group])
+        for group in members
+    ]
 
 
-def _table(rows: Any, read_options: dict[str, Any]) -> Table:
+def _table(who: str, rows: Any, read_options: dict[str, Any]) -> Table:
     if isinstance(rows, Table) and not read_options:
         return rows
+    known = ("sample_weight", "engine", *list(inspect.signature(read).parameters)[1:])
+    for name in read_options:
+        if name not in known:
+            raise ParameterError(
+                f"{who}: a keyword must be an option of {who} or of read; got {name!r}.",
+                hint=did_you_mean(name, known).strip(),
+            )
     return read(rows, **read_options)
 
 
-def _plan(plan: Plan | None, table: Table) -> Plan:
+def _plan(who: str, plan: Plan | None, table: Table) -> Plan:
     if plan is None:
         return Plan.each(table.schema)
     if not isinstance(plan, Plan):
-        raise ParameterError(
-            f"count: a plan must be a Plan, such as Plan.each(table.schema), but {plan!r} came."
-        )
+        raise ParameterError(who, "plan", "a Plan, such as Plan.each(table.schema)", plan)
     return plan
 
 
-def _engine(name: str) -> Callable[[Table, Plan, NDArray[np.float64] | None], Counts]:
+def _engine(who: str, name: str) -> Engine:
     if name not in ENGINES:
-        raise ParameterError(
-            f"count: engine must be one of {listing(ENGINES)}, but {name!r} came."
-            f"{did_you_mean(name, ENGINES)}"
-        )
+        hint = did_you_mean(name, ENGINES).strip()
+        raise ParameterError(who, "engine", f"one of {listing(ENGINES)}", name, hint)
     return ENGINES[name]
 
 
@@ -133,23 +138,24 @@ def _groups(table: Table, plan: Plan, groups: ArrayLike | None) -> tuple[NDArray
     if groups is None:
         if plan.apart is None:
             raise CountsError(
-                "count_groups: groups must come as one whole number a row, or from the plan's "
-                "within column, but neither was given. Pass groups= or use plan.within('column')."
+                "count_groups: groups must be stated; got neither one number a row nor a plan "
+                "that keeps groups apart.",
+                hint=("pass `groups=`", "use plan.within('column')"),
             )
-        column = table.schema[plan.apart]
-        return table.codes(plan.apart).astype(np.intp), column.width
+        return table.codes(plan.apart).astype(np.intp), table.schema[plan.apart].width
     label = np.asarray(groups)
     if label.shape != (len(table),) or label.dtype.kind not in "iu":
         raise CountsError(
-            f"count_groups: groups must be {len(table)} whole numbers, one a row, but an array of "
-            f"{label.dtype} with shape {label.shape} came."
+            f"count_groups: groups must be {len(table)} whole numbers, one a row; got an array of "
+            f"{label.dtype} with shape {label.shape}."
         )
     if label.size and label.min() < 0:
-        raise CountsError("count_groups: groups are numbered from 0, but a negative one came.")
+        raise CountsError(f"count_groups: groups must be numbered from 0; got {label.min()}.")
     number = int(label.max()) + 1 if label.size else 0
     if number > 10 * len(label) + 1000:
         raise CountsError(
-            f"count_groups: groups are numbered one after the other, but the largest is "
-            f"{number - 1} for {len(label)} rows. Number them anew, as np.unique does."
+            f"count_groups: groups must be numbered one after the other; got {number - 1} as the "
+            f"largest of {len(label)} rows.",
+            hint="Number them anew, as np.unique does",
         )
     return label.astype(np.intp), number

@@ -221,7 +221,7 @@ class Cuts(CutTransformer):
         columns = [Column(name, "numeric") for name in numbers]
         target = Column(_other_than(numbers), "target", tuple(range(classes)))
         table = Table(Schema((*columns, target)), {**numbers, target.name: codes})
-        fine = count(table, Plan(grids=tuple(numbers)), weight=weight).grids
+        fine = count(table, Plan(grids=tuple(numbers)), sample_weight=weight).grids
         self.cut_points_ = {n: cut_points(fine[n], self.method, self.bins) for n in numbers}
         self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
         return self

@@ -57,7 +57,7 @@ class _Cutting:
         """The counts of the rows outside a part, in the intervals learned from them."""
         own = self.points[way][part]
         block = cut_table(self.made.blocks[part], own)
-        tested = count(block, Plan.pairs(block.schema), weight=self.made.weights[part])
+        tested = count(block, Plan.pairs(block.schema), sample_weight=self.made.weights[part])
         return collapse_cuts(self.total, self.fine, own) - tested
 
 
@@ -129,7 +129,7 @@ def _cut(
     if len(order) < len(table):
         table, weight = table.take(order), None if weight is None else weight[order]
     whole = cut_table(table, fine)
-    total = count(whole, Plan.pairs(whole.schema), weight=weight)
+    total = count(whole, Plan.pairs(whole.schema), sample_weight=weight)
     points = {way: every[at * deal.parts : (at + 1) * deal.parts] for at, way in enumerate(ways)}
     return _Cutting(made, total, fine, points)
 
@@ -205,7 +205,7 @@ def pass_over(table: Table, deal: Deal, plan: Plan, weight: FloatArray | None) -
 
     def counted(place: int) -> tuple[Table, Counts]:
         block = table.take(indices[place])
-        return block, count(block, plan, weight=weights[place])
+        return block, count(block, plan, sample_weight=weights[place])
 
     with side_by_side(len(order) // len(indices)) as mapped:
         blocks, counts = zip(*mapped(counted, range(len(indices))), strict=True)

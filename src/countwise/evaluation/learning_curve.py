@@ -144,7 +144,7 @@ def _counted(task: Task, own: Round, said: Answers) -> None:
     def counted(index: Rows) -> tuple[Counts, float]:
         started = perf_counter()
         weight = None if task.weight is None else task.weight[index]
-        made = count(task.table.take(index), plan, weight=weight)
+        made = count(task.table.take(index), plan, sample_weight=weight)
         return made, perf_counter() - started
 
     block = task.table.take(own.tested)

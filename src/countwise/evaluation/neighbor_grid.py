@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +26,7 @@ from countwise.models.neighbors.leave_one_out import Progress, Steps, found_with
 from countwise.models.neighbors.metrics import POWERS
 from countwise.models.neighbors.search import searches
 from countwise.models.neighbors.votes import Electorate, Found, verdicts
-from countwise.parallel import threads
+from countwise.parallel import in_threads
 from countwise.params import check, whole
 from countwise.tables.estimator import drop_zero_weight
 from countwise.tables.read import read
@@ -337,10 +336,8 @@ def _crossed(
 
 def _each(parts: int, work: Callable[[int], None], largest: int, in_turn: bool) -> None:
     """Work on all test parts: small ones side by side, large ones in turn, each with threads."""
-    workers = min(threads(), parts)
-    if in_turn or workers == 1 or largest > TOGETHER:
+    if in_turn or largest > TOGETHER:
         for place in range(parts):
             work(place)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(parts)))
+    else:
+        in_threads(work, range(parts))

@@ -62,7 +62,7 @@ def slow_losses(table, families, k, smoothing, weight=None):
                 "coarser": [], "families": chosen,
             }  # fmt: skip
             model = KDB(k, smoothing=smoothing)
-            model.restore(cw.count(rest, Plan(tuple(chosen)), weight=given), plain)
+            model.restore(cw.count(rest, Plan(tuple(chosen)), sample_weight=given), plain)
             shares = model.predict_proba(table.take([row]))[0]
             label = table.labels[row]
             sure = shares[model.classes_ == label].sum()
@@ -87,7 +87,7 @@ def test_selection_with_weights_leaves_one_of_equal_rows_out(votes):
     table = votes.take(slice(0, 25))
     weight = np.random.default_rng(0).integers(0, 4, len(table)).astype(float)
     families = KDB(1, selective=False).fit(table, sample_weight=weight).families_
-    counts = cw.count(table, Plan(families), weight=weight)
+    counts = cw.count(table, Plan(families), sample_weight=weight)
     model = KDB(1)
     fast = prefix_losses(table, counts, families, model._rule(), weight)
     np.testing.assert_allclose(fast, slow_losses(table, families, 1, 1.0, weight), atol=1e-12)

@@ -9,7 +9,6 @@ merged in order, so the result does not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -24,7 +23,7 @@ from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError
-from countwise.parallel import threads
+from countwise.parallel import blocks, in_threads
 from countwise.tables.table import Table
 
 #: Rows a task folds before its counts are merged.
@@ -39,13 +38,8 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     """Count the table as the plan says."""
     if len(table) == 0:
         return Counts.zero(table.schema, plan)
-    borders = [(at, min(at + CHUNK, len(table))) for at in range(0, len(table), CHUNK)]
     jobs = Jobs(table, plan, weight)
-    if len(borders) == 1 or threads() == 1:
-        parts = [jobs.chunk(start, stop) for start, stop in borders]
-    else:
-        with ThreadPoolExecutor(threads()) as pool:
-            parts = list(pool.map(lambda border: jobs.chunk(*border), borders))
+    parts = in_threads(jobs.chunk, blocks(len(table), CHUNK))
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
     grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
@@ -96,8 +90,9 @@ class Jobs:
         codes = [self.table.target, *(self.table.codes(name) for name in names)]
         return _kernels.Axes(codes, strides), shape
 
-    def chunk(self, start: int, stop: int) -> tuple[list[FloatArray], list[Moments], list[Grid]]:
-        """Fold the rows from `start` to `stop`."""
+    def chunk(self, rows: slice) -> tuple[list[FloatArray], list[Moments], list[Grid]]:
+        """Fold a block of rows."""
+        start, stop = rows.start, rows.stop
         joint = []
         for axes, shape in self.axes:
             cells = np.zeros(int(np.prod(shape)))

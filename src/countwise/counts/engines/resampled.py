@@ -8,7 +8,6 @@ taken together as far as their tables stay in the caches; further groups get a f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from countwise.counts.engines.memory import Jobs, margin
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.counts.resampling import LANES, Draws
-from countwise.parallel import threads
+from countwise.parallel import blocks, in_threads, threads
 from countwise.tables.table import Table
 
 #: Blocks of slots that a thread folds before its tables are merged.
@@ -60,9 +59,6 @@ class _Pass:
         self.jobs, self.draws, self.member = jobs, draws, member
         self.in_block = draws.lanes(member)
         self.members = self.in_block.shape[1]
-        self.borders = [
-            (at, min(at + _PART, len(self.in_block))) for at in range(0, len(self.in_block), _PART)
-        ]
 
     def counts(self) -> list[Counts]:
         """The counts of each member."""
@@ -99,19 +95,12 @@ class _Pass:
         self, some: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[Cells], list[list[Moments]]]:
         """Fold some groups and numeric columns; parts are merged in order."""
-
-        def one(border: tuple[int, int]) -> tuple[list[Cells], list[FloatArray]]:
-            return self._part(border, some, columns)
-
         found: tuple[list[Cells], list[FloatArray]] | None = None
-        for at in range(0, len(self.borders), threads()):
-            window = self.borders[at : at + threads()]
-            if len(window) == 1:
-                parts = [one(window[0])]
-            else:
-                with ThreadPoolExecutor(len(window)) as pool:
-                    parts = list(pool.map(one, window))
-            for tables, moments in parts:
+        parts = blocks(len(self.in_block), _PART)
+        # As many parts at a time as there are threads, so that few tables wait to be merged.
+        for window in blocks(len(parts), threads()):
+            folded = in_threads(lambda part: self._part(part, some, columns), parts[window])
+            for tables, moments in folded:
                 if found is None:
                     found = tables, moments
                     continue
@@ -123,7 +112,7 @@ class _Pass:
         return found[0], [self._moments(own) for own in found[1]]
 
     def _part(
-        self, border: tuple[int, int], some: Sequence[int], columns: Sequence[str]
+        self, part: slice, some: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[Cells], list[FloatArray]]:
         jobs, draws = self.jobs, self.draws
         axes = [jobs.axes[place] for place in some]
@@ -132,7 +121,8 @@ class _Pass:
         _resampling.tally_resampled(
             [own for own, _ in axes],
             draws.edges,
-            *border,
+            part.start,
+            part.stop,
             draws.slots,
             draws.seed,
             self.member,

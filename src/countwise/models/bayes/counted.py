@@ -50,7 +50,7 @@ class CountedModel(Classifier):
         plan = self.counts_needed(table.schema)
         if plan is None:
             return None
-        counts = count(table, plan, weight=weight)
+        counts = count(table, plan, sample_weight=weight)
         return self._without_rows(table, counts, weight, range(len(table)))
 
     def _without_rows(
@@ -61,7 +61,7 @@ class CountedModel(Classifier):
         for row in rows:
             single = table.take(slice(row, row + 1))
             weight_of_one = None if weight is None else weight[row : row + 1]
-            others = counts - count(single, counts.plan, weight=weight_of_one)
+            others = counts - count(single, counts.plan, sample_weight=weight_of_one)
             model = clone(self).fit_counts(others)
             line = np.zeros((1, len(table.classes)))
             line[:, model._present] = model.predict_proba(single)
@@ -218,7 +218,7 @@ class CountedModel(Classifier):
         who = type(self).__name__
         weight = read_weights(sample_weight, len(table), who)
         seen = self._coded(table)
-        counts = count(seen, self._plan(seen.schema), weight=weight)
+        counts = count(seen, self._plan(seen.schema), sample_weight=weight)
         if counts.total <= 0:
             raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
         return counts

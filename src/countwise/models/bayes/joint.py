@@ -93,7 +93,7 @@ class JointClassifier(CountedModel):
         numeric = tuple(column.name for column in table.schema.numeric)
         grids: Mapping[str, Grid] = {}
         if numeric:
-            grids = count(table, Plan(grids=numeric), weight=weight).grids
+            grids = count(table, Plan(grids=numeric), sample_weight=weight).grids
         self._cut_notes: tuple[Note, ...] = ()
         if self.numeric == "quantizer":
             self.cut_points_, self._cut_notes = searched_cuts(table, numeric, weight)
@@ -117,7 +117,7 @@ class JointClassifier(CountedModel):
             method = self.cuts if self.cuts == "width" else "frequency"
             self.cut_points_[name] = cut_points(grids[name], method, limit)
         plan = Plan(tuple((column.name,) for column in table.schema.nominal))
-        self.kept_levels_ = frequent_levels(count(table, plan, weight=weight), limit)
+        self.kept_levels_ = frequent_levels(count(table, plan, sample_weight=weight), limit)
 
     def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
         """What to say about tables made smaller; `before` are the notes so far."""

@@ -100,10 +100,10 @@ class KDB(JointClassifier):
         super()._prepare(table, sample_weight)
         seen = self._coded(table)
         weight = read_weights(sample_weight, len(table), type(self).__name__)
-        pairs = count(seen, Plan.pairs(seen.schema), weight=weight)
+        pairs = count(seen, Plan.pairs(seen.schema), sample_weight=weight)
         self.families_, self._passed_over = _families(pairs, self.k)
         if self.selective and self.families_ and pairs.total > 0:
-            counts = count(seen, Plan(self.families_), weight=weight)
+            counts = count(seen, Plan(self.families_), sample_weight=weight)
             kept = best_prefix(seen, counts, self.families_, self._rule(), weight)
             self.families_ = self.families_[:kept]
 

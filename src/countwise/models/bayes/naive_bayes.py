@@ -292,7 +292,7 @@ class NaiveBayes(KeepsCuts):
         other_terms = type(self).terms is not NaiveBayes.terms
         if plan is None or cut or weightless or other_terms or self.combine != "bayes":
             return super().leave_one_out(table, weight)
-        counts = count(table, plan, weight=weight)
+        counts = count(table, plan, sample_weight=weight)
         fitted = clone(self).fit_counts(counts)
         posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
         posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -37,7 +36,7 @@ from countwise.models.explanation import Explanation
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
 from countwise.numeric import draw_seed
-from countwise.parallel import threads
+from countwise.parallel import in_threads
 from countwise.params import (
     boolean,
     fitted,
@@ -78,7 +77,7 @@ def fine_cuts(
     names = tuple(column.name for column in table.schema.numeric)
     if not names:
         return {}
-    grids = count(table, Plan(grids=names), weight=weight).grids
+    grids = count(table, Plan(grids=names), sample_weight=weight).grids
     return {name: _cuts(grids[name], most) for name in names}
 
 
@@ -131,11 +130,7 @@ class WeightedTables:
             )
             return tables
 
-        if len(self.borders) == 1 or threads() == 1:
-            parts = [piece(border) for border in self.borders]
-        else:
-            with ThreadPoolExecutor(threads()) as pool:
-                parts = list(pool.map(piece, self.borders))
+        parts = in_threads(piece, self.borders)
         found: dict[str, FloatArray] = {}
         for place, group in enumerate(self.groups):
             joint = sum(part[place] for part in parts)

@@ -42,7 +42,7 @@ def informative(table: Table, sample_weight: FloatArray | None = None) -> FloatA
     schema = table.schema
     names = tuple((column.name,) for column in schema.nominal)
     grids = tuple(column.name for column in schema.numeric)
-    counts = count(table, Plan(names, (), grids), weight=sample_weight)
+    counts = count(table, Plan(names, (), grids), sample_weight=sample_weight)
     points = {name: cut_points(counts.grids[name], "frequency", 10) for name in grids}
     seen = cut_counts(counts, points) if points else counts
     gains = [information_gain(seen.table(column.name)[:-1, :-1]) for column in schema.attributes]

@@ -226,7 +226,7 @@ def class_shares(table: Table, sample_weight: FloatArray | None = None) -> dict[
     """P(class | word) of every level (rows) and class (columns); 0 where a level has no rows."""
     schema = Schema((*table.schema.nominal, table.target_column))
     names = tuple((column.name,) for column in schema.nominal)
-    counts = count(table, Plan(names, (), ()), weight=sample_weight)
+    counts = count(table, Plan(names, (), ()), sample_weight=sample_weight)
     made: dict[str, FloatArray] = {}
     for column in schema.nominal:
         cells = counts.table(column.name)[:-1, : column.width].T

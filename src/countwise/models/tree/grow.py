@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from countwise.models.tree import _grow
 from countwise.models.tree.missing_values import shared_out
 from countwise.models.tree.splits import TIE, Attribute, Best, Bits, Block, best_splits, tallied
 from countwise.models.tree.tree_structure import LEAF, NO_CHILD, TreeStructure
-from countwise.parallel import threads
+from countwise.parallel import in_threads
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes
 
@@ -211,12 +210,8 @@ class _Growth:
         Blocks know nothing of each other and come back in order, so threads change nothing.
         """
         borders = list(self._blocks(level))
-        if len(borders) == 1 or threads() == 1:
-            found = [self._split_block(level, depth, border) for border in borders]
-        else:
-            with ThreadPoolExecutor(threads()) as pool:
-                found = list(pool.map(lambda own: self._split_block(level, depth, own), borders))
-        return [own for own in found if own is not None]
+        splits = in_threads(lambda border: self._split_block(level, depth, border), borders)
+        return [split for split in splits if split is not None]
 
     def _split_block(self, level: Open, depth: int, border: tuple[int, int]) -> Split | None:
         start, stop = border

@@ -410,7 +410,7 @@ class ID3(TreeClassifier):
             points, told = searched_cuts(table, numbers, weight)
             self.notes_ = (*self.notes_, *told)
             return points
-        fine = count(table, Plan(grids=numbers), weight=weight)
+        fine = count(table, Plan(grids=numbers), sample_weight=weight)
         return {name: cut_points(fine.grids[name], self.cuts, self.bins) for name in numbers}
 
     @staticmethod
