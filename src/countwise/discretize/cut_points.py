@@ -1,4 +1,4 @@
-"""Cutting numbers into intervals, learned from fine counts: the rows are not read again.
+"""Cut numbers into intervals, learned from fine counts: the rows are not read again.
 
 A cut point belongs to the interval on its left. All methods are deterministic and look only at the
 grid they are given, so cuts learned from the counts of a training fold know nothing of the test
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,26 +29,24 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 
 def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> FloatArray:
-    """Where to cut a numeric column, seen through its fine grid.
+    """Return where to cut a numeric column, seen through its fine grid.
 
     ``width``: intervals of equal width; ``frequency``: of equal weight; ``two-way``: the one cut
     with the largest information gain; ``mdl``: as many as the minimum description length
     principle pays for (Fayyad & Irani 1993). `bins` counts for the first two.
     """
     if method not in METHODS:
-        raise ParameterError(
-            f"cuts: method must be one of {listing(METHODS)}, but {method!r} came."
-        )
-    labelled = grid.table[:-1]
-    there = labelled.sum(axis=0) > 0
-    if np.count_nonzero(there) < 2:
+        raise ParameterError("cuts", "method", f"one of {listing(METHODS)}", method)
+    full = grid.table[:-1].sum(axis=0) > 0
+    if np.count_nonzero(full) < 2:
         return np.empty(0)
-    grid = Grid(grid.shift, grid.keys[there], grid.table[:, there], grid.missing, grid.most)
+    grid = Grid(grid.shift, grid.keys[full], grid.table[:, full], grid.missing, grid.most)
     counts = grid.table[:-1]
     if method == "width":
         return _equal_width(grid, bins)
     if method == "frequency":
-        return _between(grid)[_equal_frequency(counts.sum(axis=0), bins)]
+        reached = np.cumsum(counts.sum(axis=0))
+        return _between(grid)[equal_frequency(np.arange(len(reached)), bins, reached) - 1]
     if method == "two-way":
         place, _ = _best_split(counts)
         return _between(grid)[[place]]
@@ -56,7 +54,7 @@ def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> FloatArray:
 
 
 def _between(grid: Grid) -> FloatArray:
-    """The cut after each cell but the last: halfway to the next value, or the cell's border."""
+    """Return the cut after each cell but the last: halfway to the next value, or its border."""
     if not grid.exact:
         return grid.upper[:-1]
     points = grid.points
@@ -64,7 +62,7 @@ def _between(grid: Grid) -> FloatArray:
 
 
 def cut_borders(cells: NDArray[np.int64], shift: int) -> NDArray[np.intp]:
-    """The last of these cells of a fine grid that is left of the cut after each but the last.
+    """Return the last of these cells of a fine grid left of the cut after each but the last.
 
     That is the cell itself, unless two numbers are so near that their middle is the larger one.
     """
@@ -81,17 +79,31 @@ def _equal_width(grid: Grid, bins: int) -> FloatArray:
     return np.unique(borders[np.clip(np.searchsorted(borders, edges), 0, len(borders) - 1)])
 
 
-def _equal_frequency(weight: FloatArray, bins: int) -> NDArray[np.intp]:
-    cumulative = np.cumsum(weight)[:-1]
-    wanted = weight.sum() * np.arange(1, bins) / bins
-    after = np.clip(np.searchsorted(cumulative, wanted), 0, len(cumulative) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = np.abs(cumulative[before] - wanted) < np.abs(cumulative[after] - wanted)
-    return np.unique(np.where(nearer, before, after))
+def equal_frequency(
+    values: NDArray[Any], bins: int, reached: FloatArray | None = None
+) -> NDArray[np.intp]:
+    """Return before which of sorted values to cut, so that about equal weight lies between cuts.
+
+    `reached` is the weight up to and including each value; without it each weighs one. Equal
+    values stay together, so there may be fewer cuts.
+    """
+    if len(values) < 2 or bins < 2:
+        return np.empty(0, np.intp)
+    target = (len(values) if reached is None else reached[-1]) * np.arange(1, bins) / bins
+    if reached is None:
+        place = np.ceil(target).astype(np.intp) - 1
+    else:
+        place = np.searchsorted(reached, target)
+    value = values[np.clip(place, 0, len(values) - 1)]
+    before, after = np.searchsorted(values, value), np.searchsorted(values, value, side="right")
+    low, high = (before, after) if reached is None else (reached[before - 1], reached[after - 1])
+    nearer = (before > 0) & (np.abs(low - target) < np.abs(high - target))
+    cuts = np.unique(np.where(nearer | (after == len(values)), before, after))
+    return cuts[cuts > 0]
 
 
 def _best_split(counts: FloatArray) -> tuple[int, float]:
-    """The cell after which cutting in two leaves the least class entropy, and that entropy."""
+    """Find the cell after which a cut leaves the least class entropy, and that entropy."""
     left = np.cumsum(counts, axis=1)[:, :-1]
     right = counts.sum(axis=1, keepdims=True) - left
     n, m = left.sum(axis=0), right.sum(axis=0)
@@ -101,7 +113,7 @@ def _best_split(counts: FloatArray) -> tuple[int, float]:
 
 
 def _mdl(counts: FloatArray) -> list[int]:
-    """Cuts that the description length pays for, found from the whole range inwards."""
+    """Find the cuts that the description length pays for, from the whole range inwards."""
     found: list[int] = []
     waiting = [(0, counts.shape[1])]
     while waiting:
@@ -118,7 +130,7 @@ def _mdl(counts: FloatArray) -> list[int]:
 
 
 def _worth_it(whole: FloatArray, left: FloatArray, right: FloatArray, after: float) -> bool:
-    """Whether the gain exceeds the price of describing the cut (Fayyad & Irani's test)."""
+    """Return whether the gain exceeds the price of describing the cut (Fayyad and Irani)."""
     size = whole.sum()
     before, one, two = float(entropy(whole)), float(entropy(left)), float(entropy(right))
     k, k1, k2 = (int(np.count_nonzero(part)) for part in (whole, left, right))
@@ -147,30 +159,29 @@ def interval_codes(points: FloatArray, values: FloatArray) -> NDArray[np.intp]:
 
 
 def _schema_of(schema: Schema, points: Mapping[str, FloatArray]) -> Schema:
-    changed = [
-        Column(name, "nominal", interval_names(own), schema[name].missing)
-        for name, own in points.items()
-    ]
-    return schema.with_columns(changed)
+    return schema.with_columns(
+        Column(name, "nominal", interval_names(cuts), schema[name].missing)
+        for name, cuts in points.items()
+    )
 
 
 def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:
-    """The table with these numeric columns cut into intervals (and so nominal)."""
+    """Cut these numeric columns of a table into intervals, and so make them nominal."""
     data = {name: table.raw_array(name) for name in table.names}
-    for name, own in points.items():
-        data[name] = interval_codes(own, table.values(name)).astype(code_type(len(own) + 1))
+    for name, cuts in points.items():
+        data[name] = interval_codes(cuts, table.values(name)).astype(code_type(len(cuts) + 1))
     return Table.from_arrays(
         _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
     )
 
 
 def cut_counts(counts: Counts, points: Mapping[str, FloatArray]) -> Counts:
-    """The counts with these fine grids summed into intervals: as if the cut table were counted."""
+    """Sum these fine grids into intervals: the counts of the cut table."""
     tables = dict(counts.tables)
-    for name, own in points.items():
+    for name, cuts in points.items():
         grid = counts.grids[name]
-        place = np.searchsorted(own, grid.points, side="left")
-        cells = np.zeros((len(grid.missing), len(own) + 2))
+        place = np.searchsorted(cuts, grid.points, side="left")
+        cells = np.zeros((len(grid.missing), len(cuts) + 2))
         np.add.at(cells.T, place, grid.table.T)
         cells[:, -1] = grid.missing
         tables[(name,)] = cells
@@ -194,9 +205,9 @@ def collapse_cuts(
 ) -> Counts:
     """Sum counts of columns cut at `fine` points into the intervals of some of those points."""
     starts = {}
-    for name, own in points.items():
+    for name, cuts in points.items():
         # Each new interval begins where the one before it ended; the missing slot stays apart.
-        begin = np.searchsorted(fine[name], own, side="left") + 1
+        begin = np.searchsorted(fine[name], cuts, side="left") + 1
         starts[name] = np.concatenate([[0], begin, [len(fine[name]) + 1]]).astype(np.intp)
     tables = {}
     for names, table in counts.tables.items():

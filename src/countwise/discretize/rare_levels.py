@@ -1,13 +1,16 @@
-"""Folding rare levels into one, so that tables of two and three columns stay within memory."""
+"""Fold rare levels into one, so that tables of two and three columns stay within memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.tables.schema import Level, Schema, level_key
+from countwise.tables.schema import Column, Level, level_key
 from countwise.tables.table import Table, code_type
 
 #: All tables of two columns together may have this many cells: a quarter of a gigabyte, of which
@@ -18,7 +21,7 @@ OTHER = "(other)"
 
 
 def width_limit(widths: Sequence[int], classes: int, most: int | None = None) -> int | None:
-    """How many levels a column may keep so that all pairs of columns fit; None if all fit.
+    """Return how many levels a column may keep so that all pairs fit; None if they fit as is.
 
     `most` is how many cells all tables together may have, usually `MOST_PAIR_CELLS`. Two levels are
     the least there is; `too_many_columns` says whether even they would be too many.
@@ -36,7 +39,7 @@ def width_limit(widths: Sequence[int], classes: int, most: int | None = None) ->
 
 
 def too_many_columns(widths: Sequence[int], classes: int) -> bool:
-    """Whether pairs of so many columns do not fit in memory, however few levels they keep."""
+    """Return whether pairs of so many columns exceed memory, however few levels they keep."""
     return _pair_cells(widths, classes, 2) > 4 * MOST_PAIR_CELLS
 
 
@@ -46,35 +49,41 @@ def _pair_cells(widths: Sequence[int], classes: int, limit: int) -> float:
     return (classes + 2) * (sum(sizes) ** 2 - sum(size * size for size in sizes)) / 2
 
 
-def frequent_levels(counts: Counts, limit: int) -> dict[str, tuple[Level, ...]]:
-    """The levels that stay, for each column with more than `limit` of them: the most frequent.
+def most_frequent(frequency: NDArray[Any], number: int) -> NDArray[np.intp]:
+    """Return the places of the most frequent, in order; of equally frequent ones the first."""
+    return np.sort(np.argsort(-frequency, kind="stable")[:number])
 
-    Of equally frequent levels those that come first stay. One place is for the rest, and for a
-    level that bears its name already.
+
+def kept_levels(column: Column, frequency: FloatArray, limit: int) -> tuple[Level, ...]:
+    """Return the most frequent levels of a column, `limit` less one for the rest.
+
+    A level that bears the name of the rest belongs to it.
     """
-    kept = {}
-    for column in counts.schema.nominal:
-        if column.width <= limit:
-            continue
-        often = counts.table(column.name)[:, :-1].sum(axis=0)
-        if OTHER in column.levels:
-            often[column.levels.index(OTHER)] = -1.0
-        chosen = np.sort(np.argsort(-often, kind="stable")[: max(limit - 1, 1)])
-        kept[column.name] = tuple(column.levels[place] for place in chosen)
-    return kept
+    names = [level == OTHER for level in column.levels]
+    chosen = most_frequent(np.where(names, -1.0, frequency), max(limit - 1, 1))
+    return tuple(column.levels[place] for place in chosen)
+
+
+def frequent_levels(counts: Counts, limit: int) -> dict[str, tuple[Level, ...]]:
+    """Return the levels that stay, by column, of the columns with more than `limit` of them."""
+    return {
+        column.name: kept_levels(column, counts.table(column.name)[:, :-1].sum(axis=0), limit)
+        for column in counts.schema.nominal
+        if column.width > limit
+    }
 
 
 def fold_table(table: Table, kept: Mapping[str, tuple[Level, ...]]) -> Table:
-    """The table with all levels but the kept ones folded into one."""
+    """Fold all levels of a table but the kept ones into one."""
     data = {name: table.raw_array(name) for name in table.names}
     changed = []
     for name, levels in kept.items():
         column = table.schema[name]
         width = len(levels) + 1
-        place = {level_key(level): at for at, level in enumerate(levels)}
-        where = [place.get(level_key(level), width - 1) for level in column.levels]
-        lookup = np.asarray([*where, width, width - 1], dtype=code_type(width))
+        place = {level_key(level): code for code, level in enumerate(levels)}
+        codes = [place.get(level_key(level), width - 1) for level in column.levels]
+        lookup = np.asarray([*codes, width, width - 1], dtype=code_type(width))
         data[name] = lookup[table.codes(name)]
         changed.append(column.with_levels((*levels, OTHER)))
-    schema: Schema = table.schema.with_columns(changed)
+    schema = table.schema.with_columns(changed)
     return Table.from_arrays(schema, data, table.notes, table.unseen, len(table))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from countwise._typing import FloatArray
+from countwise.discretize.rare_levels import OTHER, most_frequent
 from countwise.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
@@ -25,7 +26,6 @@ MOST_LEVELS = 500
 #: No scaled number is let beyond this, so that a value beyond all measure leaves a posterior.
 FARTHEST = 1e6
 
-_OTHER = "(other)"
 _MISSING = "(missing)"
 
 
@@ -99,7 +99,7 @@ class Features:
             for level in part.levels:
                 yield Feature(name, _MISSING if level is None else str(level))
             if part.others:
-                yield Feature(name, _OTHER)
+                yield Feature(name, OTHER)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -239,8 +239,7 @@ def _words(table: Table, name: str, weight: FloatArray | None) -> _Words:
     seen = np.flatnonzero(often[:-1] > 0)
     kept, others = seen, 0
     if len(seen) > MOST_LEVELS:
-        by_weight = seen[np.argsort(-often[seen], kind="stable")]
-        kept = np.sort(by_weight[: MOST_LEVELS - 1])
+        kept = most_frequent(often[:-1], MOST_LEVELS - 1)
         others = len(seen) - len(kept)
         place[seen] = len(kept)
     place[kept] = np.arange(len(kept))
