@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.counts.information import partition_gain
+from countwise.discretize.joint_search.cell_counts import count_direct
 from countwise.discretize.joint_search.cell_grid import Axis, CellGrid
-from countwise.discretize.joint_search.refine import Nearby, count_parts
+from countwise.discretize.joint_search.refine import Nearby
 from countwise.discretize.joint_search.rows import NONE, Part
 from countwise.discretize.joint_search.sweep import GAIN, Aim, CutSearch
 from countwise.testing.strategies import tables
@@ -63,11 +64,12 @@ def test_every_accepted_move_earns_what_it_promised(drawn):
     search, aim, classes = drawn
     seen, rows = [], len(search)
 
-    def watch(own, value, check):
-        seen.append((value, check))
-        close(np.divide((value, check), rows), np.divide(recomputed(own, aim, classes), rows))
+    def watch(at, view, step):
+        CutSearch.accept(search, at, view, step)
+        seen.append((step.value, step.check))
+        close(np.divide(seen[-1], rows), np.divide(recomputed(search, aim, classes), rows))
 
-    search.on_move = watch
+    search.accept = watch
     search.put_all([line.quantiles(3) for line in search.lines])
     before = recomputed(search, aim, classes)
     for _ in range(3):
@@ -91,17 +93,12 @@ def test_moves_near_a_boundary_are_exact_on_all_rows(seed, weighted):
     axes = [Axis("a", np.array([34.5]), None, 2), Axis("b", np.array([66.5]), None, 2)]
     gains = np.array([[1.0, -1.0], [-2.0, 3.0]])
     aim = Aim(GAIN, gains, gains, 1.0, 0)
-    promised = []
-
-    def watch(own, value, check):
-        promised.append((value, check))
-
     bands = {0: np.array([20.0, 50.0]), 1: np.array([45.0, 80.0])}
-    nearby = Nearby(CellGrid(tuple(axes)), parts, 2, bands, watch)
-    before = nearby.worth(aim)
-    while nearby.improve(aim):
-        pass
-    table = count_parts(nearby.grid, parts, 2)
+    nearby = Nearby(CellGrid(tuple(axes)), parts, 2, bands)
+    before, promised = aim.worth(nearby.table), []
+    while moves := nearby.improve(aim):
+        promised += moves
+    table, _ = count_direct(nearby.grid, parts, 2)
     close(nearby.table / rows, table / rows)
     after = partition_gain(table[:, ::2], gains, table[:, 1::2], gains)
     earned = np.add(before, np.sum(promised, axis=0))

@@ -154,7 +154,10 @@ def test_kept_attributes_example():
 
 def test_ranges_of_example():
     part = Part((np.array([0.5, np.nan, 1.5]),), np.zeros(3, np.uint16))
-    assert repr(ranges_of([part], [True])) == "[Range(low=0.5, high=1.5, blank=True)]"
+    assert (
+        repr(ranges_of([part], [Column("x", "numeric")]))
+        == "[Range(low=0.5, high=1.5, blank=True)]"
+    )
 
 
 def test_rules_of_example():

@@ -1,8 +1,8 @@
-"""Cuts as a transformer: numbers in, intervals out, for any model that wants levels."""
+"""Numbers cut into intervals, as a transformer in front of any model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import narwhals as nw
@@ -55,6 +55,10 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         """Return whether `fit` needs the classes."""
         return True
 
+    def _keep(self, points: dict[str, FloatArray]) -> None:
+        self.cut_points_ = points
+        self.interval_names_ = {name: interval_names(cuts) for name, cuts in points.items()}
+
     def transform(self, X: Any) -> Any:
         """Return the rows with intervals in the place of numbers."""
         check_is_fitted(self, "cut_points_")
@@ -64,14 +68,13 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         numbers = self._numbers(X, reset=False)
         codes = {n: interval_codes(self.cut_points_[n], numbers[n]) for n in self.cut_points_}
         if _is_frame(X):
-            return self._named(X, codes)
-        made = np.empty((len(next(iter(codes.values()))), len(codes)))
-        for place, (name, own) in enumerate(codes.items()):
-            made[:, place] = np.where(own > len(self.cut_points_[name]), np.nan, own)
-        return made
+            return self._name_intervals(X, codes)
+        return np.stack(
+            [np.where(c > len(self.cut_points_[n]), np.nan, c) for n, c in codes.items()], axis=1
+        )
 
     def _numbers(self, X: Any, reset: bool) -> dict[str, FloatArray]:
-        """The numeric columns; those of an array are called as scikit-learn calls them."""
+        """Return the numeric columns; those of an array are named as scikit-learn names them."""
         if isinstance(X, Table):
             if reset:
                 names = [column.name for column in X.schema.attributes]
@@ -83,19 +86,20 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
             frame = nw.from_native(X, eager_only=True)
             if not len(frame):
                 raise TableError(
-                    f"{type(self).__name__}: Found array with 0 sample(s); at least one is needed."
+                    f"{type(self).__name__}: at least one row is needed; got an array with "
+                    "0 sample(s)."
                 )
-            wanted = None if reset else self.cut_points_
             return {
                 str(name): self._doubles(frame, name)
                 for name, kind in frame.schema.items()
-                if (kind.is_numeric() if wanted is None else str(name) in wanted)
+                if (kind.is_numeric() if reset else str(name) in self.cut_points_)
             }
         who = type(self).__name__
         if isinstance(X, Mapping) and not hasattr(X, "shape"):
             raise TableError(
-                f"{who}: rows must come as a data frame, an array of numbers or a Table, but a "
-                f"{type(X).__name__} came. Make it a Table with read."
+                f"{who}: X must be a data frame, an array of numbers or a Table; got a "
+                f"{type(X).__name__}.",
+                hint="Make it a Table with read",
             )
         with as_table_error(who):
             values = validate_data(
@@ -107,8 +111,9 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         who = type(self).__name__
         if not frame.schema[name].is_numeric():
             raise SchemaError(
-                f"{who}: column {str(name)!r} must be numeric as it was in fit, but it holds "
-                f"{frame.schema[name]}. Convert it."
+                f"{who}: column {str(name)!r} must be numeric as it was in fit; got "
+                f"{frame.schema[name]}.",
+                hint="Convert it",
             )
         cells = frame.get_column(name).cast(nw.Float64()).to_numpy()
         values = np.array(cells, dtype=np.float64)
@@ -117,7 +122,7 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         return values
 
     def _classes(self, X: Any, y: ArrayLike | None, rows: int) -> tuple[NDArray[Any], int]:
-        """Class codes of the rows and how many classes there are; one class if none are needed."""
+        """Return the class codes of the rows and how many classes there are; one if not needed."""
         if not self._supervised:
             return np.zeros(rows, dtype=code_type(1)), 1
         if isinstance(X, Table) and X.labelled and y is None:
@@ -125,7 +130,8 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         if y is None:
             raise TableError(
                 f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
-                "None. Pass the labels, or use Cuts with method='width' or 'frequency'."
+                "None.",
+                hint=("pass the labels", "use Cuts with `method='width'` or 'frequency'"),
             )
         with as_table_error(type(self).__name__):
             labels = check_class_labels(y)
@@ -136,25 +142,27 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
     def _check_table(self, table: Table) -> None:
         for name in self.cut_points_:
             if name not in table or table.schema[name].kind != "numeric":
+                kind = table.schema[name].kind if name in table else "no such column"
                 raise SchemaError(
-                    f"{type(self).__name__}: column {name!r} must be numeric as it was in fit, but "
-                    "the table has it not, or as another kind. Read the rows with the schema of "
-                    "training."
+                    f"{type(self).__name__}: column {name!r} must be numeric as it was in fit; got "
+                    f"{kind}.",
+                    hint="Read the rows with the schema of training",
                 )
 
-    def _named(self, X: Any, codes: Mapping[str, NDArray[np.intp]]) -> Any:
-        """The frame with the names of intervals in the place of numbers."""
+    def _name_intervals(self, X: Any, codes: Mapping[str, NDArray[np.intp]]) -> Any:
+        """Return the frame with the names of intervals in the place of numbers."""
         frame = nw.from_native(X, eager_only=True)
-        made = []
+        columns = []
         for name in frame.columns:
             if str(name) in codes:
                 words = np.array([*self.interval_names_[str(name)], None], dtype=object)
                 cells = words[codes[str(name)]].tolist()
-                made.append(nw.new_series(name, cells, nw.String(), backend=frame.implementation))
+                series = nw.new_series(name, cells, nw.String(), backend=frame.implementation)
+                columns.append(series)
         index = nw.maybe_get_index(frame)
         if index is not None:
-            made = [nw.maybe_set_index(own, index=index) for own in made]
-        return frame.with_columns(*made).to_native()
+            columns = [nw.maybe_set_index(column, index=index) for column in columns]
+        return frame.with_columns(*columns).to_native()
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values are welcome, and when the classes are needed."""
@@ -216,14 +224,13 @@ class Cuts(CutTransformer):
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
         weight = read_weights(sample_weight, rows, type(self).__name__)
         if weight is not None and not weight.any():
-            raise ParameterError("Cuts: the sample weights must not all be zero, but they are.")
+            raise ParameterError("Cuts: the sample weights must not all be zero; got zeros only.")
         codes, classes = self._classes(X, y, rows)
         columns = [Column(name, "numeric") for name in numbers]
-        target = Column(_other_than(numbers), "target", tuple(range(classes)))
+        target = Column(_unused_name(numbers), "target", tuple(range(classes)))
         table = Table(Schema((*columns, target)), {**numbers, target.name: codes})
         fine = count(table, Plan(grids=tuple(numbers)), sample_weight=weight).grids
-        self.cut_points_ = {n: cut_points(fine[n], self.method, self.bins) for n in numbers}
-        self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
+        self._keep({name: cut_points(fine[name], self.method, self.bins) for name in numbers})
         return self
 
 
@@ -231,8 +238,8 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def _other_than(names: Sequence[str] | Mapping[str, Any]) -> str:
-    """A name for the class that no column has."""
+def _unused_name(names: Mapping[str, Any]) -> str:
+    """Return a name for the class that no column has."""
     name = "class"
     while name in names:
         name += "'"

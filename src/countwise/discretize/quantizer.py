@@ -1,4 +1,4 @@
-"""The quantizer as a transformer: numbers cut together, for any model that wants levels."""
+"""Numeric columns cut together, as a transformer in front of any model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
-from countwise.discretize.cut_points import interval_names
 from countwise.discretize.cuts import CutTransformer
 from countwise.discretize.joint_search.parameters import SearchParameters
-from countwise.discretize.joint_search.rows import Part, held_out, seeded, tally
-from countwise.discretize.joint_search.search import Wishes, quantize
+from countwise.discretize.joint_search.rows import Part, SearchTask
+from countwise.discretize.joint_search.search import SearchOptions, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
-from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.errors import ParameterError
 from countwise.notes import Note
 from countwise.params import fitted, nothing, number, one_of, parameter
@@ -82,14 +80,29 @@ class Quantizer(SearchParameters, CutTransformer):
         codes, _ = self._classes(X, y, rows)
         kept = np.ones(rows, bool) if weight is None else weight > 0
         if not kept.any():
-            raise ParameterError("Quantizer: the sample weights must not all be zero.")
+            raise ParameterError(
+                "Quantizer: the sample weights must not all be zero; got zeros only."
+            )
         present, target = np.unique(codes[kept], return_inverse=True)
-        own = Part(
-            tuple(values[kept] for values in numbers.values()),
-            target.reshape(-1).astype(np.uint16),
-            None if weight is None else weight[kept],
+        labels = self._labels(X, y, present)
+        task = SearchTask(
+            Part(
+                tuple(values[kept] for values in numbers.values()),
+                target.reshape(-1).astype(np.uint16),
+                None if weight is None else weight[kept],
+            ),
+            [Column(name, "numeric") for name in numbers],
+            len(labels),
+            validation=self.validation if self.search is not None else 0.0,
+            random_state=self.random_state,
+            max_seconds=self.max_seconds,
         )
-        self._search(own, tuple(numbers), self._labels(X, y, present))
+        options = SearchOptions(float(self.budget), self.levels, self.correction, self.search)
+        aim = self._aim(labels, task.by_class.sum(axis=0))
+        found = quantize(task, options, aim, "Quantizer")
+        self._keep({axis.name: axis.edges for axis in found.axes if axis.edges is not None})
+        self.history_ = task.clock.history
+        self.notes_ = found.notes
         return self
 
     @staticmethod
@@ -98,32 +111,8 @@ class Quantizer(SearchParameters, CutTransformer):
             return [X.classes[place] for place in present]
         return list(np.unique(np.asarray(y))[present].tolist())
 
-    def _search(self, own: Part, names: tuple[str, ...], labels: list[Any]) -> None:
-        rng, clock = seeded(self.random_state), SearchClock(self.max_seconds, None)
-        part = held_out(own, self.validation if self.search is not None else 0.0, rng)
-        by_class = np.zeros((2, len(labels)))
-        tally(part, by_class)
-        found = quantize(
-            [part],
-            [Column(name, "numeric") for name in names],
-            len(labels),
-            Wishes(float(self.budget), self.levels, self.correction, self.search),
-            self._aim(labels, by_class.sum(axis=0)),
-            (float(by_class[0].sum()), float(by_class[1].sum())),
-            by_class.sum(axis=0) / by_class.sum(),
-            clock,
-            rng,
-            "Quantizer",
-        )
-        edges = {axis.name: axis.edges for axis in found.axes}
-        self.cut_points_ = {name: own for name, own in edges.items() if own is not None}
-        self.interval_names_ = {n: interval_names(own) for n, own in self.cut_points_.items()}
-        self.history_ = clock.history
-        self.notes_ = tuple(found.notes)
-
     def _aim(self, labels: list[Any], weight: FloatArray) -> Aim:
         if self.aim == "information":
             return Aim.information(len(labels))
-        given = self.gain if self.aim == "gain" else None
-        gains = GainMatrix.of(given, labels).values.copy()
+        gains = GainMatrix.of(self.gain if self.aim == "gain" else None, labels).values.copy()
         return Aim(GAIN, gains, gains, 0.0, int((weight @ gains).argmax()))

@@ -1,4 +1,4 @@
-"""How many levels each column gets, so that all cells together stay within a budget.
+"""Share a budget of cells among the columns: how many levels each gets.
 
 Panda and Garg share a budget of M cells by entropy: a column whose values spread over more of its
 range gets more levels (their eq. 11 to 13). Nominal columns come with their levels; the rarest are
@@ -17,7 +17,7 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.discretize.joint_search._sweep import count_widths
 from countwise.discretize.joint_search.rows import Part, Range
-from countwise.discretize.joint_search.sweep import Aim, CutSearch, Move, View
+from countwise.discretize.joint_search.sweep import Aim, Cuts, CutSearch, Move, View
 from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.parallel import in_threads
 
@@ -26,7 +26,7 @@ _MOST_WIDTHS = 1 << 22
 
 
 def corrected_entropy(counts: FloatArray, correction: str = "miller-madow") -> float:
-    """Entropy in bits with its bias corrected: by the occupied intervals, or as eq. 11 prints it.
+    """Return the entropy in bits, its bias corrected by the occupied intervals or as printed.
 
     ``miller-madow`` adds (occupied - 1) / (2 N ln 2) (Miller 1955); ``printed`` adds
     (empty - 1) / (2 N ln 2), as Panda and Garg write it.
@@ -34,22 +34,22 @@ def corrected_entropy(counts: FloatArray, correction: str = "miller-madow") -> f
     total = float(counts.sum())
     if total <= 0:
         return 0.0
-    share = counts[counts > 0] / total
-    plain = float(-(share * np.log2(share)).sum())
+    occupied = counts[counts > 0] / total
+    plain = float(-(occupied * np.log2(occupied)).sum())
     if correction == "none":
         return plain
-    number = len(share) if correction == "miller-madow" else len(counts) - len(share)
+    number = len(occupied) if correction == "miller-madow" else len(counts) - len(occupied)
     return max(plain + (number - 1) / (2 * total * log(2)), 0.0)
 
 
 def entropies(
     parts: Sequence[Part], places: Sequence[int], ranges: Sequence[Range], correction: str
 ) -> list[float]:
-    """Entropy of columns on N/10 levels of equal width (eq. 8 to 11)."""
+    """Return the entropy of columns on N/10 levels of equal width (eq. 8 to 11)."""
     total = sum(part.total for part in parts)
     number = max(int(min(total // 10, _MOST_WIDTHS)), 2)
 
-    def of(place: int) -> float:
+    def measure(place: int) -> float:
         low, high = ranges[place].low, ranges[place].high
         counts = np.zeros(number)
         # Half of the width, twice: the width of the widest columns is no double.
@@ -60,22 +60,20 @@ def entropies(
                 count_widths(part.column(place, rows), part.weights(rows), low, scale, counts)
         return corrected_entropy(counts, correction)
 
-    return in_threads(of, list(places))
+    return in_threads(measure, places)
 
 
 def entropy_levels(bits: Sequence[float], budget: float) -> list[int]:
-    """Levels by entropy: the floor of M to the power of a column's share (eq. 12 and 13)."""
+    """Return levels by entropy: the floor of M to the power of a column's part (eq. 12, 13)."""
     total = sum(bits)
-    if not bits:
-        return []
-    shares = [own / total for own in bits] if total > 0 else [1 / len(bits)] * len(bits)
+    powers = [column / total if total > 0 else 1 / len(bits) for column in bits]
     # A power that is whole but for rounding is that whole number.
-    return [max(floor(budget**share + 1e-9), 1) for share in shares]
+    return [max(floor(budget**power + 1e-9), 1) for power in powers]
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a column asks of the budget.
+    """What a column needs of the budget.
 
     ``levels`` of a nominal column is how many it has; of a numeric one it is None, and ``bits`` is
     its entropy. ``blank`` says that missing values need a slot, ``merit`` how many bits the column
@@ -108,9 +106,9 @@ def grant(demands: Sequence[Demand], budget: float) -> Granted:
     levels = [1] * len(demands)
     most = _most(demands, kept, budget)
     for at in kept:
-        own = demands[at].levels
-        if own is not None:
-            levels[at] = min(own, most)
+        width = demands[at].levels
+        if width is not None:
+            levels[at] = min(width, most)
     taken = prod(_size(levels[at], demands[at]) for at in kept if demands[at].levels is not None)
     numeric = [at for at in kept if demands[at].levels is None]
     shares = entropy_levels([demands[at].bits for at in numeric], budget / taken)
@@ -125,16 +123,16 @@ def _size(levels: int, demand: Demand) -> int:
 
 
 def _least(demands: Sequence[Demand], kept: Sequence[int], most: int) -> float:
-    """The fewest cells these columns need, nominal ones with at most so many levels."""
-    made = 1.0
+    """Return the fewest cells these columns need, nominal ones with at most so many levels."""
+    cells = 1.0
     for at in kept:
-        own = demands[at].levels
-        made *= _size(2 if own is None else max(min(own, most), 1), demands[at])
-    return made
+        width = demands[at].levels
+        cells *= _size(2 if width is None else max(min(width, most), 1), demands[at])
+    return cells
 
 
 def _most(demands: Sequence[Demand], kept: Sequence[int], budget: float) -> int:
-    """How many levels a nominal column may keep."""
+    """Return how many levels a nominal column may keep."""
     widest = max((demands[at].levels or 0 for at in kept), default=0)
     low, high = 2, max(widest, 2)
     while low < high:
@@ -157,8 +155,6 @@ def _mend(
         levels[widest] -= 1
 
 
-Cuts = list[list[int]]
-
 #: How often boundaries enter and leave again, and how far beyond the budget they may go.
 _ROUNDS, _BEYOND = 4, 4.0
 _VISITS = 6
@@ -176,21 +172,21 @@ def by_merit(
     before: Cuts = []
     for _ in range(_ROUNDS):
         _grow(search, squares, max(budget, min(_BEYOND * budget, len(search) / 4)), clock)
-        _settle(search, squares, clock)
+        search.settle(squares, clock, _VISITS)
         _thin(search, squares, budget, clock)
-        _settle(search, squares, clock)
-        told = search.kept()
+        search.settle(squares, clock, _VISITS)
+        cuts = search.copy_cuts()
         clock.note("merit", levels=search.levels(), cells=search.cells())
-        if told == before:
+        if cuts == before:
             break
-        before = told
-        yield told
-    _settle(search, gain, clock)
-    yield search.kept()
+        before = cuts
+        yield cuts
+    search.settle(gain, clock, _VISITS)
+    yield search.copy_cuts()
 
 
 def _cost(search: CutSearch, at: int, more: int) -> float:
-    """The factor by which cells grow, as a logarithm, when a column gets another level."""
+    """Return the factor by which cells grow, as a logarithm, with another level of a column."""
     size = search.size(at)
     return log((size + 1) / size) if more > 0 else log(size / (size - 1))
 
@@ -205,7 +201,7 @@ def _grow(search: CutSearch, aim: Aim, most: float, clock: SearchClock) -> None:
     fresh: dict[int, tuple[View, Move]] = {}
     while promised:
         clock.check()
-        at = max(promised, key=lambda own: (promised[own], -own))
+        at = max(promised, key=lambda column: (promised[column], -column))
         size = search.size(at)
         if search.cells() / size * (size + 1) > most:
             del promised[at]
@@ -231,24 +227,14 @@ def _thin(search: CutSearch, aim: Aim, budget: float, clock: SearchClock) -> Non
             if at in known or not search.cuts[at]:
                 continue
             view = search.view(at, aim)
-            step = max(view.removals(), key=lambda own: own.more)
+            step = max(view.removals(), key=lambda move: move.more)
             known[at] = (view, step, -step.more / _cost(search, at, -1))
         if not known:
             return
-        at = min(known, key=lambda own: (known[own][2], -own))
+        at = min(known, key=lambda column: (known[column][2], -column))
         view, step, _ = known[at]
         nothing = -step.more <= sqrt(min(view.contexts, len(search)))
         if search.cells() <= budget and not nothing:
             return
         search.accept(at, view, step)
         known.clear()
-
-
-def _settle(search: CutSearch, aim: Aim, clock: SearchClock) -> None:
-    """Visit the columns until none moves."""
-    quiet, columns = 0, len(search.lines)
-    for visit in range(_VISITS * columns):
-        clock.check()
-        quiet = 0 if search.visit(visit % columns, aim) else quiet + 1
-        if quiet >= columns:
-            return

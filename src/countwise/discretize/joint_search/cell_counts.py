@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.discretize.joint_search._sweep import count_cells
+from countwise.discretize.joint_search._sweep import add_banded, count_cells
 from countwise.discretize.joint_search.cell_grid import CellGrid
-from countwise.discretize.joint_search.rows import NO_MARKS, Part
+from countwise.discretize.joint_search.rows import NO_MARKS, NONE, Part
 from countwise.parallel import in_threads
 
 #: Weight that rounding leaves of a cell whose rows were all forgotten.
 _NOTHING = 1e-9
-_HANDS = 4
+#: Tables that are filled side by side.
+_TABLES = 4
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CellTable:
     >>> from countwise.discretize.joint_search.cell_grid import Axis
     >>> grid = CellGrid((Axis("x", np.array([1.5]), None, 2),))
     >>> part = Part((np.array([1.0, 2.0, 3.0]),), np.array([0, 1, 1], np.uint16))
-    >>> table = CellTable.count(grid, part, 2)
+    >>> table = CellTable.count(grid, [part], 2)
     >>> table.counts.tolist(), (table + table).total
     ([[1.0, 0.0], [0.0, 2.0]], 6.0)
     """
@@ -41,13 +41,22 @@ class CellTable:
     counts: FloatArray
 
     @classmethod
-    def count(cls, grid: CellGrid, part: Part, classes: int) -> CellTable:
-        """Count rows; those whose value has no level on some axis are left out."""
-        return _direct(grid, part, classes) if grid.direct else _listed(grid, part, classes)
+    def count(
+        cls, grid: CellGrid, parts: Sequence[Part], classes: int, checking: bool = False
+    ) -> CellTable:
+        """Count rows by class; those whose value has no level on some axis are left out.
+
+        With `checking` each class has two columns: rows to train on, and rows to check by.
+        """
+        if not grid.direct:
+            return _count_listed(grid, parts, classes, checking)
+        table, _ = count_direct(grid, parts, classes, checking)
+        address = np.flatnonzero(table.sum(axis=1) > 0)
+        return cls(grid, address, grid.levels_at(address), table[address])
 
     @classmethod
     def of(cls, grid: CellGrid, levels: NDArray[np.int32], counts: FloatArray) -> CellTable:
-        """Cells given by their levels, once or several times each."""
+        """Make a table of cells given by their levels, once or several times each."""
         address = grid.address_of(levels)
         found, first, place = np.unique(address, return_index=True, return_inverse=True)
         sums = np.zeros((len(found), counts.shape[1]))
@@ -77,7 +86,7 @@ class CellTable:
         return places
 
     def find(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The line of each address; -1 where no row fell."""
+        """Return the line of each address; -1 where no row fell."""
         if self._places is not None:
             return self._places[address].astype(np.int64)
         if not len(self):
@@ -86,7 +95,7 @@ class CellTable:
         return np.where(self.address[near] == address, near, -1)
 
     def dense(self) -> FloatArray:
-        """A line a cell of the grid."""
+        """Return a table with a line for every cell of the grid."""
         table = np.zeros((self.grid.cells, self.counts.shape[1]))
         table[self.address] = self.counts
         return table
@@ -105,43 +114,63 @@ class CellTable:
         )
 
 
-def _columns(part: Part, rows: slice) -> list[NDArray[Any]]:
-    return [part.column(at, rows) for at in range(len(part.columns))]
+def count_direct(
+    grid: CellGrid,
+    parts: Sequence[Part],
+    classes: int,
+    checking: bool = True,
+    bands: Mapping[int, FloatArray] | None = None,
+) -> tuple[FloatArray, list[Part]]:
+    """Count rows into a table with a line a cell, and copy those inside of a band.
 
+    Bands are given by axis: the ends of each, one after the other.
+    """
+    work = [(part, rows) for part in parts for rows in part.blocks()]
+    shape = grid.cells, classes * (1 + checking)
 
-def _direct(grid: CellGrid, part: Part, classes: int) -> CellTable:
-    work = list(part.blocks())
-
-    def fold(share: Sequence[slice]) -> FloatArray:
-        table = np.zeros((grid.cells, classes))
-        for rows in share:
+    def fold(blocks: Sequence[tuple[Part, slice]]) -> tuple[FloatArray, list[Part]]:
+        table, near = np.zeros(shape), []
+        for part, rows in blocks:
             size = rows.stop - rows.start
-            address = grid.addresses(_columns(part, rows), size)
-            target, weight = part.target[rows], part.weights(rows)
-            lost = (address < 0).view(np.uint8)
-            count_cells(address, target, weight, lost if lost.any() else NO_MARKS, table)
-        return table
+            address, marks = np.zeros(size, np.int64), np.zeros(size, np.uint8)
+            for place, (axis, stride) in enumerate(zip(grid.axes, grid.strides, strict=True)):
+                column, ends = part.column(place, rows), (bands or {}).get(place, NONE)
+                if axis.edges is None or not len(ends):
+                    axis.add(column, stride, address, grid.no_cell)
+                    continue
+                blank = axis.width if axis.blank else grid.no_cell
+                add_banded(column, axis.edges, ends, stride, blank, address, marks)
+            outside = (address < 0).view(np.uint8)
+            skip = outside if outside.any() else NO_MARKS
+            count_cells(address, part.slots(rows, checking), part.weights(rows), skip, table)
+            inside = np.flatnonzero(marks > outside)
+            if len(inside):
+                near.append(part.take(rows.start + inside))
+        return table, near
 
-    shares = [work[at::_HANDS] for at in range(min(_HANDS, len(work)))]
-    tables = in_threads(fold, shares)
-    table = tables[0] if tables else np.zeros((grid.cells, classes))
-    for other in tables[1:]:
+    folded = in_threads(fold, [work[at::_TABLES] for at in range(min(_TABLES, len(work)))])
+    table = folded[0][0] if folded else np.zeros(shape)
+    for other, _ in folded[1:]:
         table += other
-    address = np.flatnonzero(table.sum(axis=1) > 0)
-    return CellTable(grid, address, grid.levels_at(address), table[address])
+    return table, [part for _, near in folded for part in near]
 
 
-def _listed(grid: CellGrid, part: Part, classes: int) -> CellTable:
-    found: list[tuple[NDArray[np.int32], FloatArray]] = []
-    for rows in part.blocks():
-        size = rows.stop - rows.start
-        levels = grid.levels(_columns(part, rows), size)
-        _, first, place = np.unique(grid.address_of(levels), return_index=True, return_inverse=True)
-        counts = np.zeros((len(first), classes))
-        weight = part.weights(rows)
-        np.add.at(counts, (place.reshape(-1), part.target[rows]), weight if len(weight) else 1.0)
-        found.append((levels[first], counts))
-    levels = np.concatenate([own for own, _ in found])
-    counts = np.concatenate([own for _, own in found])
-    known = (levels >= 0).all(axis=1)
-    return CellTable.of(grid, np.ascontiguousarray(levels[known]), counts[known])
+def _count_listed(grid: CellGrid, parts: Sequence[Part], classes: int, checking: bool) -> CellTable:
+    """Count rows where only the cells that occur can be kept."""
+    width = classes * (1 + checking)
+    levels, counts = [np.empty((0, len(grid.axes)), np.int32)], [np.empty((0, width))]
+    for part in parts:
+        for rows in part.blocks():
+            columns = [part.column(place, rows) for place in range(len(part.columns))]
+            block = grid.levels(columns, rows.stop - rows.start)
+            _, first, place = np.unique(
+                grid.address_of(block), return_index=True, return_inverse=True
+            )
+            sums, weight = np.zeros((len(first), width)), part.weights(rows)
+            slots = part.slots(rows, checking)
+            np.add.at(sums, (place.reshape(-1), slots), weight if len(weight) else 1.0)
+            levels.append(block[first])
+            counts.append(sums)
+    every = np.concatenate(levels)
+    known = (every >= 0).all(axis=1)
+    return CellTable.of(grid, np.ascontiguousarray(every[known]), np.concatenate(counts)[known])

@@ -52,28 +52,30 @@ class Axis:
         return np.concatenate([[self.low], inner]), np.concatenate([inner, [self.high]])
 
     def levels(self, column: NDArray[Any]) -> NDArray[np.int64]:
-        """The level of every value; `ANY` where it has none."""
-        made = np.zeros(len(column), np.int64)
+        """Return the level of every value; `ANY` where it has none."""
         if self.lookup is not None and self.size > 1:
             return np.asarray(self.lookup[column])
-        self.add(column, 1, made)
-        return made
+        levels = np.zeros(len(column), np.int64)
+        self.add(column, 1, levels)
+        return levels
 
     def add(
-        self, column: NDArray[Any], stride: int, address: NDArray[np.int64], lost: int = ANY
+        self, column: NDArray[Any], stride: int, address: NDArray[np.int64], no_level: int = ANY
     ) -> None:
-        """Add stride times the level to the address of every row; `lost` is the level of none.
+        """Add stride times the level to the address of every row, `no_level` where it has none.
 
-        A column with one level says nothing, whatever its value is.
+        A column with one level tells nothing, whatever its value is.
         """
         if self.size == 1:
             return
         if self.edges is None:
             assert self.lookup is not None
-            lookup = np.where(self.lookup < 0, lost, self.lookup)
+            lookup = np.where(self.lookup < 0, no_level, self.lookup)
             address += lookup[column] * np.int64(stride)
             return
-        add_levels(_real(column), self.edges, stride, self.width if self.blank else lost, address)
+        if column.dtype not in (np.float32, np.float64):
+            column = column.astype(np.float64)
+        add_levels(column, self.edges, stride, self.width if self.blank else no_level, address)
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,10 @@ class CellGrid:
         if self.cells >= _EXACT:
             rng = np.random.default_rng(20_261_116)
             odd = rng.integers(0, 1 << 62, len(self.axes), dtype=np.int64) * 2 + 1
-            strides = [int(own) for own in odd]
+            strides = odd.tolist()
         else:
-            strides = [prod(a.size for a in self.axes[at + 1 :]) for at in range(len(self.axes))]
+            sizes = [axis.size for axis in self.axes]
+            strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
         object.__setattr__(self, "strides", tuple(strides))
 
     @cached_property
@@ -104,41 +107,35 @@ class CellGrid:
         return self.cells <= DIRECT
 
     @property
-    def lost(self) -> int:
+    def no_cell(self) -> int:
         """A level so low that it makes every address negative: that of rows without a cell."""
         return -self.cells - 1
 
     def addresses(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int64]:
-        """The address of every row, negative where a value has no level; of direct grids only."""
+        """Return the address of every row of a direct grid, negative where a value has no level."""
         address = np.zeros(rows, np.int64)
         for axis, stride, column in zip(self.axes, self.strides, columns, strict=True):
-            axis.add(column, stride, address, self.lost)
+            axis.add(column, stride, address, self.no_cell)
         return address
 
     def levels(self, columns: Sequence[NDArray[Any]], rows: int) -> NDArray[np.int32]:
-        """The level of every row on every axis; `ANY` where it has none."""
-        made = np.empty((rows, len(self.axes)), np.int32)
-        for at, (axis, column) in enumerate(zip(self.axes, columns, strict=True)):
-            made[:, at] = axis.levels(column)
-        return made
+        """Return the level of every row on every axis; `ANY` where it has none."""
+        levels = np.empty((rows, len(self.axes)), np.int32)
+        for place, (axis, column) in enumerate(zip(self.axes, columns, strict=True)):
+            levels[:, place] = axis.levels(column)
+        return levels
 
     def address_of(self, levels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The address of cells given by their levels."""
+        """Return the address of cells given by their levels."""
         address = np.zeros(len(levels), np.int64)
         with np.errstate(over="ignore"):
-            for at, stride in enumerate(self.strides):
-                address += levels[:, at].astype(np.int64) * np.int64(stride)
+            for place, stride in enumerate(self.strides):
+                address += levels[:, place].astype(np.int64) * np.int64(stride)
         return address
 
     def levels_at(self, address: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The levels of cells given by their addresses, which must not be hashed."""
-        made = np.empty((len(address), len(self.axes)), np.int32)
-        left = address
-        for at in reversed(range(len(self.axes))):
-            left, made[:, at] = np.divmod(left, self.axes[at].size)
-        return made
-
-
-def _real(column: NDArray[Any]) -> NDArray[Any]:
-    """A column of single or double numbers, as the kernels take them."""
-    return column if column.dtype in (np.float32, np.float64) else column.astype(np.float64)
+        """Return the levels of cells given by their addresses, which must not be hashed."""
+        levels = np.empty((len(address), len(self.axes)), np.int32)
+        for place in reversed(range(len(self.axes))):
+            address, levels[:, place] = np.divmod(address, self.axes[place].size)
+        return levels

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from countwise.discretize.joint_search.sweep import Aim, CutSearch, View
+from countwise.discretize.joint_search.sweep import Aim, CutSearch, View, per_row
 from countwise.discretize.joint_search.time_limit import SearchClock
 
 #: Random moves in a row without success that end the first part, and steps of the second.
@@ -32,13 +32,7 @@ def perturb(
         tried = _random(search, columns, views, clock, rng)
         found = _sequential(search, columns, views, clock)
         value, check = search.worth(aim)
-        clock.note(
-            "paper",
-            round=rounds,
-            tried=tried,
-            train=value / totals[0],
-            validation=check / totals[1] if totals[1] > 0 else None,
-        )
+        clock.note("paper", round=rounds, tried=tried, **per_row(value, check, totals))
         if not found:
             return
 
@@ -90,12 +84,12 @@ def _sequential(search: CutSearch, columns: list[int], views: _Views, clock: Sea
 
 
 def _reach(search: CutSearch, at: int, place: int) -> tuple[float, float]:
-    """Halfway to the boundaries on either side, or to the ends of the column."""
+    """Return the points halfway to the boundaries on either side, or to the ends of the column."""
     line, cuts = search.lines[at], search.cuts[at]
-    own = line.boundary(cuts[place])
+    now = line.boundary(cuts[place])
     before = line.boundary(cuts[place - 1]) if place else float(line.values[0])
     after = line.boundary(cuts[place + 1]) if place + 1 < len(cuts) else float(line.values[-1])
-    return own + (before / 2 - own / 2), own + (after / 2 - own / 2)
+    return now + (before / 2 - now / 2), now + (after / 2 - now / 2)
 
 
 def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Views) -> bool:
@@ -104,13 +98,14 @@ def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Vi
     low = cuts[place - 1] if place else 0
     high = cuts[place + 1] if place + 1 < len(cuts) else len(line)
     view = views.of(at)
-    there = {line.place(value) for value in values}
-    options = [own for own in there if low < own < high and line.ends[own - 1]]
+    options = sorted({line.place(value) for value in values})
     best, most = cuts[place], _score(view, low, cuts[place], high)
-    for own in sorted(options):
-        score = _score(view, low, own, high)
+    for option in options:
+        if not (low < option < high and line.ends[option - 1]):
+            continue
+        score = _score(view, low, option, high)
         if score > most + view.least:
-            best, most = own, score
+            best, most = option, score
     if best == cuts[place]:
         return False
     search.put(at, [*cuts[:place], best, *cuts[place + 1 :]])
@@ -120,6 +115,6 @@ def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Vi
 
 
 def _score(view: View, low: int, place: int, high: int) -> float:
-    """What two slabs score; only their rows are looked at."""
+    """Return what two slabs score; only their rows are looked at."""
     left, right = view.slab(low, place), view.slab(place, high)
     return left.value + right.value + view.aim.lean * (left.check + right.check)

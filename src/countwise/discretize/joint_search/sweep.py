@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.information import partition_gain
+from countwise.discretize.cut_points import equal_frequency
 from countwise.discretize.joint_search._sweep import sweep
 from countwise.discretize.joint_search.rows import NONE
+from countwise.discretize.joint_search.time_limit import SearchClock
 
 #: Contexts are numbered directly up to so many; beyond, only those that occur are.
 _DIRECT = 1 << 20
 _MOVES = 200
+
+#: By column, the places before which it is cut.
+Cuts = list[list[int]]
 
 
 class CutSearch:
@@ -29,14 +36,13 @@ class CutSearch:
         label: NDArray[np.uint16],
         weight: FloatArray,
         classes: int,
-        on_move: Callable[[CutSearch, float, float], None] | None = None,
     ) -> None:
-        self.label, self.weight, self.classes, self.on_move = label, weight, classes, on_move
-        self.lines = [Line.of(own, label, weight) for own in columns]
+        self.label, self.weight, self.classes = label, weight, classes
+        self.lines = [Line.of(column, label, weight) for column in columns]
         self.fixed = list(fixed)
-        self.cuts: list[list[int]] = [[] for _ in self.lines]
+        self.cuts: Cuts = [[] for _ in self.lines]
         self._levels = [self._level(at) for at in range(len(self.lines))]
-        self.value, self.check, self.moves = 0.0, 0.0, 0
+        self.moves = 0
 
     def __len__(self) -> int:
         return len(self.label)
@@ -48,36 +54,32 @@ class CutSearch:
 
     def put_all(self, cuts: Sequence[Sequence[int]]) -> None:
         """Cut all columns at these places."""
-        for at, own in enumerate(cuts):
-            self.put(at, own)
+        for at, places in enumerate(cuts):
+            self.put(at, places)
 
-    def kept(self) -> list[list[int]]:
-        """The cuts as they are now, to come back to."""
-        return [list(own) for own in self.cuts]
+    def copy_cuts(self) -> Cuts:
+        """Return the cuts as they are now, to come back to."""
+        return [list(places) for places in self.cuts]
 
     def boundaries(self) -> list[FloatArray]:
-        """Where the columns are cut, as numbers."""
+        """Return where the columns are cut, as numbers."""
         return [
-            np.array([line.boundary(place) for place in own])
-            for line, own in zip(self.lines, self.cuts, strict=True)
+            np.array([line.boundary(place) for place in places])
+            for line, places in zip(self.lines, self.cuts, strict=True)
         ]
 
     def levels(self) -> list[int]:
-        """How many slabs of numbers each column has."""
-        return [len(own) + 1 for own in self.cuts]
+        """Return how many slabs of numbers each column has."""
+        return [len(places) + 1 for places in self.cuts]
 
     def size(self, at: int) -> int:
-        """How many slabs a column has, the one of missing numbers included."""
+        """Return how many slabs a column has, the one of missing numbers included."""
         return len(self.cuts[at]) + 1 + (len(self.lines[at]) < len(self))
 
     def cells(self) -> float:
-        """How many cells there are, the slabs of missing numbers and fixed columns included."""
-        made = 1.0
-        for at in range(len(self.lines)):
-            made *= self.size(at)
-        for _, size in self.fixed:
-            made *= size
-        return made
+        """Return how many cells there are, those of missing numbers and fixed columns included."""
+        sizes = [self.size(at) for at in range(len(self.lines))]
+        return prod([*sizes, *(size for _, size in self.fixed)], start=1.0)
 
     def _level(self, at: int) -> NDArray[np.int32]:
         line = self.lines[at]
@@ -87,17 +89,17 @@ class CutSearch:
         return level
 
     def contexts(self, without: int | None = None) -> tuple[NDArray[np.int32], int]:
-        """In which cell of the other columns each row is, and how many such cells there are."""
+        """Return in which cell of the other columns each row is, and how many cells there are."""
         axes = [(level, self.size(at)) for at, level in enumerate(self._levels) if at != without]
         address, number = np.zeros(len(self), np.int64), 1
         for level, size in [*axes, *self.fixed]:
             if number * size > 1 << 62:
-                address, number = _numbered(address)
+                address, number = _renumber(address)
             address *= size
             address += level
             number *= size
         if number > _DIRECT:
-            address, number = _numbered(address)
+            address, number = _renumber(address)
         return address.astype(np.int32), number
 
     def view(self, at: int, aim: Aim) -> View:
@@ -106,19 +108,14 @@ class CutSearch:
         context, number = self.contexts(at)
         aside = (0.0, 0.0)
         if len(line) < len(self):
-            lost = np.ones(len(self), bool)
-            lost[line.order] = False
-            aside = self._worth(context, number, aim, np.flatnonzero(lost))
+            missing = np.ones(len(self), bool)
+            missing[line.order] = False
+            aside = self._worth(context, number, aim, np.flatnonzero(missing))
         return View(line, self.cuts[at], context[line.order], number, aim, aside)
 
     def worth(self, aim: Aim) -> tuple[float, float]:
-        """What all cells are worth, counted anew: in training and in checking."""
+        """Return what all cells are worth, counted anew: in training and in checking."""
         context, number = self.contexts()
-        return self._worth(context, number, aim, np.arange(len(self)))
-
-    def worth_without(self, at: int, aim: Aim) -> tuple[float, float]:
-        """What the cells would be worth if a column were left out."""
-        context, number = self.contexts(at)
         return self._worth(context, number, aim, np.arange(len(self)))
 
     def _worth(
@@ -128,32 +125,48 @@ class CutSearch:
         none = np.zeros(len(rows), np.uint8)
         line = Line(rows.astype(np.int32), NONE, none, self.label[rows], weight)
         room = np.zeros((number, 4 * self.classes + 5))
-        told = walk(line, np.ascontiguousarray(context[rows]), 0, len(rows), aim, 0.0, room)
-        return told.value, told.check
+        found = walk(line, np.ascontiguousarray(context[rows]), 0, len(rows), aim, 0.0, room)
+        return found.value, found.check
 
     def visit(self, at: int, aim: Aim) -> bool:
-        """Move the boundaries of a column while it earns more; say whether any moved."""
-        view = self.view(at, aim)
-        moved = False
+        """Move the boundaries of a column while it earns more; return whether any moved."""
+        view, before = self.view(at, aim), self.moves
         for _ in range(_MOVES):
             step = view.best_move()
             if step is None:
                 break
-            moved = True
             self.accept(at, view, step)
-        self.value, self.check = view.worth()
-        return moved
+        return self.moves > before
+
+    def settle(
+        self,
+        aim: Aim,
+        clock: SearchClock,
+        rounds: int,
+        tell: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Visit columns in turn until none moves any more; the time is checked between visits.
+
+        `tell` is called after each round with the last column visited and its moves.
+        """
+        quiet, columns = 0, len(self.lines)
+        for visit in range(rounds * columns):
+            at, before = visit % columns, self.moves
+            quiet = 0 if self.visit(at, aim) else quiet + 1
+            if tell is not None and (at == columns - 1 or quiet >= columns):
+                tell(at, self.moves - before)
+            if quiet >= columns:
+                return
+            clock.check()
 
     def accept(self, at: int, view: View, step: Move) -> None:
         """Take a move."""
         self.moves += 1
         view.cuts = step.cuts
         self.put(at, step.cuts)
-        if self.on_move is not None:
-            self.on_move(self, step.value, step.check)
 
 
-def _numbered(address: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def _renumber(address: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Number the addresses that occur, in their order."""
     found, place = np.unique(address, return_inverse=True)
     return place.reshape(-1).astype(np.int64), len(found)
@@ -183,9 +196,9 @@ class Aim:
     fallback: int = 0
 
     @classmethod
-    def squares(cls, shares: FloatArray) -> Aim:
+    def squares(cls, fractions: FloatArray) -> Aim:
         """Pairs of one class, of all rows: what tells all classes apart, whatever they earn."""
-        chance = np.full((len(shares), 1), float(np.square(shares).sum()))
+        chance = np.full((len(fractions), 1), float(np.square(fractions).sum()))
         return cls(SQUARES, chance, chance)
 
     @classmethod
@@ -194,12 +207,24 @@ class Aim:
         return cls(INFORMATION, np.ones((classes, 1)), np.ones((classes, 1)))
 
     def leaning(self, lean: float) -> Aim:
-        """The same aim with another weight of the checking part."""
+        """Return the same aim with another weight of the checking part."""
         return replace(self, lean=lean)
+
+    def worth(self, table: FloatArray) -> tuple[float, float]:
+        """Return what cells × (class, part) earn in training and in checking, training deciding."""
+        return partition_gain(table[:, ::2], self.train, table[:, 1::2], self.check, self.fallback)
+
+
+def per_row(value: float, check: float, totals: tuple[float, float]) -> dict[str, float | None]:
+    """Return what a row earns in training and in checking; None where there are no rows."""
+    return {
+        "train": value / totals[0] if totals[0] > 0 else None,
+        "validation": check / totals[1] if totals[1] > 0 else None,
+    }
 
 
 class Swept(NamedTuple):
-    """What a walk through a slab told: its worth uncut, and the best place to cut it."""
+    """What a walk through a slab finds: its worth uncut, and the best place to cut it."""
 
     value: float
     check: float
@@ -225,9 +250,9 @@ class Line:
         """Sort a column."""
         order = np.argsort(values, kind="stable").astype(np.int32)
         ordered = np.ascontiguousarray(values[order], dtype=np.float64)
-        there = len(order) - int(np.isnan(ordered).sum())
-        order, ordered = order[:there], ordered[:there]
-        ends = np.zeros(there, np.uint8)
+        known = len(order) - int(np.isnan(ordered).sum())
+        order, ordered = order[:known], ordered[:known]
+        ends = np.zeros(known, np.uint8)
         ends[:-1] = ordered[1:] > ordered[:-1]
         return cls(order, ordered, ends, label[order], weight[order] if len(weight) else NONE)
 
@@ -235,26 +260,22 @@ class Line:
         return len(self.order)
 
     def boundary(self, place: int) -> float:
-        """The cut before this row: halfway between its value and the one before."""
+        """Return the cut before this row: halfway between its value and the one before."""
         return middle(self.values[place - 1], self.values[place])
 
     def place(self, boundary: float) -> int:
-        """How many rows are at or below a cut."""
+        """Return how many rows are at or below a cut."""
         return int(np.searchsorted(self.values, boundary, side="right"))
 
+    def middle_place(self, first: int, last: int) -> int:
+        """Return the cut in the middle, as numbers go, of two rows and after the first of them."""
+        place = self.place(middle(self.values[first], self.values[last]))
+        return min(max(place, first + 1), last)
+
     def quantiles(self, levels: int) -> list[int]:
-        """Places that leave about equal weight between them (P3, eq. 14 and 15)."""
-        if len(self) < 2 or levels < 2:
-            return []
-        total = np.cumsum(self.weight) if len(self.weight) else np.arange(1.0, len(self) + 1)
-        wanted = total[-1] * np.arange(1, levels) / levels
-        after = np.flatnonzero(self.ends)
-        if not len(after):
-            return []
-        near = np.clip(np.searchsorted(total[after], wanted), 0, len(after) - 1)
-        before = np.maximum(near - 1, 0)
-        nearer = np.abs(total[after[before]] - wanted) < np.abs(total[after[near]] - wanted)
-        return sorted({int(place) + 1 for place in after[np.where(nearer, before, near)]})
+        """Return places that leave about equal weight between them (P3, eq. 14 and 15)."""
+        reached = np.cumsum(self.weight) if len(self.weight) else None
+        return list(equal_frequency(self.values, levels, reached).tolist())
 
 
 def middle(low: float, high: float) -> float:
@@ -300,7 +321,7 @@ class View:
         return self._known[key]
 
     def slabs(self) -> list[Swept]:
-        """All slabs between the cuts."""
+        """Walk through all slabs between the cuts."""
         return [self.slab(start, stop) for start, stop in pairwise(self.edges)]
 
     @property
@@ -309,24 +330,22 @@ class View:
         return [0, *self.cuts, len(self.line)]
 
     def worth(self) -> tuple[float, float]:
-        """What the column's slabs are worth together, in training and in checking."""
+        """Return what the column's slabs are worth together, in training and in checking."""
         slabs = self.slabs()
         return (
-            self.aside[0] + sum(told.value for told in slabs),
-            self.aside[1] + sum(told.check for told in slabs),
+            self.aside[0] + sum(slab.value for slab in slabs),
+            self.aside[1] + sum(slab.check for slab in slabs),
         )
 
-    def _score(self, told: Swept) -> float:
-        return told.value + self.aim.lean * told.check
+    def _score(self, slab: Swept) -> float:
+        return slab.value + self.aim.lean * slab.check
 
-    def _place(self, told: Swept) -> int:
-        """The middle, as numbers go, of the places that earn the most."""
-        values = self.line.values
-        place = self.line.place(middle(values[told.first], values[told.last + 1]))
-        return min(max(place, told.first + 1), told.last + 1)
+    def _place(self, slab: Swept) -> int:
+        """Return the middle, as numbers go, of the places that earn the most."""
+        return self.line.middle_place(slab.first, slab.last + 1)
 
     def _largest(self, options: list[tuple[float, Swept]]) -> tuple[float, Swept]:
-        """The option that earns most; of equal ones, as far as rounding can tell, the first."""
+        """Return the option that earns most; of equal ones, but for rounding, the first."""
         best = options[0]
         for option in options[1:]:
             if option[0] > best[0] + self.least:
@@ -334,29 +353,32 @@ class View:
         return best
 
     def insertion(self) -> Move | None:
-        """The best place for one more cut; None where there is none."""
-        slabs = self.slabs()
-        options = [(told.best - self._score(told), told) for told in slabs if told.first >= 0]
+        """Find the best place for one more cut; None where there is none."""
+        options = self._options(self.slabs())
         if not options:
             return None
-        more, told = self._largest(options)
+        more, slab = self._largest(options)
         value, check = self.worth()
         return Move(
             more,
-            sorted([*self.cuts, self._place(told)]),
-            value + told.best_value - told.value,
-            check + told.best_check - told.check,
+            sorted([*self.cuts, self._place(slab)]),
+            value + slab.best_value - slab.value,
+            check + slab.best_check - slab.check,
         )
 
+    def _options(self, slabs: Sequence[Swept]) -> list[tuple[float, Swept]]:
+        """Return the slabs that can be cut, with what the best cut earns."""
+        return [(slab.best - self._score(slab), slab) for slab in slabs if slab.first >= 0]
+
     def removals(self) -> list[Move]:
-        """What taking each cut away would leave."""
+        """Return what taking each cut away would leave."""
         edges, slabs = self.edges, self.slabs()
         value, check = self.worth()
-        made = []
+        moves = []
         for at in range(1, len(edges) - 1):
             both = self.slab(edges[at - 1], edges[at + 1])
             one, two = slabs[at - 1], slabs[at]
-            made.append(
+            moves.append(
                 Move(
                     self._score(both) - self._score(one) - self._score(two),
                     self.cuts[: at - 1] + self.cuts[at:],
@@ -364,28 +386,26 @@ class View:
                     check + both.check - one.check - two.check,
                 )
             )
-        return made
+        return moves
 
     def best_move(self) -> Move | None:
         """Lift a cut and put it where it earns most, anywhere; None where nothing earns more."""
         slabs, edges = self.slabs(), self.edges
-        gains = [(told.best - self._score(told), told) for told in slabs if told.first >= 0]
+        others = self._options(slabs)
         best: Move | None = None
         for at, lifted in enumerate(self.removals(), start=1):
-            own = self.slab(edges[at - 1], edges[at + 1])
-            options = [(own.best - self._score(own), own)] if own.first >= 0 else []
-            options += [
-                pair for pair in gains if pair[1] is not slabs[at - 1] and pair[1] is not slabs[at]
-            ]
+            joined = self.slab(edges[at - 1], edges[at + 1])
+            options = self._options([joined])
+            options += [o for o in others if o[1] is not slabs[at - 1] and o[1] is not slabs[at]]
             if not options:
                 continue
-            more, told = self._largest(options)
+            more, slab = self._largest(options)
             if lifted.more + more > self.least + (best.more if best else 0.0):
                 best = Move(
                     lifted.more + more,
-                    sorted({*lifted.cuts, self._place(told)}),
-                    lifted.value + told.best_value - told.value,
-                    lifted.check + told.best_check - told.check,
+                    sorted({*lifted.cuts, self._place(slab)}),
+                    lifted.value + slab.best_value - slab.value,
+                    lifted.check + slab.best_check - slab.check,
                 )
         return best
 

@@ -1,4 +1,4 @@
-"""When to stop searching, and whom to tell how it goes."""
+"""The time a search may take, and its history."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ class EnoughError(Exception):
 
 
 class SearchClock:
-    """Keeps the history of a search, tells its progress, and ends it when the time is over."""
+    """The history of a search: it reports progress, and ends the search when time is over."""
 
     def __init__(
         self, max_seconds: float | None, progress: Callable[[dict[str, Any]], None] | None
     ) -> None:
-        self._begun = time.perf_counter()
-        self._most = max_seconds
+        self._start = time.perf_counter()
+        self._max_seconds = max_seconds
         self._progress = progress
         self.history: list[dict[str, Any]] = []
         self.stopped: str | None = None
 
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._start
+
     def check(self) -> None:
         """End the search if its time is over."""
-        if self._most is not None and time.perf_counter() - self._begun > self._most:
+        if self._max_seconds is not None and self._seconds() > self._max_seconds:
             raise EnoughError
 
     def note(self, stage: str, **facts: Any) -> None:
-        """Remember a step, and tell it."""
-        step = {"stage": stage, **facts, "seconds": time.perf_counter() - self._begun}
+        """Keep a step, and report it."""
+        step = {"stage": stage, **facts, "seconds": self._seconds()}
         self.history.append(step)
         if self._progress is not None:
             self._progress(dict(step))

@@ -21,10 +21,11 @@ from countwise.discretize.joint_search.rows import (
     UNKNOWN,
     Labelled,
     Part,
+    as_kernel_column,
     from_array,
     from_table,
     is_plain,
-    weights_kept,
+    keep_weighted,
 )
 from countwise.discretize.joint_search.search import nominal_axis
 from countwise.errors import CountsError, ParameterError, TableError, listing
@@ -144,7 +145,7 @@ class CellClassifier(Classifier):
 
         def work(start: int) -> None:
             own = slice(start, min(start + BLOCK, rows))
-            part = [_real(column[own]) for column in columns]
+            part = [as_kernel_column(column[own]) for column in columns]
             size = own.stop - own.start
             if grid.direct:
                 address = grid.addresses(part, size)
@@ -238,7 +239,7 @@ class CellClassifier(Classifier):
 
     def _levels_of(self, X: Any) -> NDArray[np.int32]:
         columns, rows = self._columns(X)
-        return self.cells_.grid.levels([_real(column) for column in columns], rows)
+        return self.cells_.grid.levels([as_kernel_column(column) for column in columns], rows)
 
     def _level_names(self) -> list[tuple[str, ...]]:
         return [
@@ -374,12 +375,12 @@ class CellClassifier(Classifier):
         """Count more rows in the cells there are; what is new gets levels behind the known."""
         table = self._labelled(X, y, known=self.schema_)
         weight = read_weights(sample_weight, len(table), type(self).__name__)
-        rows, weight = weights_kept(from_table(table), weight)
+        rows, weight = keep_weighted(from_table(table), weight)
         grid = self._grid_for(rows.schema, rows.columns)
         target = rows.schema.target
         assert target is not None
         part = Part(rows.columns, rows.target, weight)
-        return rows.schema, CellTable.count(grid, part, target.width)
+        return rows.schema, CellTable.count(grid, [part], target.width)
 
     def _grid_for(self, schema: Schema, columns: Columns | None) -> CellGrid:
         """The grid, with room for new levels and for missing values in these columns."""
@@ -516,9 +517,3 @@ def _moved(table: CellTable, grid: CellGrid, places: NDArray[np.intp], target: C
     counts = np.zeros((len(table), target.width))
     counts[:, places] = table.counts
     return CellTable.of(grid, levels, counts)
-
-
-def _real(column: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind != "f" or column.dtype in (np.float32, np.float64):
-        return column
-    return column.astype(np.float64)

@@ -17,14 +17,11 @@ from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import (
     Labelled,
     Part,
-    held_out,
-    seeded,
-    tally,
-    weights_kept,
+    SearchTask,
+    keep_weighted,
 )
-from countwise.discretize.joint_search.search import Wishes, quantize
+from countwise.discretize.joint_search.search import SearchOptions, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
-from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.errors import ParameterError
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
 from countwise.models.discrete_bayes.cell_model import CellClassifier
@@ -154,7 +151,7 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         self._check_parameters()
         rows = self._brought(X, y)
         weight = read_weights(sample_weight, len(rows), "DiscreteBayes")
-        rows, weight = weights_kept(rows, weight)
+        rows, weight = keep_weighted(rows, weight)
         if not len(rows):
             raise ParameterError(
                 "DiscreteBayes: the sample weights must not all be zero, but they are."
@@ -186,58 +183,35 @@ class DiscreteBayes(SearchParameters, CellClassifier):
     def _search_and_count(
         self, rows: Labelled, weight: FloatArray | None, judge: Part | None
     ) -> None:
-        rng = seeded(self.random_state)
-        clock = SearchClock(self.max_seconds, self.progress)
-        classes = len(self.classes_)
-        parts = self._parts(rows, weight, judge, rng)
-        by_class = np.zeros((2, classes))
-        for part in parts:
-            tally(part, by_class)
-        totals = (float(by_class[0].sum()), float(by_class[1].sum()))
-        self.gain_matrix_, self.decisions_ = self._gains()
-        self.class_prior_ = self._prior(by_class.sum(axis=0) if judge is None else by_class[0])
-        aim = self._aim(by_class)
-        found = quantize(
-            parts,
+        searched = self.search is not None and bool(rows.schema.numeric)
+        judged = searched or self.smoothing == "validation"
+        task = SearchTask(
+            Part(rows.columns, rows.target, weight),
             rows.schema.attributes,
-            classes,
-            Wishes(
-                np.inf if self.budget is None else float(self.budget),
-                self.levels,
-                self.correction,
-                self.search,
-            ),
-            aim,
-            totals,
-            by_class.sum(axis=0) / by_class.sum(),
-            clock,
-            rng,
-            "DiscreteBayes",
+            len(self.classes_),
+            judge=judge,
+            validation=self.validation if judged else 0.0,
+            random_state=self.random_state,
+            max_seconds=self.max_seconds,
+            progress=self.progress,
         )
+        self.gain_matrix_, self.decisions_ = self._gains()
+        counted = task.by_class.sum(axis=0) if judge is None else task.by_class[0]
+        self.class_prior_ = self._prior(counted)
+        aim = self._aim(task.by_class)
+        budget = np.inf if self.budget is None else float(self.budget)
+        options = SearchOptions(budget, self.levels, self.correction, self.search)
+        found = quantize(task, options, aim, "DiscreteBayes")
         self.kept_levels_, self.dropped_ = found.kept, found.dropped
         self.start_boundaries_ = [a.edges for a in found.start if a.edges is not None]
-        self.history_ = clock.history
-        self.notes_ = (*rows.notes, *found.notes, *_stopped(clock.stopped))
+        self.history_ = task.clock.history
+        self.notes_ = (*rows.notes, *found.notes, *_stopped(task.clock.stopped))
         grid = CellGrid(found.axes)
-        both = _counted(grid, parts, classes)
-        self._choose_smoothing(both, aim, totals)
+        both = CellTable.count(grid, task.parts, task.classes, checking=True)
+        self._choose_smoothing(both, aim, task.totals)
         train = both.counts[:, ::2]
         counts = train + both.counts[:, 1::2] if judge is None else train
         self._settle(CellTable.of(grid, both.levels, counts))
-
-    def _parts(
-        self,
-        rows: Labelled,
-        weight: FloatArray | None,
-        judge: Part | None,
-        rng: np.random.Generator,
-    ) -> list[Part]:
-        own = Part(rows.columns, rows.target, weight)
-        if judge is not None:
-            return [own, judge]
-        searched = self.search is not None and any(c.kind == "numeric" for c in rows.schema)
-        wanted = searched or self.smoothing == "validation"
-        return [held_out(own, self.validation if wanted else 0.0, rng)]
 
     def _gains(self) -> tuple[FloatArray, tuple[Any, ...]]:
         matrix = GainMatrix.of(self.gain, self.classes_.tolist())
@@ -328,17 +302,6 @@ class DiscreteBayes(SearchParameters, CellClassifier):
             hits += float(number @ (chosen == own))
         total = train.by_class.sum()
         return earned / total, hits / total
-
-
-def _counted(grid: CellGrid, parts: Sequence[Part], classes: int) -> CellTable:
-    """Cells × (class, part)."""
-    tables = []
-    for part in parts:
-        label = np.empty(len(part), np.uint16)
-        for rows in part.blocks():
-            label[rows] = part.label(rows)
-        tables.append(CellTable.count(grid, Part(part.columns, label, part.weight), 2 * classes))
-    return tables[0] if len(tables) == 1 else tables[0] + tables[1]
 
 
 def _stopped(why: str | None) -> tuple[Note, ...]:
