@@ -29,7 +29,7 @@ def test_the_table_of_weather(weather):
     np.testing.assert_array_equal(counts.table("outlook"), both.sum(axis=2))
     assert counts.levels("outlook") == ("sunny", "overcast", "rainy")
     assert counts.total == 14
-    assert "14 rows by 2 classes" in repr(counts)
+    assert "14 rows (no 5, yes 9): 10 tables of outlook, " in repr(counts)
 
 
 def test_missing_has_a_slot_on_every_axis():
@@ -85,7 +85,7 @@ def test_plans():
     assert cw.Plan.each(schema) in each
     assert each not in cw.Plan.each(schema)
     assert cw.Plan.from_dict(json.loads(json.dumps(each.to_dict()))) == each
-    with pytest.raises(CountsError, match="'humidity' is numeric"):
+    with pytest.raises(CountsError, match="'humidity', which is numeric"):
         cw.Plan.joint(schema, "humidity")
     with pytest.raises(CountsError, match="must differ"):
         cw.Plan.joint(schema, "windy", "windy")
@@ -125,7 +125,7 @@ def test_a_joint_table_too_large_for_memory_is_refused():
     n = 20_000
     data = {"a": np.arange(n) % 19_000, "b": np.arange(n) % 17_000, "y": np.arange(n) % 2}
     table = cw.read(data, target="y", nominal=["a", "b"])
-    with pytest.raises(CountsError, match=r"would have \d+ cells"):
+    with pytest.raises(CountsError, match=r"at most \d+ cells; got \d+ for"):
         cw.count(table, cw.Plan.joint(table.schema, "a", "b"))
 
 
@@ -186,7 +186,7 @@ def test_grids_coarsen_together():
     assert both - two == one
     middle = both.points
     assert np.all(np.diff(middle) > 0)
-    with pytest.raises(CountsError, match="no cells of shift 0"):
+    with pytest.raises(CountsError, match=r"shift must be at least \d+; got 0"):
         both.coarser(0)
     assert Grid.from_dict(both.to_dict()) == both
 

@@ -80,7 +80,7 @@ def test_shares_weights_and_undecided():
     assert said.accuracy == 0.5
     assert said.expected_gain(asking) == pytest.approx((0.25 + 1) / 2)
     assert said.expected_gain([[1, -5, 0], [-1, 1, 0.25]]) == pytest.approx((0.25 + 1) / 2)
-    with pytest.raises(GainError, match="'ask' has none; the matrix has 'a', 'b'"):
+    with pytest.raises(GainError, match="its columns, 'a', 'b'; got 'ask'"):
         said.expected_gain([[1, -5], [-1, 1]])
     unnamed = Confusion.of(["b", "b"], rule.shares(posteriors), ["a", "b"])
     assert unnamed.decisions == ("a", "b", "no decision")
@@ -89,25 +89,25 @@ def test_shares_weights_and_undecided():
 
 def test_refusals():
     of, joint = Confusion.of, Confusion.from_joint
-    with pytest.raises(ParameterError, match=r"row 1 holds 'goood'.* Did you mean 'good'\?"):
+    with pytest.raises(ParameterError, match=r"got 'goood' in row 1.* Did you mean 'good'\?"):
         of(["bad", "goood"], ["bad", "good"], ["bad", "good"])
-    with pytest.raises(ParameterError, match="one of 'a', 'b', but row 0 holds 'x'"):
+    with pytest.raises(ParameterError, match="one of 'a', 'b'; got 'x' in row 0"):
         of(["a", "b"], ["x", "y"], ["a", "b"])
-    with pytest.raises(ParameterError, match="one of 'a', 'b', but row 1 holds 'ask'"):
+    with pytest.raises(ParameterError, match="one of 'a', 'b'; got 'ask' in row 1"):
         of(["a", "b"], ["a", "ask"], ["a", "b"], decisions=["a", "b"])
-    with pytest.raises(ParameterError, match="each of the 2 labels of y, but 1 came"):
+    with pytest.raises(ParameterError, match="each of the 2 labels of y; got 1"):
         of(["a", "b"], ["a"], ["a", "b"])
-    with pytest.raises(ParameterError, match="a column for each of 'a', 'b', 'no decision', but"):
+    with pytest.raises(ParameterError, match="a column for each of 'a', 'b', 'no decision'; got"):
         of(["a"], [[0.25, 0.25, 0.25, 0.25]], ["a", "b"])
-    with pytest.raises(ParameterError, match=r"sum to 1, but .* what a rule's shares\(\) returns"):
+    with pytest.raises(ParameterError, match=r"sum to 1; got .* what a rule's shares\(\) returns"):
         of(["a"], [[0.5, 0.75]], ["a", "b"])
-    with pytest.raises(ParameterError, match="a class with a prior needs cases, but 'b' has none"):
+    with pytest.raises(ParameterError, match="must have cases in y; got none of 'b'"):
         of(["a"], ["a"], ["a", "b"], prior=[0.5, 0.5])
-    with pytest.raises(ParameterError, match=r"shape is \(2, 4\)"):
+    with pytest.raises(ParameterError, match=r"shape \(2, 4\)"):
         joint(np.full((2, 4), 0.125))
-    with pytest.raises(ParameterError, match="the least is 1 and the sum 10"):
+    with pytest.raises(ParameterError, match="got 1 as the least and 10 as the sum"):
         joint([[1, 2], [3, 4]])
-    with pytest.raises(ParameterError, match="3 classes and 3 decisions do not fit"):
+    with pytest.raises(ParameterError, match="got 3 classes and 3 decisions"):
         joint(PRINTED, classes=["a", "b", "c"])
 
 
@@ -127,3 +127,15 @@ def test_priors_that_are_none(prior, words):
     with pytest.raises(ParameterError) as refusal:
         Confusion.of(["bad", "good"], ["bad", "good"], ["bad", "good"], prior=prior)
     assert words in str(refusal.value)
+
+
+def test_repr_is_a_table_unless_there_are_many_classes():
+    confusion = Confusion.of(["a", "a", "bad"], ["a", "bad", "ask"], ["a", "bad"])
+    assert repr(confusion).splitlines() == [
+        "<Confusion of 2 classes, accuracy 0.333>",
+        "true / decided       a     bad     ask",
+        "a               0.3333  0.3333  0.0000",
+        "bad             0.0000  0.0000  0.3333",
+    ]
+    many = Confusion.from_joint(np.eye(20) / 20)
+    assert repr(many) == "<Confusion of 20 classes, accuracy 1.000>"

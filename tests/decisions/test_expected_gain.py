@@ -64,20 +64,20 @@ def test_without_classes_the_matrix_names_the_columns():
 def test_a_matrix_may_know_a_decision_the_rule_never_takes():
     plain = expected_gain("argmax", POSTERIORS, TRUE, CREDIT, CLASSES)
     assert expected_gain("argmax", POSTERIORS, TRUE, ASKING, CLASSES) == plain
-    with pytest.raises(
-        GainError, match=r"'ask' has none; the matrix has 'bad', 'good'\. Add a col"
-    ):
+    with pytest.raises(GainError, match=r"its columns, 'bad', 'good'; got 'ask'\. Add a col"):
         expected_gain(ASKING, POSTERIORS, TRUE, CREDIT, CLASSES)
 
 
 def test_refusals():
-    with pytest.raises(ParameterError, match=r"Argmax\(\) has no gain matrix .*Give gain="):
+    with pytest.raises(
+        ParameterError, match=r"without a gain matrix needs one; got Argmax\(\)\. Give gain="
+    ):
         expected_gain("argmax", POSTERIORS, TRUE, classes=CLASSES)
-    with pytest.raises(GainError, match=r"'goood' is none of 'bad', 'good'.*Did you mean 'good'\?"):
+    with pytest.raises(GainError, match=r"'bad', 'good'; got 'goood'.*Did you mean 'good'\?"):
         expected_gain(CREDIT, POSTERIORS, ["bad", "goood", "bad"], classes=CLASSES)
-    with pytest.raises(ParameterError, match=r"label for each of the 3 rows .* but it has 2"):
+    with pytest.raises(ParameterError, match=r"label for each of the 3 rows .* got 2"):
         expected_accuracy("argmax", POSTERIORS, ["bad", "good"], CLASSES)
-    with pytest.raises(ParameterError, match="a column for each of 'a', but they have 2"):
+    with pytest.raises(ParameterError, match="a column for each of 'a'; got 2 columns"):
         expected_accuracy("argmax", POSTERIORS, TRUE, ["a"])
     with pytest.raises(ParameterError, match=r"sample_weight .* of the 3 rows; got .* \(2,\)"):
         expected_accuracy("argmax", POSTERIORS, TRUE, CLASSES, sample_weight=[1, 2])

@@ -80,13 +80,16 @@ BAD_GAINS = {
     "no row": ({0: {0: 1, 1: -5}}, "every"),
     "near miss": (
         {"0": {"0": 1, "one": -5}, "one": {"0": -1, "one": 2}},
-        "every class needs a row and a column, but 1 has none",
+        "every class must have a row and a column; got none for 1",
     ),
     "spare class": (
         {at: dict.fromkeys(range(3), 1.0) for at in range(3)},
-        "every true label must be a class, but 2 is none of 0, 1",
+        "every true label must be one of the classes 0, 1; got 2",
     ),
-    "hole": ({0: {0: 1, 1: -5}, 1: {0: -1}}, "every true class needs a gain for every decision"),
+    "hole": (
+        {0: {0: 1, 1: -5}, 1: {0: -1}},
+        "every true class must have a gain for every decision",
+    ),
     "not finite": ([[1, np.nan], [0, 1]], "must be a finite number"),
     "words": ([["a", "b"], ["c", "d"]], "must be a finite number"),
     "shape": (np.eye(3), "0, 1 need 2 rows of 2 gains"),

@@ -306,7 +306,7 @@ def test_what_a_quantizer_cannot_cut(cloud, tmp_path):
     made = cw.Quantizer(budget=4, random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), y)
     for rows, words in (
         (pd.DataFrame({"a": [1.0]}), "Feature names seen at fit time, yet now missing"),
-        ({"a": [1.0]}, "must come as a data frame"),
+        ({"a": [1.0]}, "must be a data frame"),
         (pd.DataFrame({"a": [np.inf], "b": [0.0]}), "column 'a' contains infinity"),
         (pd.DataFrame({"a": ["x"], "b": [0.0]}), "'a' must be numeric as it was in fit"),
         (twins(X), "column names must differ"),

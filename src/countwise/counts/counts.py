@@ -1,4 +1,4 @@
-"""Counts: what a pass over rows leaves behind. They add, subtract, compare and can be looked at."""
+"""Counts: the result of a pass over rows. They add, subtract, compare and can be looked at."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ class Counts:
            [0., 0., 0., 0.]]))
     >>> (counts + counts - counts) == counts
     True
+    >>> counts
+    <Counts of 14 rows (no 5, yes 9): 4 tables of outlook, temperature, humidity, windy>
     """
 
     schema: Schema
@@ -74,7 +76,7 @@ class Counts:
         return float(self.weight[:-1].sum())
 
     def levels(self, name: str) -> tuple[Level, ...]:
-        """The levels of a nominal column in the order of its axis."""
+        """Return the levels of a nominal column in the order of its axis."""
         return self.schema[name].levels
 
     def table(self, *names: str) -> FloatArray:
@@ -93,15 +95,11 @@ class Counts:
         )
         if best is None:
             raise CountsError(
-                f"Counts: no table of {listing(names)} was counted. "
-                f"Count with a plan that holds it, such as Plan.joint(schema, {listing(names)})."
+                f"Counts: no table of {listing(names)} was counted.",
+                hint="Count with a plan that holds it, such as "
+                f"Plan.joint(schema, {listing(names)})",
             )
-        found = self.tables[best]
-        gone = tuple(axis + 1 for axis, name in enumerate(best) if name not in names)
-        if gone:
-            found = found.sum(axis=gone)
-        left = [name for name in best if name in names]
-        return found.transpose(0, *(1 + left.index(name) for name in names))
+        return sum_out(self.tables[best], best, names)
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -114,8 +112,8 @@ class Counts:
             left.rows + right.rows,
             left.weight + right.weight,
             {key: table + right.table(*key) for key, table in left.tables.items()},
-            {name: own + right.moments[name] for name, own in left.moments.items()},
-            {name: own + right.grids[name] for name, own in left.grids.items()},
+            {name: moments + right.moments[name] for name, moments in left.moments.items()},
+            {name: grid + right.grids[name] for name, grid in left.grids.items()},
         )
 
     def __radd__(self, other: object) -> Counts:
@@ -132,11 +130,11 @@ class Counts:
             left.plan,
             left.rows - right.rows,
             _minus(left.weight, right.weight, "class"),
-            {key: _minus(own, right.table(*key), key) for key, own in left.tables.items()},
-            {name: own - right.moments[name] for name, own in left.moments.items()},
-            {name: own - right.grids[name] for name, own in left.grids.items()},
+            {key: _minus(table, right.table(*key), key) for key, table in left.tables.items()},
+            {name: moments - right.moments[name] for name, moments in left.moments.items()},
+            {name: grid - right.grids[name] for name, grid in left.grids.items()},
         )
-        # Levels that only the rows taken away brought along are unknown again.
+        # Levels that only the rows taken away had are unknown again.
         return less if _identical(schema, self.schema) else less._onto(self.schema, self.plan)
 
     def __eq__(self, other: object) -> bool:
@@ -149,15 +147,15 @@ class Counts:
         left, right = pair
         return (
             np.array_equal(left.weight, right.weight)
-            and all(np.array_equal(own, right.table(*key)) for key, own in left.tables.items())
-            and all(own == right.moments[name] for name, own in left.moments.items())
-            and all(own == right.grids[name] for name, own in left.grids.items())
+            and all(np.array_equal(table, right.table(*key)) for key, table in left.tables.items())
+            and all(moments == right.moments[name] for name, moments in left.moments.items())
+            and all(grid == right.grids[name] for name, grid in left.grids.items())
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def close_to(self, other: Counts, tolerance: float = 1e-9) -> bool:
-        """Whether both count the same rows, but for rounding of moments and fractional weights."""
+        """Return whether both count the same rows, but for rounding."""
         pair = self._comparable(other)
         if pair is None:
             return False
@@ -166,23 +164,25 @@ class Counts:
         return (
             np.allclose(left.weight, right.weight, rtol=tolerance, atol=scale)
             and all(
-                np.allclose(own, right.table(*key), rtol=tolerance, atol=scale)
-                for key, own in left.tables.items()
+                np.allclose(table, right.table(*key), rtol=tolerance, atol=scale)
+                for key, table in left.tables.items()
             )
-            and all(own.close_to(right.moments[n], tolerance) for n, own in left.moments.items())
-            and all(own.close_to(right.grids[n], tolerance) for n, own in left.grids.items())
+            and all(m.close_to(right.moments[name], tolerance) for name, m in left.moments.items())
+            and all(
+                grid.close_to(right.grids[name], tolerance) for name, grid in left.grids.items()
+            )
         )
 
     def _comparable(self, other: Counts) -> tuple[Counts, Counts] | None:
-        mine, theirs = self.schema, other.schema
-        kinds = [
-            {c.name: c.kind for c in s if c.kind not in ("id", "drop")} for s in (mine, theirs)
-        ]
-        if kinds[0] != kinds[1]:
+        left, right = (
+            {column.name: column.kind for column in schema if column.kind not in ("id", "drop")}
+            for schema in (self.schema, other.schema)
+        )
+        if left != right:
             return None
         if self.rows != other.rows or self.plan not in other.plan or other.plan not in self.plan:
             return None
-        schema = merge_schemas(mine, theirs)
+        schema = merge_schemas(self.schema, other.schema)
         return self._onto(schema, other.plan), other._onto(schema, self.plan)
 
     def _onto(self, schema: Schema, plan: Plan) -> Counts:
@@ -190,7 +190,8 @@ class Counts:
         if plan not in self.plan:
             raise CountsError(
                 "Counts: both sides must be counted by the same plan to be merged, compared or "
-                "subtracted, but one lacks what the other counts. Count both with the same plan."
+                "subtracted; got one that lacks what the other counts.",
+                hint="Count both with the same plan",
             )
         if _identical(schema, self.schema):
             return self
@@ -200,25 +201,25 @@ class Counts:
             schema,
             self.plan,
             self.rows,
-            _placed(self.weight, (order,), (width,)),
+            _place(self.weight, (order,), (width,)),
             {
-                key: _placed(
+                key: _place(
                     table,
                     (order, *(_slots(self.schema[name], schema[name]) for name in key)),
                     _shape(schema, key),
                 )
                 for key, table in self.tables.items()
             },
-            {name: own.slots(order, width) for name, own in self.moments.items()},
-            {name: own.slots(order, width) for name, own in self.grids.items()},
+            {name: moments.slots(order, width) for name, moments in self.moments.items()},
+            {name: grid.slots(order, width) for name, grid in self.grids.items()},
         )
 
     def restricted(self, plan: Plan) -> Counts:
-        """Return only what this plan asks for; a larger pass serves a smaller model."""
+        """Return only what this plan names; a larger pass serves a smaller model."""
         if plan not in self.plan:
             raise CountsError(
-                "Counts: the model needs tables that were not counted. Count with a plan that "
-                f"holds them: {plan!r}."
+                "Counts: the model needs tables that were not counted.",
+                hint=f"Count with a plan that holds them: {plan!r}",
             )
         return Counts(
             self.schema,
@@ -265,8 +266,8 @@ class Counts:
         sound = self.weight.shape == (slots,)
         for key, table in self.tables.items():
             sound = sound and table.shape == _shape(self.schema, key)
-        for own in self.moments.values():
-            sound = sound and all(array.shape == (slots,) for array in own.arrays())
+        for moments in self.moments.values():
+            sound = sound and all(array.shape == (slots,) for array in moments.arrays())
         for grid in self.grids.values():
             sound = sound and grid.table.shape == (slots, len(grid.keys))
             sound = (
@@ -276,8 +277,9 @@ class Counts:
             )
         if not sound:
             raise CountsError(
-                "Counts: every table, moment and grid must have the shape its schema implies, but "
-                "some do not. Count the rows again."
+                "Counts: every table, moment and grid must have the shape its schema implies; got "
+                "others.",
+                hint="Count the rows again",
             )
 
     def without_levels(self, kept: Mapping[str, Collection[Level]]) -> Counts:
@@ -310,61 +312,73 @@ class Counts:
         return np.asarray(table.sum(axis=0) > 0)
 
     def __repr__(self) -> str:
-        what = [f"{len(self.tables)} tables"] if self.tables else []
-        what += [f"{len(self.moments)} moments"] if self.moments else []
-        what += [f"{len(self.grids)} grids"] if self.grids else []
-        return f"<Counts of {self.rows} rows by {len(self.classes)} classes: {', '.join(what)}>"
+        classes = [
+            f"{n} {w:.10g}" for n, w in zip(self.classes, self.weight.tolist(), strict=False)
+        ]
+        tables = [" × ".join(names) for names in self.tables]
+        groups = {"table": tables, "moment": list(self.moments), "grid": list(self.grids)}
+        parts = [
+            f"{len(names)} {kind}{'s' if len(names) > 1 else ''} of {_shorten(names)}"
+            for kind, names in groups.items()
+            if names
+        ]
+        counted = f": {'; '.join(parts)}" if parts else ""
+        return f"<Counts of {self.rows} rows ({_shorten(classes)}){counted}>"
 
     @staticmethod
     def sum(parts: list[Counts]) -> Counts:
         """Merge several counts, in order."""
         if not parts:
-            raise CountsError("Counts: there must be at least one part to sum. Give some.")
+            raise CountsError("Counts: there must be at least one part to sum; got none.")
         return reduce(lambda left, right: left + right, parts)
+
+
+def _shorten(names: list[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def sum_out(table: NDArray[Any], columns: Key, names: Key) -> NDArray[Any]:
+    """Return the table of some of the columns of a larger one, in the order of `names`."""
+    others = tuple(axis + 1 for axis, name in enumerate(columns) if name not in names)
+    left = [name for name in columns if name in names]
+    table = table.sum(axis=others) if others else table
+    return table.transpose(0, *(1 + left.index(name) for name in names))
 
 
 def merge_schemas(left: Schema, right: Schema) -> Schema:
     """Unite the levels of two schemas; columns must have the same names and kinds."""
     if _identical(left, right):
         return left
+    for column in [*left, *right]:
+        if column.kind not in ("id", "drop") and not (column.name in left and column.name in right):
+            raise CountsError(
+                f"Counts: both sides must know column {column.name!r}; got one that does not.",
+                hint="Read both with the same schema",
+            )
     columns = []
     for column in left:
-        if column.name not in right:
-            if column.kind in ("id", "drop"):
-                columns.append(column)
-                continue
-            raise CountsError(
-                f"Counts: both sides must know column {column.name!r}, but one does not. "
-                "Read both with the same schema."
-            )
-        other = right[column.name]
+        other = next((c for c in right if c.name == column.name), column)
         if column.kind != other.kind:
             raise CountsError(
-                f"Counts: column {column.name!r} must be of one kind, but it is {column.kind} on "
-                f"one side and {other.kind} on the other. Read both with the same schema."
+                f"Counts: column {column.name!r} must be of one kind; got {column.kind} on one "
+                f"side and {other.kind} on the other.",
+                hint="Read both with the same schema",
             )
-        columns.append(column.with_levels(_united(column, other)) if column.coded else column)
-    for column in right:
-        if column.name not in left and column.kind not in ("id", "drop"):
-            raise CountsError(
-                f"Counts: both sides must know column {column.name!r}, but one does not. "
-                "Read both with the same schema."
-            )
+        columns.append(column.with_levels(_unite(column, other)) if column.coded else column)
     return Schema(tuple(columns))
 
 
-def _united(left: Column, right: Column) -> tuple[Level, ...]:
+def _unite(left: Column, right: Column) -> tuple[Level, ...]:
     if left.same_levels(right):
         return left.levels
     new = [level for level in right.levels if level_key(level) not in left.places]
     every = [*left.levels, *new]
-    if left.kind == "target":
-        return tuple(by_value(every))
-    return tuple(every)
+    return tuple(by_value(every) if left.kind == "target" else every)
 
 
 def _identical(left: Schema, right: Schema) -> bool:
-    """Equal schemas whose levels are also of equal kinds; Python holds 1 and True for the same."""
+    """Return whether schemas and the types of their levels are equal; to Python 1 is True."""
     return left is right or (
         left == right and all(a.same_levels(b) for a, b in zip(left, right, strict=True))
     )
@@ -373,8 +387,8 @@ def _identical(left: Schema, right: Schema) -> bool:
 def _target(schema: Schema) -> Column:
     if schema.target is None:
         raise CountsError(
-            "Counts: rows are counted by class, but the table names no class column. "
-            "Read it with target='column'."
+            "Counts: rows are counted by class; got a table that names no class column.",
+            hint="Read it with `target='column'`",
         )
     return schema.target
 
@@ -384,13 +398,13 @@ def _shape(schema: Schema, names: Key) -> tuple[int, ...]:
 
 
 def _slots(old: Column, new: Column) -> NDArray[np.intp]:
-    """Where each slot of an old axis lies on the new one; the missing slot stays last."""
-    lost = new.width  # a level the new axis does not know can only be empty: see _minus
-    where = [new.places.get(level_key(level), lost) for level in old.levels]
-    return np.asarray([*where, new.width], dtype=np.intp)
+    """Return where each slot of an old axis lies on the new one; the missing slot stays last."""
+    # A level that the new axis does not know can only be empty: see _minus.
+    slots = [new.places.get(level_key(level), new.width) for level in old.levels]
+    return np.asarray([*slots, new.width], dtype=np.intp)
 
 
-def _placed(
+def _place(
     table: FloatArray, orders: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]
 ) -> FloatArray:
     placed = np.zeros(shape)
@@ -403,8 +417,9 @@ def _minus(left: FloatArray, right: FloatArray, what: object) -> FloatArray:
     floor = -1e-9 * np.maximum(left, 1.0)
     if np.any(less < floor):
         raise CountsError(
-            f"Counts: rows can be taken away only once and only if they were counted, but the "
-            f"table of {what!r} would fall below zero. Check which rows are forgotten."
+            f"Counts: rows can be taken away only once and only if they were counted; got a table "
+            f"of {what!r} below zero.",
+            hint="Check which rows are forgotten",
         )
     # What rounding leaves of fractional weights is nothing.
     return np.where(less <= 1e-12 * left, 0.0, less)

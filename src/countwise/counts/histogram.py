@@ -80,9 +80,9 @@ class Grid:
         return self.lower if self.exact else self.lower / 2 + self.upper / 2
 
     def coarser(self, shift: int) -> Grid:
-        """Return the grid with cells of this shift; a shift below the own one is refused."""
+        """Return the grid with cells of this shift; a finer one is refused."""
         if shift < self.shift:
-            raise CountsError(f"Grid: a grid of shift {self.shift} has no cells of shift {shift}.")
+            raise CountsError(f"Grid: shift must be at least {self.shift}; got {shift}.")
         if shift == self.shift:
             return self
         return _sum_equal(self, shift, self.keys >> (shift - self.shift), self.table)
@@ -108,8 +108,9 @@ class Grid:
         size = max(float(self.table.sum()), 1.0)
         if np.any(grid.table < -1e-9 * size) or np.any(grid.missing < -1e-9 * size):
             raise CountsError(
-                "Counts: rows can be taken away only once and only if they were counted, but the "
-                "grid of a numeric column would fall below zero. Check which rows are forgotten."
+                "Counts: rows can be taken away only once and only if they were counted; got a "
+                "grid below zero.",
+                hint="Check which rows are forgotten",
             )
         table = np.where(grid.table <= 1e-12 * size, 0.0, grid.table)
         full = np.any(table > 0, axis=0)
@@ -130,7 +131,7 @@ class Grid:
     __hash__ = None  # type: ignore[assignment]
 
     def close_to(self, other: Grid, tolerance: float = 1e-9) -> bool:
-        """Whether both describe the same rows, but for the rounding of fractional weights."""
+        """Return whether both describe the same rows, but for rounding."""
         gap = self + Grid(other.shift, other.keys, -other.table, -other.missing, other.most)
         size = max(float(np.abs(self.table).sum()), float(np.abs(other.table).sum()), 1.0)
         left = float(np.abs(gap.table).sum()) + float(np.abs(gap.missing).sum())

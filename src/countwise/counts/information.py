@@ -1,4 +1,4 @@
-"""What counts say: entropy, information gain and conditional mutual information, in bits."""
+"""Entropy, information gain and conditional mutual information of counts, in bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUNDING = 1e-9
 
 
 def entropy(counts: FloatArray, axis: int = 0) -> FloatArray:
-    """Entropy in bits of the classes along `axis`; nothing counted has none."""
+    """Return the entropy in bits of the classes along `axis`; of no counts it is 0."""
     total = counts.sum(axis=axis, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
@@ -24,7 +24,7 @@ def entropy(counts: FloatArray, axis: int = 0) -> FloatArray:
 
 
 def information_gain(table: FloatArray) -> float:
-    """How many bits about the class (rows) the value (columns) gives (Quinlan 1986)."""
+    """Return how many bits the value (columns) tells about the class (rows) (Quinlan 1986)."""
     weight = table.sum(axis=0)
     total = weight.sum()
     if total <= 0:
@@ -39,7 +39,7 @@ def partition_gain(
     judged_gain: FloatArray | None = None,
     fallback: int = 0,
 ) -> tuple[float, float]:
-    """What a partition earns in all: each cell takes the decision that pays its counts best.
+    """Return what a partition earns: each cell takes the decision that pays its counts best.
 
     `counts` and `judged` are cells × classes, `gain` is true class × decision (Panda and Garg, eq.
     2 to 5). Returns what the counts earn, and what other rows, the judged ones, earn by the same
@@ -59,7 +59,7 @@ def partition_gain(
 
 
 def conditional_information(table: FloatArray) -> float:
-    """How many bits two attributes (axes 1 and 2) tell of each other, given the class (axis 0).
+    """Return the bits two attributes (axes 1, 2) tell of each other, given the class (axis 0).
 
     Σ P(a, b, c) log P(a, b | c) / (P(a | c) P(b | c)), by plain shares (Friedman et al. 1997).
     """
@@ -67,7 +67,7 @@ def conditional_information(table: FloatArray) -> float:
 
 
 def shared_information(counts: Counts, columns: Sequence[str]) -> FloatArray:
-    """Conditional information of every two columns given the class, from the rows that hold both.
+    """Return the conditional information of every two columns, from the rows that hold both.
 
     Tables of one shape are worked on together: 200 columns make 20 000 of them.
     """
@@ -94,7 +94,7 @@ def shared_information(counts: Counts, columns: Sequence[str]) -> FloatArray:
 
 
 def _conditional(tables: FloatArray) -> FloatArray:
-    """Conditional information of a stack of tables: stack × classes × one × other."""
+    """Return the conditional information of a stack of tables: stack × classes × one × other."""
     total = tables.sum(axis=(1, 2, 3))
     a = tables.sum(axis=3, keepdims=True)
     b = tables.sum(axis=2, keepdims=True)

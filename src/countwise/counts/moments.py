@@ -13,7 +13,7 @@ from countwise.errors import CountsError
 
 
 def freedom(weight: FloatArray | float) -> FloatArray:
-    """The divisor of a sum of squares for a sample variance: weight - 1 from a weight of 2 on."""
+    """Return the divisor of a sample variance: weight - 1 from a weight of 2 on."""
     return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
 
@@ -67,8 +67,9 @@ class Moments:
             left & (other.weight > 0) & (rest < -1e-6 * size)
         ):
             raise CountsError(
-                "Counts: rows can be taken away only once and only if they were counted, but the "
-                "moments of a numeric column say they were not. Check which rows are forgotten."
+                "Counts: rows can be taken away only once and only if they were counted; got "
+                "moments that do not hold them.",
+                hint="Check which rows are forgotten",
             )
         square = np.where(left, np.maximum(rest, 0.0), 0.0)
         untouched = other.weight == 0
@@ -90,7 +91,7 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]
 
     def close_to(self, other: Moments, tolerance: float = 1e-9) -> bool:
-        """Whether both describe the same rows, but for rounding.
+        """Return whether both describe the same rows, but for rounding.
 
         Rounding in a mean or a squared deviation grows with the size of the values, so that is
         what the tolerance is relative to.
@@ -112,8 +113,8 @@ class Moments:
     def slots(self, order: NDArray[np.intp], size: int) -> Moments:
         """Put the class slots into a longer or reordered class axis."""
         new = Moments.zero(size)
-        for mine, theirs in zip(new.arrays(), self.arrays(), strict=True):
-            mine[order] = theirs
+        for wide, array in zip(new.arrays(), self.arrays(), strict=True):
+            wide[order] = array
         return new
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -121,7 +122,7 @@ class Moments:
         return self.weight, self.mean, self.square, self.missing
 
     def variance(self, sample: bool = True) -> FloatArray:
-        """Variance by class: divided by weight - 1 (`sample`) or weight; NaN where undefined.
+        """Return the variance by class, over weight - 1 (`sample`) or weight; NaN where undefined.
 
         Weights that are shares, summing to one or less, cannot be numbers of rows: there the
         sample variance is divided by the weight, and from 1 to 2 by 1, so that nothing jumps.

@@ -1,4 +1,4 @@
-"""What to count: which tables, which moments, which fine grids, in one pass."""
+"""Plans of counting: which tables, moments and fine grids one pass fills."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Plan:
 
     @classmethod
     def each(cls, schema: Schema, numeric: Numeric = "moments") -> Plan:
-        """Every nominal attribute by class; numeric ones as moments, a fine grid, or both."""
+        """Plan every nominal attribute by class; numeric ones as moments, a fine grid, or both."""
         names = tuple(column.name for column in schema.numeric)
         return cls(
             tables=tuple((column.name,) for column in schema.nominal),
@@ -50,18 +50,18 @@ class Plan:
 
     @classmethod
     def pairs(cls, schema: Schema, columns: Sequence[str] | None = None) -> Plan:
-        """Every two nominal attributes by class (and so every single one)."""
+        """Plan every two nominal attributes by class, and so every single one."""
         names = [column.name for column in schema.nominal] if columns is None else list(columns)
-        _nominal(schema, names)
+        _check_nominal(schema, names)
         single = cls(tables=tuple((name,) for name in names))
         return single | cls(tables=tuple(combinations(names, 2)))
 
     @classmethod
     def joint(cls, schema: Schema, *columns: str) -> Plan:
-        """These nominal attributes together, by class."""
-        _nominal(schema, columns)
+        """Plan these nominal attributes together, by class."""
+        _check_nominal(schema, columns)
         if len(set(columns)) != len(columns):
-            raise CountsError(f"Plan: joint columns must differ, but {columns!r} came.")
+            raise CountsError(f"Plan: joint columns must differ; got {columns!r}.")
         return cls(tables=(tuple(columns),))
 
     def within(self, column: str) -> Plan:
@@ -69,11 +69,12 @@ class Plan:
         return replace(self, apart=column)
 
     def __or__(self, other: Plan) -> Plan:
-        """Unite two plans; what both want is counted once."""
+        """Unite two plans; what both hold is counted once."""
         if self.apart is not None and other.apart not in (None, self.apart):
             raise CountsError(
-                f"Plan: counts can be kept apart by one column, but {self.apart!r} and "
-                f"{other.apart!r} came. Count twice."
+                f"Plan: counts can be kept apart by one column; got {self.apart!r} and "
+                f"{other.apart!r}.",
+                hint="Count twice",
             )
         return Plan(
             tables=_union(self.tables, other.tables),
@@ -83,7 +84,7 @@ class Plan:
         )
 
     def __contains__(self, other: object) -> bool:
-        """Whether everything another plan wants is counted by this one."""
+        """Return whether everything in another plan is counted by this one."""
         if not isinstance(other, Plan):
             return False
         return (
@@ -121,10 +122,11 @@ def _union(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys([*left, *right]))
 
 
-def _nominal(schema: Schema, names: Iterable[str]) -> None:
+def _check_nominal(schema: Schema, names: Iterable[str]) -> None:
     for name in names:
         if schema[name].kind != "nominal":
             raise CountsError(
-                f"Plan: only nominal columns are counted together, but {name!r} is "
-                f"{schema[name].kind}. Cut it into intervals first."
+                f"Plan: columns counted together must be nominal; got {name!r}, which is "
+                f"{schema[name].kind}.",
+                hint="Cut it into intervals first",
             )

@@ -1,8 +1,8 @@
-"""Which rows the members of an ensemble draw: kept as a seed, made again block by block.
+"""The rows that the members of an ensemble draw: kept as a seed, drawn again block by block.
 
 A row of weight 3 has three slots, as three rows would have. Slots are dealt to members in blocks of
 1024: how many draws fall into each block is drawn first, then where in the block they fall. Blocks
-are made again whenever they are needed, so that a million members take no room.
+are drawn again whenever they are needed, so that a million members take no room.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class Draws:
     edges: NDArray[np.int64] | None = None  # the first slot of each row; None: one slot a row
 
     def lanes(self, member: int) -> NDArray[np.int32]:
-        """How many draws of the members that are served together fall into each block."""
+        """Return how many draws of the members that are served together fall into each block."""
         return np.ascontiguousarray(self.in_block[:, member : member + LANES])
 
     def times(self, member: int) -> Times:
-        """How often one member drew each row."""
+        """Return how often one member drew each row."""
         return self.between(member, member + 1, 0, self.rows)[:, 0]
 
     def between(self, first: int, last: int, low: int, high: int) -> Times:
-        """How often the members from `first` to `last` drew the rows from `low` to `high`."""
-        made = np.zeros((high - low, last - first), dtype=np.uint32)
+        """Return how often members from `first` to `last` drew the rows from `low` to `high`."""
+        times = np.zeros((high - low, last - first), dtype=np.uint32)
         if high <= low:
-            return made
+            return times
         begin, end = (low, high) if self.edges is None else self.edges[[low, high]].tolist()
         for member in range(first, last, LANES):
             some = slice(member, min(member + LANES, last))
@@ -67,8 +67,8 @@ class Draws:
                 high,
                 out,
             )
-            made[:, some.start - first : some.stop - first] = out
-        return made
+            times[:, some.start - first : some.stop - first] = out
+        return times
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Proportional:
     weight: NDArray[np.float64]
 
     def times(self, member: int) -> Times:
-        """How often one member drew each row."""
+        """Return how often one member drew each row."""
         edge = np.cumsum(self.weight)
         ball = np.random.default_rng([self.seed, member]).random(self.size) * edge[-1]
         place = np.searchsorted(edge, ball, side="right")
@@ -91,8 +91,8 @@ class Proportional:
         return found.astype(np.uint32)
 
     def between(self, first: int, last: int, low: int, high: int) -> Times:
-        """How often the members from `first` to `last` drew the rows from `low` to `high`."""
-        return np.stack([self.times(own)[low:high] for own in range(first, last)], axis=1)
+        """Return how often members from `first` to `last` drew the rows from `low` to `high`."""
+        return np.stack([self.times(member)[low:high] for member in range(first, last)], axis=1)
 
 
 def draws_of(
@@ -103,7 +103,7 @@ def draws_of(
     replace: bool = True,
     weight: NDArray[np.float64] | None = None,
 ) -> Draws | Proportional:
-    """Let each member draw a share of the rows.
+    """Let each member draw a fraction of the rows.
 
     A row of whole weight is drawn from as if it were repeated. Where weights are not whole numbers
     rows are drawn in proportion to them, as many as there are rows.
@@ -113,14 +113,16 @@ def draws_of(
     if weight is not None and (np.any(weight % 1 != 0) or weight.sum() > MOST_SLOTS):
         if not replace:
             raise CountsError(
-                "draws: rows of fractional weight can be drawn only with replacement, but "
-                "replace=False came. Give whole weights, or leave replace out."
+                "draws: rows of fractional weight can be drawn only with replacement; got "
+                "`replace=False`.",
+                hint=("give whole weights", "leave `replace=` out"),
             )
         return Proportional(rows, members, max(1, round(fraction * rows)), seed, weight)
     if weight is not None:
         if rows and weight.min() < 1:
             raise CountsError(
-                "draws: rows of weight 0 have nothing to be drawn, but some came. Leave them out."
+                "draws: whole weights must be at least 1; got rows of weight 0.",
+                hint="Leave them out",
             )
         edges = np.concatenate([[0], np.cumsum(weight.astype(np.int64))])
         slots = int(edges[-1])

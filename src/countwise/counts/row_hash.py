@@ -1,7 +1,7 @@
-"""A number for each row that says what is in it, so that chance can follow rows, not positions.
+"""Hash the contents of each row, so that chance can follow rows, not positions.
 
 Equal rows have equal keys, whatever their position, the names of columns or the order of levels.
-Draws that are keyed by them are the same when rows are shuffled, or asked for one by one.
+Draws that are keyed by them are the same when rows are shuffled, or drawn for one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Keys = NDArray[np.uint64]
 
 
 def row_keys(table: Table, target: bool = False) -> Keys:
-    """Return a 64-bit key a row, of its attributes and, if asked, its class."""
+    """Return a 64-bit key a row, of its attributes and, with `target`, its class."""
     columns = [*table.schema.attributes, *((table.target_column,) if target else ())]
     salts = {column.name: str(place) for place, column in enumerate(columns)}
     coded = [column for column in columns if column.coded]
@@ -27,9 +27,9 @@ def row_keys(table: Table, target: bool = False) -> Keys:
     keys = np.zeros(len(table), dtype=np.uint64)
     _resampling.row_keys(
         [table.codes(column.name) for column in coded],
-        [_figures(column, salts[column.name]) for column in coded],
+        [_hash_levels(column, salts[column.name]) for column in coded],
         [_bits(table.values(name)) for name in plain],
-        [_figure(salts[name], "number") for name in plain],
+        [_hash(salts[name], "number") for name in plain],
         keys,
     )
     return keys
@@ -52,25 +52,25 @@ def scattered(keys: Keys) -> Keys:
 
 
 def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for each key, the same whenever it is asked for."""
+    """Return a number in [0, 1) for each key, the same at every call."""
     drawn = np.empty(len(keys))
     _resampling.uniforms(keys, seed, member, drawn)
     return drawn
 
 
-def _figures(column: Column, salt: str) -> Keys:
-    """The figure of each code; of the missing and of the unseen one too."""
+def _hash_levels(column: Column, salt: str) -> Keys:
+    """Return the hash of each code, of the missing and of the unseen one too."""
     words = [*map(level_text, column.levels), "\0missing", "\0unseen"]
-    return np.asarray([_figure(salt, word) for word in words], dtype=np.uint64)
+    return np.asarray([_hash(salt, word) for word in words], dtype=np.uint64)
 
 
-def _figure(*words: str) -> int:
+def _hash(*words: str) -> int:
     digest = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "little")
 
 
 def _bits(values: NDArray[np.float64]) -> Keys:
-    """The bits of numbers; one kind of nought and one of missing."""
+    """Return the bits of numbers; there is one kind of zero and one of missing."""
     whole = values + 0.0
     whole[np.isnan(whole)] = np.nan
     return whole.view(np.uint64)

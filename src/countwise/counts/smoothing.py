@@ -1,8 +1,7 @@
-"""From counts to shares: how much is added so that a level never seen is not held impossible."""
+"""Turn counts into probabilities, so that a level never counted is not held impossible."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +11,24 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError
 
 
+class _Shares:
+    """Shares of whole tables, from a rule for the share of a level."""
+
+    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+        """Return the share of levels with these counts among `total` rows; classes come first."""
+        raise NotImplementedError
+
+    def shares(self, counts: FloatArray) -> FloatArray:
+        """Return the share of each level (second axis) within each class (first axis)."""
+        return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
+
+    def with_unseen(self, counts: FloatArray) -> FloatArray:
+        """Return the shares as if one more level had been known and never counted."""
+        return self.shares(np.concatenate([counts, np.zeros((len(counts), 1))], axis=1))
+
+
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_Shares):
     """Add `alpha` to every count: (n + alpha) / (N + alpha · number of values).
 
     ``by="classes"`` divides by N + alpha · number of classes instead, as Kuo's slides print it; the
@@ -32,34 +47,20 @@ class Laplace:
     def __post_init__(self) -> None:
         """Refuse what would make a share negative."""
         if not np.isfinite(self.alpha) or self.alpha < 0:
-            raise ParameterError(
-                f"Laplace: alpha must be a number of at least 0, but {self.alpha!r} came."
-            )
+            raise ParameterError("Laplace", "alpha", "a number of at least 0", self.alpha)
         if self.by not in ("values", "classes"):
-            raise ParameterError(
-                f"Laplace: by must be 'values' or 'classes', but {self.by!r} came."
-            )
+            raise ParameterError("Laplace", "by", "'values' or 'classes'", self.by)
 
-    def shares(self, counts: FloatArray) -> FloatArray:
-        """Share of each level (second axis) within each class (first axis) and further axes."""
-        return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
-
-    def with_unseen(self, counts: FloatArray) -> FloatArray:
-        """The shares as if one more level had been known and never counted."""
-        wider = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-        return self.shares(wider)
-
-    def share(self, own: FloatArray, total: FloatArray, levels: int) -> FloatArray:
-        """Share of levels counted `own` times among `total` rows; classes on the first axis."""
-        number = levels if self.by == "values" else len(own)
+    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+        """Return the share of levels with these counts among `total` rows; classes come first."""
+        number = levels if self.by == "values" else len(count)
         whole = total + self.alpha * number
-        even = np.full_like(own, 1.0 / max(levels, 1))
-        shares: FloatArray = np.divide(own + self.alpha, whole, out=even, where=whole > 0)
-        return shares
+        even = np.full_like(count, 1.0 / max(levels, 1))
+        return np.asarray(np.divide(count + self.alpha, whole, out=even, where=whole > 0))
 
 
 @dataclass(frozen=True)
-class MEstimate:
+class MEstimate(_Shares):
     """Add `m` imagined rows spread by `p`: (n + m·p) / (N + m) (Cestnik 1990; Kuo's slides).
 
     `p` is ``"uniform"`` (one over the number of values), ``"overall"`` (the level's share in all
@@ -77,55 +78,38 @@ class MEstimate:
     def __post_init__(self) -> None:
         """Refuse what would make a share negative."""
         if not np.isfinite(self.m) or self.m < 0:
-            raise ParameterError(
-                f"MEstimate: m must be a number of at least 0, but {self.m!r} came."
-            )
-        if isinstance(self.p, str):
-            if self.p not in ("uniform", "overall"):
-                raise ParameterError(
-                    f"MEstimate: p must be 'uniform', 'overall' or a number, but {self.p!r} came."
-                )
-        elif not 0 <= self.p <= 1:
-            raise ParameterError(f"MEstimate: p must lie between 0 and 1, but {self.p!r} came.")
+            raise ParameterError("MEstimate", "m", "a number of at least 0", self.m)
+        known = self.p in ("uniform", "overall") if isinstance(self.p, str) else 0 <= self.p <= 1
+        if not known:
+            raise ParameterError("MEstimate", "p", "'uniform', 'overall' or from 0 to 1", self.p)
 
-    def shares(self, counts: FloatArray) -> FloatArray:
-        """Share of each level (second axis) within each class (first axis) and further axes."""
-        return self.share(counts, counts.sum(axis=1, keepdims=True), counts.shape[1])
-
-    def share(self, own: FloatArray, total: FloatArray, levels: int) -> FloatArray:
-        """Share of levels counted `own` times among `total` rows; classes on the first axis."""
+    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+        """Return the share of levels with these counts among `total` rows; classes come first."""
         p: Any = self.p
         even = 1.0 / max(levels, 1)
         if self.p == "uniform":
             p = even
         elif self.p == "overall":
-            every, rows = own.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
+            every, rows = count.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
             p = np.divide(every, rows, out=np.full_like(every, even), where=rows > 0)
         whole = total + self.m
-        shares: FloatArray = np.divide(
-            own + self.m * p, whole, out=np.full_like(own, even), where=whole > 0
-        )
-        return shares
-
-    def with_unseen(self, counts: FloatArray) -> FloatArray:
-        """The shares as if one more level had been known and never counted."""
-        wider = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-        return self.shares(wider)
+        out = np.full_like(count, even)
+        return np.asarray(np.divide(count + self.m * p, whole, out=out, where=whole > 0))
 
 
 Smoothing = Laplace | MEstimate
 
 
-def smoothing_of(given: float | str | Smoothing | Mapping[str, Any] | None) -> Smoothing:
-    """Bring what a user writes to a smoothing: a number is Laplace's alpha, None adds nothing."""
-    if isinstance(given, Laplace | MEstimate):
-        return given
-    if given is None or given == "none":
+def smoothing_of(smoothing: float | str | Smoothing | None) -> Smoothing:
+    """Read a smoothing as a user writes it: a number is Laplace's alpha, None adds nothing."""
+    if isinstance(smoothing, Laplace | MEstimate):
+        return smoothing
+    if smoothing is None or smoothing == "none":
         return Laplace(0.0)
-    if given == "laplace":
+    if smoothing == "laplace":
         return Laplace(1.0)
-    if isinstance(given, str | bytes | bool):
+    if isinstance(smoothing, str | bytes | bool):
         raise ParameterError(
-            f"smoothing must be a number, None, Laplace(...) or MEstimate(...), but {given!r} came."
+            f"smoothing must be a number, None, Laplace(...) or MEstimate(...); got {smoothing!r}."
         )
-    return Laplace(float(given))  # type: ignore[arg-type]
+    return Laplace(float(smoothing))

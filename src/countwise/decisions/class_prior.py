@@ -1,4 +1,4 @@
-"""Class shares as a user states them: a word, a mapping by label, or numbers in class order."""
+"""Read a class prior as a user states it: a word, a mapping by label, or numbers in class order."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PRIOR_CONSTRAINT = (
     | mapping("a mapping from class to share")
     | array("an array of shares")
 )
-# Shares written with four digits, as papers print them, may miss one by this much.
+#: Probabilities written with four digits, as papers print them, may miss one by this much.
 SLACK = 1e-3
 
 
 def class_shares(
     prior: Prior | None, classes: Sequence[Any] | NDArray[Any], who: str
 ) -> Reals | None:
-    """Return the stated prior in class order, or None where the data's own shares are meant."""
+    """Return the stated prior in class order, or None where that of the data is meant."""
     known = [plain(label) for label in classes]
     if prior is None:
         return None
@@ -36,34 +36,32 @@ def class_shares(
         return _from_word(prior, len(known), who)
     shares = _from_mapping(prior, known, who) if isinstance(prior, Mapping) else prior
     try:
-        given = np.asarray(shares, dtype=np.float64)
+        values = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):
+        raise ParameterError(who, "prior", "numbers", shares, "Give one share a class") from None
+    if values.shape != (len(known),):
         raise ParameterError(
-            f"{who}: prior must be numbers; got {shares!r}. Give one share a class."
-        ) from None
-    if given.shape != (len(known),):
-        raise ParameterError(
-            f"{who}: prior must hold one share for each of {listing(known)}; got an array of shape "
-            f"{given.shape}. Give {len(known)} shares, or a mapping from class to share."
+            f"{who}: prior must hold one share for each of {listing(known)}; got an array of "
+            f"shape {values.shape}.",
+            hint=(f"give {len(known)} shares", "a mapping from class to share"),
         )
-    if not np.all(np.isfinite(given)) or np.any(given < 0):
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ParameterError(
-            f"{who}: prior must hold shares of at least 0; got {given.tolist()}. "
-            "Give finite shares that sum to 1."
+            f"{who}: prior must hold shares of at least 0; got {values.tolist()}.",
+            hint="Give finite shares that sum to 1",
         )
-    if abs(given.sum() - 1.0) > SLACK:
+    if abs(values.sum() - 1.0) > SLACK:
         raise ParameterError(
-            f"{who}: prior must sum to 1; got {given.tolist()}, which sums to {given.sum():g}. "
-            "Divide the shares by their sum."
+            f"{who}: prior must sum to 1; got {values.tolist()}, which sums to {values.sum():g}.",
+            hint="Divide the shares by their sum",
         )
-    shares_of_one: Reals = given / given.sum()
-    return shares_of_one
+    return np.asarray(values / values.sum())
 
 
 def prior_of(
     prior: Prior | None, weight: Reals, classes: Sequence[Any] | NDArray[Any], who: str
 ) -> Reals:
-    """Return the stated prior, or the shares of the class weights where the data's are meant.
+    """Return the stated prior, or that of the class weights where that of the data is meant.
 
     Axes of `weight` after that of the classes are alternatives, each with a prior.
     """
@@ -78,8 +76,8 @@ def _from_word(word: str, count: int, who: str) -> Reals | None:
         return np.full(count, 1.0 / count)
     if word == "empirical":
         return None
-    hint = did_you_mean(word, PRIOR_CONSTRAINT.choices)
-    raise ParameterError(f"{who}: prior must be {PRIOR_CONSTRAINT.words}; got {word!r}.{hint}")
+    hint = did_you_mean(word, PRIOR_CONSTRAINT.choices).strip()
+    raise ParameterError(who, "prior", PRIOR_CONSTRAINT.words, word, hint)
 
 
 def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> list[Any]:
@@ -88,14 +86,14 @@ def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> l
         at = find(plain(label), known, who, ParameterError)
         if at < 0:
             raise ParameterError(
-                f"{who}: prior must name classes, which are {listing(known)}; got {label!r}."
-                f"{did_you_mean(label, known)}"
+                f"{who}: prior must name classes, which are {listing(known)}; got {label!r}.",
+                hint=did_you_mean(label, known).strip(),
             )
         shares[at] = share
     missing = [label for label, share in zip(known, shares, strict=True) if share is None]
     if missing:
         raise ParameterError(
-            f"{who}: prior must give a share to every class; got none for {listing(missing)}. "
-            "Add it to the mapping, with 0 if it never occurs."
+            f"{who}: prior must give a share to every class; got none for {listing(missing)}.",
+            hint="Add it to the mapping, with 0 if it never occurs",
         )
     return shares

@@ -1,4 +1,4 @@
-"""The confusion matrix as joint probabilities of the true class and the decision.
+"""Confusion matrices: the joint probabilities of the true class and the decision.
 
 Panda and Garg, eq. 6: P(c_j, c_k) is the sum over the cases of f_d(c_k) P(c_j, d); rows are the
 true classes, columns the decisions. Their eq. 7 weighs it with the gains.
@@ -23,8 +23,10 @@ from countwise.tables.weights import weights_or_ones
 Reals: TypeAlias = NDArray[np.float64]
 Cells: TypeAlias = tuple[tuple[float, ...], ...]
 
-# Printed probabilities are rounded: four digits in a dozen cells may miss one by this much.
+#: Printed probabilities are rounded: four digits in a dozen cells may miss one by this much.
 SLACK = 1e-2
+#: The most decisions of which `repr` shows the table.
+_MOST_SHOWN = 12
 
 
 def count_cells(
@@ -53,9 +55,9 @@ def precision(cells: Reals) -> Reals:
     return _ratio(np.diagonal(cells), cells.sum(axis=0)[: len(cells)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Confusion:
-    """Show how true classes and decisions meet, to read accuracy, recall and gain off one table.
+    """The joint probabilities of true class and decision, to read accuracy, recall and gain off.
 
     Make one with `of` from data, or with `from_joint` from printed probabilities.
 
@@ -76,8 +78,11 @@ class Confusion:
     >>> printed = Confusion.from_joint([[0.4699, 0.0311], [0.0043, 0.4947]])
     >>> round(printed.expected_gain([[1, -1], [-2, 3]]), 4)
     1.9143
-    >>> round(printed.accuracy, 4)
-    0.9646
+    >>> printed
+    <Confusion of 2 classes, accuracy 0.965>
+    true / decided       0       1
+    0               0.4699  0.0311
+    1               0.0043  0.4947
     """
 
     classes: tuple[Label, ...]
@@ -122,7 +127,8 @@ class Confusion:
                [0.  , 0.5 ]])
         """
         names = tuple(plain(label) for label in classes)
-        true = _known(positions(y, names, "Confusion"), y, names)
+        true = positions(y, names, "Confusion")
+        _refuse_unknown(true, y, names)
         table = as_array(shares_or_labels)
         columns = None if decisions is None else tuple(plain(label) for label in decisions)
         if table.ndim == 2 and table.shape[1] != 1:
@@ -131,8 +137,9 @@ class Confusion:
             shares, columns = _from_labels(table, names, columns)
         if len(shares) != len(true):
             raise ParameterError(
-                f"Confusion: there must be a decision for each of the {len(true)} labels of y, "
-                f"but {len(shares)} came. Give both for the same cases."
+                f"Confusion: there must be a decision for each of the {len(true)} labels of y; "
+                f"got {len(shares)}.",
+                hint="Give both for the same cases",
             )
         weights = weights_or_ones(sample_weight, len(true), "Confusion")
         counts = count_cells(true, shares, (len(names), len(columns)), weights)
@@ -153,9 +160,9 @@ class Confusion:
         table = np.asarray(joint, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] - table.shape[0] not in (0, 1):
             raise ParameterError(
-                "Confusion: joint probabilities must be a table with a row per class and a column "
-                f"per decision, but the shape is {table.shape}. Give a square table, or one with "
-                "one more column for undecided cases."
+                "Confusion: joint probabilities must have a row per class and a column per "
+                f"decision; got the shape {table.shape}.",
+                hint="Give a square table, or one more column for undecided cases",
             )
         names = tuple(range(len(table))) if classes is None else tuple(map(plain, classes))
         columns = tuple(map(plain, decisions)) if decisions is not None else names
@@ -163,14 +170,14 @@ class Confusion:
             columns = (*names, "no decision")
         if (len(names), len(columns)) != table.shape:
             raise ParameterError(
-                f"Confusion: {len(names)} classes and {len(columns)} decisions do not fit a table "
-                f"of shape {table.shape}. Give a label for every row and column."
+                f"Confusion: a table of shape {table.shape} must have a label for every row and "
+                f"column; got {len(names)} classes and {len(columns)} decisions."
             )
         if not np.all(table >= 0) or abs(table.sum() - 1.0) > SLACK:
             raise ParameterError(
-                "Confusion: joint probabilities must be at least 0 and sum to 1, but the least "
-                f"is {table.min():g} and the sum {table.sum():g}. Divide counts by their sum, or "
-                "use Confusion.of."
+                "Confusion: joint probabilities must be at least 0 and sum to 1; got "
+                f"{table.min():g} as the least and {table.sum():g} as the sum.",
+                hint=("divide counts by their sum", "use Confusion.of"),
             )
         return cls(names, columns, _cells(table), _cells(table))
 
@@ -221,6 +228,23 @@ class Confusion:
         matrix = GainMatrix.of(gain, self.classes, no_decision=self._idle_label(gain))
         return earned_by_cells(gains_of(matrix, self.decisions), self.joint)
 
+    def __repr__(self) -> str:
+        """Show the joint probabilities as a table; of many classes only the accuracy."""
+        head = f"<Confusion of {len(self.classes)} classes, accuracy {self.accuracy:.3f}>"
+        if len(self.decisions) > _MOST_SHOWN:
+            return head
+        rows = [["true / decided", *map(str, self.decisions)]]
+        rows += [
+            [str(label), *(f"{share:.4f}" for share in row)]
+            for label, row in zip(self.classes, self.probabilities, strict=True)
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in rows
+        ]
+        return "\n".join([head, *lines])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for JSON; nan becomes None."""
         return {
@@ -250,15 +274,15 @@ class Confusion:
         return extra[0] if extra and len(gain[0]) > len(self.classes) else None
 
 
-def _known(at: NDArray[np.intp], y: Any, classes: tuple[Label, ...]) -> NDArray[np.intp]:
+def _refuse_unknown(at: NDArray[np.intp], y: Any, classes: tuple[Label, ...]) -> None:
     if np.any(at < 0):
         row = int(np.argmin(at))
-        stranger = plain(as_array(y).ravel()[row])
+        label = plain(as_array(y).ravel()[row])
         raise ParameterError(
-            f"Confusion: every label must be one of {listing(classes)}, but row {row} holds "
-            f"{stranger!r}. Add it to the classes.{did_you_mean(stranger, classes)}"
+            f"Confusion: every label must be one of {listing(classes)}; got {label!r} in row "
+            f"{row}.",
+            hint=did_you_mean(label, classes).strip() or "Add it to the classes",
         )
-    return at
 
 
 def _as_shares(
@@ -269,13 +293,14 @@ def _as_shares(
         columns = names if shares.shape[1] == len(names) else (*names, "no decision")
     if shares.shape[1] != len(columns):
         raise ParameterError(
-            f"Confusion: shares must have a column for each of {listing(columns)}, but they have "
-            f"{shares.shape[1]}. Give the decisions in the order of the columns."
+            f"Confusion: shares must have a column for each of {listing(columns)}; got "
+            f"{shares.shape[1]} columns.",
+            hint="Give the decisions in the order of the columns",
         )
     if not np.all(shares >= 0) or not np.allclose(shares.sum(axis=1), 1.0):
         raise ParameterError(
-            "Confusion: the shares of a case must be at least 0 and sum to 1, but those of some "
-            "cases are not so. Pass what a rule's shares() returns."
+            "Confusion: the shares of a case must be at least 0 and sum to 1; got others.",
+            hint="Pass what a rule's shares() returns",
         )
     return shares, columns
 
@@ -284,10 +309,10 @@ def _from_labels(
     table: NDArray[Any], names: tuple[Label, ...], columns: tuple[Label, ...] | None
 ) -> tuple[Reals, tuple[Label, ...]]:
     decided = positions(table, columns or names, "Confusion")
-    strangers = sorted({plain(label) for label in table.ravel()[decided < 0]}, key=str)
-    if columns is not None or len(strangers) > 1:
-        _known(decided, table, columns or names)
-    columns = columns or (*names, *strangers)
+    extra = sorted({plain(label) for label in table.ravel()[decided < 0]}, key=str)
+    if columns is not None or len(extra) > 1:
+        _refuse_unknown(decided, table, columns or names)
+    columns = columns or (*names, *extra)
     decided = np.where(decided < 0, len(names), decided)
     return np.eye(len(columns))[decided], columns
 
@@ -299,8 +324,8 @@ def _with_prior(counts: Reals, prior: Reals | None, names: tuple[Label, ...]) ->
     empty = [label for label, total, p in zip(names, totals, prior, strict=True) if p and not total]
     if empty:
         raise ParameterError(
-            f"Confusion: a class with a prior needs cases, but {listing(empty)} has none in y. "
-            "Give it a prior of 0, or cases."
+            f"Confusion: a class with a prior must have cases in y; got none of {listing(empty)}.",
+            hint="Give it a prior of 0, or cases",
         )
     ratio = np.divide(prior, totals, out=np.zeros_like(totals), where=totals > 0)
     return np.asarray(counts * ratio[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""`Decide`: a decision rule over our models and over anyone's classifier.
+"""A decision rule over our models and over anyone's classifier.
 
 Models decide by argmax; every other rule is this wrapper around them.
 """
@@ -69,9 +69,9 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     notes_
         Sentences worth showing: how a bare array of gains was read, what the prior did.
     n_features_in_
-        The model's own, where it has it.
+        The model's, where it has it.
     feature_names_in_
-        The model's own, where it has it.
+        The model's, where it has it.
 
     Examples
     --------
@@ -144,22 +144,23 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Learn classes, decisions and the prior's correction from the fitted model."""
         classes = getattr(self.model_, "classes_", None)
         if classes is None or isinstance(classes, list):
-            came = "no classes_" if classes is None else f"{len(classes)} targets"
+            got = "no classes_" if classes is None else f"{len(classes)} targets"
             raise ParameterError(
-                f"Decide: the model must be fitted on one column of classes, but "
-                f"{type(self.model_).__name__} has {came}. Fit it first, with one target."
+                f"Decide: the model must be fitted on one column of classes; got "
+                f"{type(self.model_).__name__} with {got}.",
+                hint="Fit it first, with one target",
             )
         self.classes_ = np.asarray(classes)
         self.rule_ = rule_of(self.rule).bind(self.classes_)
         self.decisions_ = self.rule_.decisions(self.classes_)
         self.notes_ = list(self.rule_.notes)
         self.correction_: Reals | None = None
-        wanted = class_shares(self.prior, self.classes_, "Decide")
-        if wanted is not None:
-            given = class_shares(training_prior, self.classes_, "Decide")
-            if given is None:
-                given = training_shares(self.model_, self.classes_, labels, sample_weight)
-            self.correction_, note = ratio_of(wanted, given, self.classes_)
+        prior = class_shares(self.prior, self.classes_, "Decide")
+        if prior is not None:
+            training = class_shares(training_prior, self.classes_, "Decide")
+            if training is None:
+                training = training_shares(self.model_, self.classes_, labels, sample_weight)
+            self.correction_, note = ratio_of(prior, training, self.classes_)
             self.notes_.append(note)
         return self
 
@@ -190,11 +191,10 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if len(self.decisions_) == len(self.classes_):
             return float(super().score(X, true, sample_weight))
         # scikit-learn's accuracy would refuse labels of two types, such as 0, 1 and 'ask'
-        said, true = self.predict(X), np.asarray(true).ravel()
-        check_consistent_length(said, true)
-        return float(
-            np.average(said == true, weights=weights_or_ones(sample_weight, len(said), "Decide"))
-        )
+        decided, true = self.predict(X), np.asarray(true).ravel()
+        check_consistent_length(decided, true)
+        weight = weights_or_ones(sample_weight, len(true), "Decide")
+        return float(np.average(decided == true, weights=weight))
 
     def expected_accuracy(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
@@ -268,8 +268,9 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             name = key.removeprefix("rule__")
             if key not in self.get_params():
                 raise ParameterError(
-                    f"Decide: {name!r} must be a parameter of the rule, which is {self.rule!r}. "
-                    "Set rule= to another rule, or one of its own parameters."
+                    f"Decide: rule__name must name a parameter of the rule, which is "
+                    f"{self.rule!r}; got {name!r}.",
+                    hint=("set `rule=` to another rule", "one of its parameters"),
                 )
             rule: Any = self.rule
             self.rule = dataclasses.replace(rule, **{name: value})
@@ -289,8 +290,8 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 def _refuse_without_posteriors(model: Any) -> None:
     if not hasattr(model, "predict_proba"):
         raise ParameterError(
-            f"Decide: the model must have predict_proba, but {type(model).__name__} has none. "
-            "Choose one that gives posteriors, or wrap it in CalibratedClassifierCV."
+            f"Decide: the model must have predict_proba; got {type(model).__name__}.",
+            hint=("choose one that gives posteriors", "wrap it in CalibratedClassifierCV"),
         )
 
 
@@ -300,7 +301,7 @@ def _refuse_prior(model: Any, prior: Prior | None) -> None:
 
 
 def _labels(X: Any, y: Any) -> tuple[Any, list[str]]:
-    """Return the true labels, from `X` itself if they did not come apart, and names in `X`.
+    """Return the true labels, from `X` itself if y is None, and the names in `X`.
 
     A `y` that names no column comes back as it is.
     """
@@ -326,14 +327,15 @@ def _labels(X: Any, y: Any) -> tuple[Any, list[str]]:
 def _truth(X: Any, y: Any) -> Any:
     labels, names = _labels(X, y)
     if isinstance(labels, str):
-        held = f"the columns are {listing(names)}" if names else "X has no named columns"
+        columns = f"the columns are {listing(names)}" if names else "X has no named columns"
         raise ParameterError(
-            f"Decide: y must be labels or the name of a column that holds them, but {y!r} came "
-            f"and {held}. Give the labels.{did_you_mean(y, names)}"
+            f"Decide: y must be labels or the name of a column that holds them; got {y!r}, and "
+            f"{columns}.",
+            hint=did_you_mean(y, names).strip() or "Give the labels",
         )
     if labels is None:
         raise ParameterError(
-            "Decide: decisions are judged by the true labels, but none came. Give y, or a table "
-            "with a class column."
+            "Decide: decisions are judged by the true labels; got none.",
+            hint=("give y", "a table with a class column"),
         )
     return labels

@@ -1,4 +1,4 @@
-"""What a rule earns, exactly: sums over rows and decisions, with nothing drawn.
+"""Compute what a rule earns exactly, as sums over rows and decisions: nothing is drawn.
 
 Expected accuracy and expected gain are linear in f_d(c) (Panda and Garg, eq. 2 and 7), so a rule
 that draws, like the roulette wheel, has an accuracy free of the noise of its draws.
@@ -30,9 +30,9 @@ def expected_accuracy(
 ) -> float:
     """Judge a rule by how often it is right on average: the mean of f_i[y_i]."""
     who = "expected_accuracy"
-    rows, names, bound = _prepared(who, rule, posteriors, classes)
+    rows, names, bound = _prepare(who, rule, posteriors, classes)
     shares = bound.shares(rows)
-    true = _matching(who, positions(y, names, who), len(rows))
+    true = _check_length(who, positions(y, names, who), len(rows))
     hit = np.where(true >= 0, shares[np.arange(len(rows)), true], 0.0)
     weights = weights_or_ones(sample_weight, len(rows), who)
     return float(weights @ hit / weights.sum())
@@ -49,12 +49,12 @@ def expected_gain(
     """Judge a rule by what it earns on average on cases whose class is known (eq. 7)."""
     who = "expected_gain"
     rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
-    true = _matching(who, positions(y, names, who), len(rows))
+    true = _check_length(who, positions(y, names, who), len(rows))
     if np.any(true < 0):
-        stranger = plain(as_array(y).ravel()[int(np.argmin(true))])
+        label = plain(as_array(y).ravel()[int(np.argmin(true))])
         raise GainError(
-            f"{who}: every true label needs its gains, but {stranger!r} is none of "
-            f"{listing(names)}. Leave such rows out.{did_you_mean(stranger, names)}"
+            f"{who}: every true label must be one of {listing(names)}; got {label!r}.",
+            hint=did_you_mean(label, names).strip() or "Leave such rows out",
         )
     earned = earned_by_row(gains_of(matrix, bound.decisions(names)), true, bound.shares(rows))
     weights = weights_or_ones(sample_weight, len(rows), who)
@@ -68,7 +68,7 @@ def promised_gain(
     classes: Iterable[Any] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Say what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
+    """Return what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
 
     The arguments are those of `expected_gain`. No rule promises more than `ExpectedGain`.
     """
@@ -100,15 +100,15 @@ def gains_of(matrix: GainMatrix, decisions: Iterable[Label]) -> Reals:
         at = find(label, matrix.decisions, "GainMatrix")
         if at < 0:
             raise GainError(
-                f"GainMatrix: every decision taken needs its gains, but {label!r} has none; the "
-                f"matrix has {listing(matrix.decisions)}. Add a column for it."
-                f"{did_you_mean(label, matrix.decisions)}"
+                "GainMatrix: every decision must be one of its columns, "
+                f"{listing(matrix.decisions)}; got {label!r}.",
+                hint=did_you_mean(label, matrix.decisions).strip() or "Add a column for it",
             )
         columns.append(at)
     return matrix.values[:, columns]
 
 
-def _prepared(
+def _prepare(
     who: str, rule: Rule | Gains, posteriors: ArrayLike, classes: Iterable[Any] | None
 ) -> tuple[Reals, list[Label], Rule]:
     rows = checked_posteriors(who, posteriors)
@@ -119,8 +119,9 @@ def _prepared(
     names = [plain(label) for label in labels]
     if len(names) != rows.shape[1]:
         raise ParameterError(
-            f"{who}: posteriors must have a column for each of {listing(names)}, but they have "
-            f"{rows.shape[1]}. Give the classes in the order of the columns."
+            f"{who}: posteriors must have a column for each of {listing(names)}; got "
+            f"{rows.shape[1]} columns.",
+            hint="Give the classes in the order of the columns",
         )
     return rows, names, means.bind(names)
 
@@ -136,19 +137,21 @@ def _with_gain(
     if gain is None:
         if not isinstance(means, ExpectedGain):
             raise ParameterError(
-                f"{who}: {means!r} has no gain matrix of its own, and none came. Give gain=."
+                f"{who}: a rule without a gain matrix needs one; got {means!r}.",
+                hint="Give `gain=`",
             )
         gain = means.gain
     if classes is None and isinstance(matrix := ExpectedGain(gain).gain, GainMatrix):
         classes = matrix.classes
-    rows, names, bound = _prepared(who, means, posteriors, classes)
+    rows, names, bound = _prepare(who, means, posteriors, classes)
     return rows, names, bound, GainMatrix.of(gain, names)
 
 
-def _matching(who: str, true: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+def _check_length(who: str, true: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
     if len(true) != rows:
         raise ParameterError(
-            f"{who}: y must have a label for each of the {rows} rows of the posteriors, but it "
-            f"has {len(true)}. Give both for the same cases."
+            f"{who}: y must have a label for each of the {rows} rows of the posteriors; got "
+            f"{len(true)}.",
+            hint="Give both for the same cases",
         )
     return true

@@ -1,4 +1,4 @@
-"""What a gain matrix says in words: its cells, and the decisions it can never favour."""
+"""The gain matrix: what every decision earns for every true class."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from countwise.decisions.read_gains import (
     Grid,
     PathLike,
     Rows,
-    arranged,
-    checked_gains,
-    checked_labels,
+    arrange,
+    check_gains,
+    check_labels,
     grid_from,
     grid_from_file,
     order_of,
@@ -33,14 +33,14 @@ Reals = NDArray[np.float64]
 
 
 def gain_sentences(values: Reals, classes: Sequence[Label], no_decision: Label | None) -> list[str]:
-    """Say every cell of a gain matrix in a sentence, row by row."""
-    said: list[str] = []
+    """Return every cell of a gain matrix as a sentence, row by row."""
+    sentences: list[str] = []
     for true, row in zip(classes, values, strict=True):
         for assigned, gain in zip(classes, row, strict=False):
-            said.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
+            sentences.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
         if no_decision is not None:
-            said.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
-    return said
+            sentences.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
+    return sentences
 
 
 def _amount(gain: float, losing: str) -> str:
@@ -51,30 +51,29 @@ def _amount(gain: float, losing: str) -> str:
 
 def idle_decisions(values: Reals, decisions: Sequence[Label]) -> tuple[str, ...]:
     """Name the decisions that another one, or for two classes any mixture, always beats."""
-    said = []
+    sentences = []
     for at, label in enumerate(decisions):
         other = _beaten_by(values, at)
         if other is not None:
-            said.append(
+            sentences.append(
                 f"'{label}' is never better than '{decisions[other]}', whatever the true class."
             )
         elif values.shape[0] == 2 and not _ever_best(values, at):
-            said.append(f"'{label}' is never the best decision, whatever the posterior.")
-    return tuple(said)
+            sentences.append(f"'{label}' is never the best decision, whatever the posterior.")
+    return tuple(sentences)
 
 
 def _beaten_by(values: Reals, at: int) -> int | None:
     """Find a column at least as good in every row; of two equal columns the first one wins."""
-    mine = values[:, at]
-    for other in range(values.shape[1]):
-        theirs = values[:, other]
-        if np.all(theirs >= mine) and other != at and (other < at or np.any(theirs > mine)):
+    column = values[:, at]
+    for other, better in enumerate(values.T):
+        if np.all(better >= column) and other != at and (other < at or np.any(better > column)):
             return other
     return None
 
 
 def _ever_best(values: Reals, at: int) -> bool:
-    """Tell for two classes whether a decision is the best at some posterior (p, 1 - p).
+    """Return for two classes whether a decision is the best at some posterior (p, 1 - p).
 
     Where a decision is best is an interval of p, whose ends are 0, 1 or crossings of two lines.
     """
@@ -97,7 +96,7 @@ GAIN_CONSTRAINT = Constraint(
 
 @dataclass(frozen=True, repr=False)
 class GainMatrix:
-    """Say what every decision earns for every true class, by name, so that no order can slip.
+    """What every decision earns for every true class, by name, so that no order can slip.
 
     The columns stand in the order of the classes; one more decision, which is no class, may
     follow them: leaving the case undecided. Make one with `of`, `read` or `identity`;
@@ -140,9 +139,9 @@ class GainMatrix:
 
     def __post_init__(self) -> None:
         """Refuse labels and cells that leave the meaning open."""
-        object.__setattr__(self, "classes", checked_labels(self.classes, "true class"))
+        object.__setattr__(self, "classes", check_labels(self.classes, "true class"))
         object.__setattr__(self, "no_decision", plain(self.no_decision))
-        gains = checked_gains(self.rows, self.classes, self.decisions)
+        gains = check_gains(self.rows, self.classes, self.decisions)
         object.__setattr__(self, "rows", gains)
 
     # --- ways in -------------------------------------------------------------------------------
@@ -180,22 +179,23 @@ class GainMatrix:
         "Bare array: rows are the true classes and columns the assigned ones, both in the order \
 'bad', 'good'."
         """
-        wanted = None if classes is None else tuple(plain(label) for label in classes)
-        if thing is None and wanted is not None:
-            return cls.identity(wanted)
+        names = None if classes is None else tuple(plain(label) for label in classes)
+        if thing is None and names is not None:
+            return cls.identity(names)
         if isinstance(thing, GainMatrix):
             if no_decision not in (None, thing.no_decision):
                 raise GainError(
-                    f"GainMatrix: no_decision={no_decision!r} came with a matrix whose own is "
-                    f"{thing.no_decision!r}. Leave it out, or name it where the matrix is made."
+                    "GainMatrix: no_decision must be that of the matrix, "
+                    f"{thing.no_decision!r}; got {no_decision!r}.",
+                    hint=("leave it out", "name it where the matrix is made"),
                 )
             matrix = -thing if costs else thing
         else:
-            came = thing if isinstance(thing, Grid | Bare) else grid_from(thing)
-            if isinstance(came, Bare):
-                return cls._from_bare(came, wanted, costs, no_decision)
-            matrix = cls._from_grid(came, costs, no_decision)
-        return matrix if wanted is None else matrix.align(wanted)
+            grid = thing if isinstance(thing, Grid | Bare) else grid_from(thing)
+            if isinstance(grid, Bare):
+                return cls._from_bare(grid, names, costs, no_decision)
+            matrix = cls._from_grid(grid, costs, no_decision)
+        return matrix if names is None else matrix.align(names)
 
     @classmethod
     def read(
@@ -223,7 +223,7 @@ class GainMatrix:
 
     @classmethod
     def _from_grid(cls, grid: Grid, costs: bool, no_decision: Label | None) -> GainMatrix:
-        true, rows, extra = arranged(grid, no_decision)
+        true, rows, extra = arrange(grid, no_decision)
         matrix = cls(true, rows, extra)
         return -matrix if costs else matrix
 
@@ -235,9 +235,9 @@ class GainMatrix:
         if classes is None:
             if bare.cells != tuple(zip(*bare.cells, strict=True)):
                 raise GainError(
-                    "GainMatrix: rows of numbers without labels leave open which side is the true "
-                    "class unless they are symmetric, and these are not. Give classes=, or labels "
-                    "on both sides: {true: {assigned: gain}}."
+                    "GainMatrix: rows of numbers without labels must be symmetric, so that either "
+                    "side may be the true class; got others.",
+                    hint=("give `classes=`", "labels on both sides: {true: {assigned: gain}}"),
                 )
             classes = tuple(range(len(bare.cells)))
         last = "" if no_decision is None else f"; the last column is '{no_decision}'"
@@ -248,7 +248,7 @@ class GainMatrix:
         matrix = cls(classes, bare.cells, no_decision, (reading,), positional)
         return -matrix if costs else matrix
 
-    # --- what it says --------------------------------------------------------------------------
+    # --- contents --------------------------------------------------------------------------
 
     @property
     def decisions(self) -> tuple[Label, ...]:
@@ -269,7 +269,7 @@ class GainMatrix:
         return self.readings + idle_decisions(self.values, self.decisions)
 
     def sentences(self) -> list[str]:
-        """Say every cell in words, row by row.
+        """Return every cell as a sentence, row by row.
 
         Examples
         --------
@@ -293,12 +293,12 @@ class GainMatrix:
 
     def write(self, path: PathLike) -> None:
         """Write a CSV file that `read` reads back; labels become text."""
-        doubtful = any(mark in str(label) for label in self.decisions for mark in SEPARATORS)
+        quoted_labels = any(mark in str(name) for name in self.decisions for mark in SEPARATORS)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(
                 file,
                 lineterminator="\n",
-                quoting=csv.QUOTE_NONNUMERIC if doubtful else csv.QUOTE_MINIMAL,
+                quoting=csv.QUOTE_NONNUMERIC if quoted_labels else csv.QUOTE_MINIMAL,
             )
             writer.writerow(["true \\ assigned", *self.decisions])
             writer.writerows(
@@ -317,14 +317,13 @@ class GainMatrix:
         array([[ 1., -1.],
                [-2.,  3.]])
         """
-        wanted = tuple(plain(label) for label in classes)
-        if self.positional and len(wanted) == len(self.classes):
-            bare = Bare(self.rows)
-            return self._from_bare(bare, wanted, False, self.no_decision)
-        order = order_of(wanted, self.classes)
+        names = tuple(plain(label) for label in classes)
+        if self.positional and len(names) == len(self.classes):
+            return self._from_bare(Bare(self.rows), names, False, self.no_decision)
+        order = order_of(names, self.classes)
         columns = order if self.no_decision is None else [*order, len(self.classes)]
         rows = tuple(tuple(self.rows[at][column] for column in columns) for at in order)
-        return replace(self, classes=wanted, rows=rows)
+        return replace(self, classes=names, rows=rows)
 
     def __neg__(self) -> GainMatrix:
         """Turn gains into costs and costs into gains."""

@@ -1,4 +1,4 @@
-"""What labels and cells a gain matrix must have, and the sentences that refuse others."""
+"""Read gains from a file, a dict, a frame or rows of numbers, and check labels and cells."""
 
 from __future__ import annotations
 
@@ -19,41 +19,43 @@ from countwise.tables.labels import Label, find, is_missing, plain, text
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
 
-def checked_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
-    """Return labels that are there and differ; `what` names them in a refusal."""
+def check_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
+    """Return labels, none of them missing or repeated; `what` names them in a refusal."""
     names = tuple(plain(label) for label in labels)
     if not names:
-        raise GainError(f"GainMatrix: at least one {what} is needed, but none came. Add labels.")
+        raise GainError(f"GainMatrix: at least one {what} is needed; got none.", hint="Add labels")
     for at, name in enumerate(names):
         if is_missing(name):
             raise GainError(
-                f"GainMatrix: every {what} needs a label, but number {at + 1} is {name!r}. "
-                "Write its label."
+                f"GainMatrix: every {what} must have a label; got {name!r} as number {at + 1}.",
+                hint="Write its label",
             )
         if name in names[:at]:
             raise GainError(
-                f"GainMatrix: every {what} may come once, but {name!r} comes again as number "
-                f"{at + 1}. Rename or remove one of them."
+                f"GainMatrix: every {what} must occur once; got {name!r} again as number {at + 1}.",
+                hint="Rename or remove one of them",
             )
     return names
 
 
-def checked_gains(
+def check_gains(
     rows: Sequence[Sequence[Any]], classes: Sequence[Label], decisions: Sequence[Label]
 ) -> Rows:
     """Return finite gains, a row per class and a column per decision."""
     if len(decisions) > len(classes) and decisions[-1] in classes:
         raise GainError(
-            f"GainMatrix: no_decision must be a label that is no class, but {decisions[-1]!r} is "
-            f"one of {listing(classes)}. Choose another word."
+            f"GainMatrix: no_decision must be a label other than the classes {listing(classes)}; "
+            f"got {decisions[-1]!r}.",
+            hint="Choose another word",
         )
     width, height = len(decisions), len(classes)
     if len(rows) != height or any(len(row) != width for row in rows):
         widths = " or ".join(str(size) for size in sorted({len(row) for row in rows}))
         raise GainError(
-            f"GainMatrix: the classes {listing(classes)} need {height} rows of {width} gains, but "
-            f"{len(rows)} rows of {widths} came. Give a row per class and a column per decision, "
-            "and name a last column for undecided cases with no_decision=."
+            f"GainMatrix: the classes {listing(classes)} need {height} rows of {width} gains; got "
+            f"{len(rows)} rows of {widths}.",
+            hint="Give a row per class and a column per decision, and name a last column for "
+            "undecided cases with `no_decision=`",
         )
     return tuple(
         tuple(_gain(cell, true, label) for cell, label in zip(row, decisions, strict=True))
@@ -69,57 +71,61 @@ def _gain(cell: Any, true: Label, decision: Label) -> float:
     if not math.isfinite(gain):
         empty = cell is None or (isinstance(cell, str) and not cell)
         raise GainError(
-            f"GainMatrix: the gain of calling {true!r} {decision!r} must be a finite number, but "
-            f"{'an empty cell' if empty else repr(cell)} came. Write the number there."
+            f"GainMatrix: the gain of calling {true!r} {decision!r} must be a finite number; got "
+            f"{'an empty cell' if empty else repr(cell)}."
         )
     return gain
 
 
-def arranged(
+def arrange(
     grid: Grid, no_decision: Label | None
 ) -> tuple[tuple[Label, ...], tuple[tuple[Any, ...], ...], Label | None]:
     """Return classes, cells with the columns in class order, and the label of the extra column."""
     who = f"GainMatrix: {grid.origin}:" if grid.origin else "GainMatrix:"
-    true = checked_labels(grid.true, "true class")
-    assigned = checked_labels(grid.assigned, "assigned label")
+    true = check_labels(grid.true, "true class")
+    assigned = check_labels(grid.assigned, "assigned label")
     columns = [find(label, assigned, "GainMatrix") for label in true]
     extra = [at for at in range(len(assigned)) if at not in columns]
-    strangers = [assigned[at] for at in extra]
+    others = [assigned[at] for at in extra]
     for label, at in zip(true, columns, strict=True):
         if at < 0:
             raise GainError(
-                f"{who} every true class must be an assigned label too, but {label!r} is none of "
-                f"{listing(assigned)}. Add a column for it.{did_you_mean(label, strangers)}"
+                f"{who} every true class must be one of the assigned labels {listing(assigned)}; "
+                f"got {label!r}.",
+                hint=did_you_mean(label, others).strip() or "Add a column for it",
             )
     if len(extra) > 1:
         raise GainError(
-            f"{who} at most one assigned label may be no class (the decision not to decide), but "
-            f"{listing(strangers)} came. Keep one, or add rows for the classes among them."
+            f"{who} at most one assigned label, the decision not to decide, may be no class; got "
+            f"{listing(others)}.",
+            hint="Keep one, or add rows for the classes among them",
         )
-    if no_decision is not None and strangers != [no_decision]:
+    if no_decision is not None and others != [no_decision]:
         raise GainError(
-            f"{who} no_decision must be an assigned label that is no class, but {no_decision!r} "
-            f"came and the columns are {listing(assigned)}. Name the column as it is written."
-            f"{did_you_mean(no_decision, strangers)}"
+            f"{who} no_decision must be an assigned label that is no class; got {no_decision!r}, "
+            f"and the columns are {listing(assigned)}.",
+            hint=did_you_mean(no_decision, others).strip() or "Name the column as it is written",
         )
     cells = tuple(tuple(row[at] for at in columns + extra) for row in grid.cells)
-    return true, cells, strangers[0] if strangers else None
+    return true, cells, others[0] if others else None
 
 
-def order_of(wanted: Sequence[Label], classes: Sequence[Label]) -> list[int]:
-    """Return where each wanted class stands in the matrix; both must name the same classes."""
-    order = [find(label, classes, "GainMatrix") for label in wanted]
-    missing = [label for label, at in zip(wanted, order, strict=True) if at < 0]
+def order_of(names: Sequence[Label], classes: Sequence[Label]) -> list[int]:
+    """Return where each of these classes stands in the matrix; both must be the same classes."""
+    order = [find(label, classes, "GainMatrix") for label in names]
+    missing = [label for label, at in zip(names, order, strict=True) if at < 0]
     spare = [label for at, label in enumerate(classes) if at not in order]
     if missing:
         raise GainError(
-            f"GainMatrix: every class needs a row and a column, but {listing(missing)} has none; "
-            f"the matrix has {listing(classes)}. Add its gains.{did_you_mean(missing[0], spare)}"
+            f"GainMatrix: every class must have a row and a column; got none for "
+            f"{listing(missing)} in the matrix of {listing(classes)}.",
+            hint=did_you_mean(missing[0], spare).strip() or "Add its gains",
         )
     if spare:
         raise GainError(
-            f"GainMatrix: every true label must be a class, but {listing(spare)} is none of "
-            f"{listing(wanted)}. Take its row and column out."
+            f"GainMatrix: every true label must be one of the classes {listing(names)}; got "
+            f"{listing(spare)}.",
+            hint="Take its row and column out",
         )
     return order
 
@@ -164,8 +170,9 @@ def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
     for true, row in gains.items():
         if not isinstance(row, Mapping):
             raise GainError(
-                f"GainMatrix: a dict must hold a dict for each true class, but {true!r} holds "
-                f"{row!r}. Write {{true: {{assigned: gain}}}}."
+                f"GainMatrix: a dict must hold a dict for each true class; got {row!r} for "
+                f"{true!r}.",
+                hint="Write {true: {assigned: gain}}",
             )
         assigned.update(dict.fromkeys(row))
     columns = tuple(assigned)
@@ -179,8 +186,9 @@ def _cell(row: Mapping[Any, float], true: Label, label: Label) -> Any:
     if label in row:
         return row[label]
     raise GainError(
-        f"GainMatrix: every true class needs a gain for every decision, but {true!r} has none for "
-        f"{label!r}. Add it.{did_you_mean(label, row)}"
+        f"GainMatrix: every true class must have a gain for every decision; got none of "
+        f"{label!r} for {true!r}.",
+        hint=did_you_mean(label, row).strip() or "Add it",
     )
 
 
@@ -191,15 +199,16 @@ def grid_from_file(path: PathLike) -> Grid:
     if len(rows) < 2 or len(rows[0]) < 2:
         raise GainError(
             f"GainMatrix: {name} must hold a first row of assigned labels and a row per true "
-            "class, separated by commas, semicolons or tabs, but no such table is in it. "
-            "Write one with GainMatrix.write."
+            "class, separated by commas, semicolons or tabs; got no such table.",
+            hint="Write one with GainMatrix.write",
         )
     header = [cell.strip() for cell in rows[0]]
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise GainError(
-                f"GainMatrix: {name} must have {len(header)} cells in every row, but row {number} "
-                f"('{row[0].strip()}') has {len(row)}. Fill or remove cells there."
+                f"GainMatrix: {name} must have {len(header)} cells in every row; got {len(row)} in "
+                f"row {number} ('{row[0].strip()}').",
+                hint="Fill or remove cells there",
             )
     cells = tuple(tuple(_number(cell) for cell in row[1:]) for row in rows[1:])
     return Grid(tuple(row[0].strip() for row in rows[1:]), tuple(header[1:]), cells, name)
@@ -210,8 +219,8 @@ def _decode(path: Path) -> str:
         content = path.read_bytes()
     except OSError as trouble:
         raise GainError(
-            f"GainMatrix: {str(path)!r} must be a readable CSV file, but {trouble.strerror}. "
-            "Check the path."
+            f"GainMatrix: {str(path)!r} must be a readable CSV file; got {trouble.strerror!r}.",
+            hint="Check the path",
         ) from None
     # Excel's "Unicode text" is UTF-16 with a byte-order mark; its "CSV UTF-8" carries one too.
     encoding = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
@@ -219,8 +228,8 @@ def _decode(path: Path) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as trouble:
         raise GainError(
-            f"GainMatrix: {path.name} must be UTF-8 text, but byte {trouble.start} is not. "
-            "Save it as 'CSV UTF-8'."
+            f"GainMatrix: {path.name} must be UTF-8 text; got another byte at {trouble.start}.",
+            hint="Save it as 'CSV UTF-8'",
         ) from None
 
 
@@ -234,8 +243,8 @@ def _parse(content: str, name: str) -> list[list[str]]:
         ways = [list(csv.reader(io.StringIO(content), delimiter=mark)) for mark in SEPARATORS]
     except csv.Error as trouble:
         raise GainError(
-            f"GainMatrix: {name} must be a CSV file, but {trouble}. Write one with "
-            "GainMatrix.write."
+            f"GainMatrix: {name} must be a CSV file; got {str(trouble)!r}.",
+            hint="Write one with GainMatrix.write",
         ) from None
     filled = [[row for row in way if any(cell.strip() for cell in row)] for way in ways]
     fits = [way for way in filled if len({len(row) for row in way}) == 1 and len(way[0]) > 1]
@@ -243,7 +252,7 @@ def _parse(content: str, name: str) -> list[list[str]]:
 
 
 def _likeness(rows: list[list[str]]) -> tuple[float, float]:
-    """Return how much a table looks like a gain matrix: shares of known labels and of numbers."""
+    """Return how much a table looks like a gain matrix: its parts of known labels and numbers."""
     assigned = {cell.strip() for cell in rows[0][1:]}
     named = [row[0].strip() in assigned for row in rows[1:]]
     numbers = [isinstance(_number(cell), float) for row in rows[1:] for cell in row[1:]]
@@ -272,8 +281,9 @@ def _grid_from_frame(frame: Any) -> Grid | Bare:
         native = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError:
         raise GainError(
-            "GainMatrix: every assigned label may come once, but the columns of the frame are "
-            f"{listing(frame.columns)}. Rename or remove the repeated ones."
+            "GainMatrix: every assigned label must occur once; got the columns "
+            f"{listing(frame.columns)}.",
+            hint="Rename or remove the repeated ones",
         ) from None
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
@@ -297,7 +307,7 @@ def _grid_from_frame(frame: Any) -> Grid | Bare:
 
 
 def _first_column_labels(rows: list[tuple[Any, ...]], columns: tuple[Label, ...]) -> bool:
-    """Tell whether a merely numbered pandas frame keeps its true labels in its first column."""
+    """Return whether a numbered pandas frame keeps its true labels in its first column."""
     if not rows or not columns or text(columns[0]) in map(str, range(len(rows))):
         return False
     first = [row[0] for row in rows]
@@ -313,8 +323,8 @@ def _bare_from(array: Any) -> Bare:
     widths = [len(row) for row in rows]
     if len(set(widths)) > 1:
         raise GainError(
-            f"GainMatrix: every row must have as many gains, but the rows hold {widths}. "
-            "Fill the short ones."
+            f"GainMatrix: every row must have as many gains; got {widths}.",
+            hint="Fill the short ones",
         )
     return Bare(tuple(tuple(plain(cell) for cell in row) for row in rows))
 
@@ -322,6 +332,5 @@ def _bare_from(array: Any) -> Bare:
 def _not_a_matrix(thing: Any) -> GainError:
     return GainError(
         "GainMatrix: a gain matrix must be a {true: {assigned: gain}} dict, a CSV path, a data "
-        f"frame or rows of numbers, but {type(thing).__name__} {str(thing)[:60]!r} came. "
-        "Give one of these."
+        f"frame or rows of numbers; got {type(thing).__name__} {str(thing)[:60]!r}."
     )

@@ -6,7 +6,6 @@ A rule is a function f_d(c) >= 0 that sums to one over the decisions c (Panda an
 
 from __future__ import annotations
 
-import numbers
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.decisions.read_gains import Bare, grid_from
 from countwise.errors import ParameterError, did_you_mean
+from countwise.params import Parameter, check, seed
 from countwise.tables.labels import Label, Labels, label_array
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -116,14 +116,8 @@ class RouletteWheel(Rule):
 
     def __post_init__(self) -> None:
         """Refuse what cannot seed a stream."""
-        seed: Any = self.random_state
-        if seed is None or isinstance(seed, np.random.Generator | np.random.RandomState):
-            return
-        if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
-            raise ParameterError(
-                "RouletteWheel: random_state must be a whole number of at least 0, a Generator, "
-                f"a RandomState or None, but {seed!r} came. Give one of these."
-            )
+        parameters = {"random_state": Parameter(seed(), "the seed of the draws")}
+        check("RouletteWheel", parameters, {"random_state": self.random_state})
 
     def shares(self, posteriors: ArrayLike) -> Reals:
         """Return the posteriors, each row divided by its sum."""
@@ -133,12 +127,9 @@ class RouletteWheel(Rule):
     def choose(self, posteriors: ArrayLike) -> NDArray[np.intp]:
         """Draw one decision per case."""
         wheel = np.cumsum(self.shares(posteriors), axis=1)
-        seed = self.random_state
-        stream = (
-            seed
-            if isinstance(seed, np.random.Generator | np.random.RandomState)
-            else np.random.default_rng(seed)
-        )
+        stream = self.random_state
+        if not isinstance(stream, np.random.RandomState):
+            stream = np.random.default_rng(stream)
         ball = stream.random(len(wheel)) * wheel[:, -1]
         # "<=" so that a class of share zero is never drawn, even by a ball at exactly zero
         return np.asarray(np.sum(wheel <= ball[:, np.newaxis], axis=1), dtype=np.intp)
@@ -172,10 +163,10 @@ class ExpectedGain(Rule):
     def __post_init__(self) -> None:
         """Read the matrix now, so that a wrong one is refused where it is given."""
         if not isinstance(self.gain, GainMatrix):
-            came = grid_from(self.gain)
+            grid = grid_from(self.gain)
             # Rows of numbers wait for the classes; placeholders show whether they are numbers.
-            bare = isinstance(came, Bare)
-            gain = _numbered(came.cells).rows if bare else GainMatrix.of(came)
+            bare = isinstance(grid, Bare)
+            gain = _number_classes(grid.cells).rows if bare else GainMatrix.of(grid)
             object.__setattr__(self, "gain", gain)
 
     def shares(self, posteriors: ArrayLike) -> Reals:
@@ -185,8 +176,8 @@ class ExpectedGain(Rule):
         if rows.shape[1] != gains.shape[0]:
             raise ParameterError(
                 f"ExpectedGain: the posteriors must have a column for each of the {gains.shape[0]} "
-                f"classes of the gain matrix, but they have {rows.shape[1]}. Give the gains of "
-                "these classes."
+                f"classes of the gain matrix; got {rows.shape[1]} columns.",
+                hint="Give the gains of these classes",
             )
         return _one_hot(rows @ gains)
 
@@ -201,7 +192,7 @@ class ExpectedGain(Rule):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the gain matrix remarks."""
+        """The notes of the gain matrix."""
         return self.gain.notes if isinstance(self.gain, GainMatrix) else ()
 
 
@@ -217,17 +208,18 @@ def rule_of(rule: Rule | Gains) -> Rule:
             return Argmax() if rule == "argmax" else RouletteWheel()
         if not rule.lower().endswith(FILES) and not os.path.isfile(rule):
             raise ParameterError(
-                f"Decide: rule must be 'argmax', 'roulette', a rule, a gain matrix or the path of "
-                f"one, but {rule!r} came.{did_you_mean(rule, WORDS) or ' Give one of these.'}"
+                "Decide",
+                "rule",
+                "'argmax', 'roulette', a rule, a gain matrix or the path of one",
+                rule,
+                did_you_mean(rule, WORDS).strip(),
             )
         return ExpectedGain(rule)
     if isinstance(rule, GainMatrix | Mapping | PathLike | np.ndarray | list | tuple):
         return ExpectedGain(rule)
     if isinstance(rule, type) or rule is None or callable(rule):
-        raise ParameterError(
-            "Decide: rule must be 'argmax', 'roulette', a rule such as Argmax() or a gain matrix, "
-            f"but {rule!r} came. Give an instance of a rule."
-        )
+        words = "'argmax', 'roulette', a rule such as Argmax() or a gain matrix"
+        raise ParameterError("Decide", "rule", words, rule, "Give an instance of a rule")
     return ExpectedGain(rule)
 
 
@@ -242,15 +234,17 @@ def checked_posteriors(who: str, posteriors: ArrayLike) -> Reals:
         rows = np.empty(0)
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise ParameterError(
-            f"{who}: posteriors must be numbers with a row per case and a column per class, but "
-            f"the shape is {np.shape(rows)}. Give a table such as predict_proba returns."
+            f"{who}: posteriors must be numbers with a row per case and a column per class; got "
+            f"the shape {np.shape(rows)}.",
+            hint="Give a table such as predict_proba returns",
         )
     sound = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1) & (rows.sum(axis=1) > 0)
     if not sound.all():
         at = int(np.argmin(sound))
         raise ParameterError(
-            f"{who}: posteriors must be finite, at least 0 and not all 0 in a row, but row {at} "
-            f"is {rows[at].tolist()}. Look at the model that gave them."
+            f"{who}: posteriors must be finite, at least 0 and not all 0 in a row; got "
+            f"{rows[at].tolist()} in row {at}.",
+            hint="Look at the model that gave them",
         )
     return rows
 
@@ -261,6 +255,6 @@ def _one_hot(scores: Reals) -> Reals:
     return shares
 
 
-def _numbered(cells: tuple[tuple[Any, ...], ...]) -> GainMatrix:
+def _number_classes(cells: tuple[tuple[Any, ...], ...]) -> GainMatrix:
     extra = "no decision" if len(cells[0]) == len(cells) + 1 else None
     return GainMatrix(tuple(range(len(cells))), cells, extra)

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.counts.counts import Counts
+from countwise.counts.counts import Counts, sum_out
 from countwise.counts.engines import _kernels
 from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
-from countwise.errors import CountsError
+from countwise.errors import CountsError, listing
 from countwise.parallel import blocks, in_threads
 from countwise.tables.table import Table
 
@@ -50,21 +50,14 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
         len(table),
         without_unseen(joint[0]),
         {
-            names: margin(whole[jobs.inside[names]], jobs.inside[names], names)
+            names: np.ascontiguousarray(
+                sum_out(whole[jobs.inside[names]], jobs.inside[names], names)
+            )
             for names in plan.tables
         },
         dict(zip(plan.moments, moments, strict=True)),
         dict(zip(plan.grids, grids, strict=True)),
     )
-
-
-def margin(joint: NDArray[Any], columns: tuple[str, ...], names: tuple[str, ...]) -> NDArray[Any]:
-    """The table of some of the columns of a joint table, in the order asked."""
-    gone = tuple(axis + 1 for axis, name in enumerate(columns) if name not in names)
-    left = [name for name in columns if name in names]
-    table = joint.sum(axis=gone) if gone else joint
-    order = (0, *(1 + left.index(name) for name in names))
-    return np.ascontiguousarray(table.transpose(order))
 
 
 class Jobs:
@@ -83,8 +76,9 @@ class Jobs:
         cells = int(np.prod(shape, dtype=object))
         if cells > MOST_TABLE_CELLS:
             raise CountsError(
-                f"count: the joint table of {', '.join(map(repr, names))} would have {cells} "
-                f"cells, more than {MOST_TABLE_CELLS}. Fold rare levels or count fewer columns."
+                f"count: a table must have at most {MOST_TABLE_CELLS} cells; got {cells} for the "
+                f"joint table of {listing(names)}.",
+                hint="Fold rare levels or count fewer columns",
             )
         strides = [int(np.prod(shape[axis + 1 :], dtype=object)) for axis in range(len(shape))]
         codes = [self.table.target, *(self.table.codes(name) for name in names)]
@@ -106,19 +100,10 @@ class Jobs:
         return joint, moments, grids
 
     def _moments(self, name: str, start: int, stop: int) -> Moments:
-        made = Moments.zero(self.slots)
-        _kernels.moments(
-            self.table.values(name),
-            self.target,
-            self.weight,
-            start,
-            stop,
-            made.weight,
-            made.mean,
-            made.square,
-            made.missing,
-        )
-        return moments_without_unseen(made)
+        moments = Moments.zero(self.slots)
+        values = self.table.values(name)
+        _kernels.moments(values, self.target, self.weight, start, stop, *moments.arrays())
+        return moments_without_unseen(moments)
 
     def _grid(self, name: str, start: int, stop: int) -> Grid:
         shift, keys, cells, missing = _kernels.fine_grid(
@@ -137,7 +122,7 @@ class Jobs:
 
 
 def _cover(table: Table, plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """For every table of the plan the joint table it is summed from.
+    """Return for every table of the plan the joint table it is summed from.
 
     Columns that are counted in pairs are put into bricks of a few columns; the joint table of two
     bricks holds every pair across them and within, so that a row costs one increment for many
@@ -182,9 +167,9 @@ def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
     return groups
 
 
-def without_unseen(table: FloatArray) -> FloatArray:
-    """Add the slot of unseen levels to the missing slot, on every axis."""
-    for axis in range(table.ndim):
+def without_unseen(table: NDArray[Any], axes: int | None = None) -> NDArray[Any]:
+    """Add the slot of unseen levels to the missing slot, on every axis or the first `axes`."""
+    for axis in range(table.ndim if axes is None else axes):
         front = np.moveaxis(table, axis, 0)
         kept = front[:-1].copy()
         kept[-1] += front[-1]
@@ -192,10 +177,10 @@ def without_unseen(table: FloatArray) -> FloatArray:
     return np.ascontiguousarray(table)
 
 
-def moments_without_unseen(made: Moments) -> Moments:
+def moments_without_unseen(moments: Moments) -> Moments:
     """Add the rows of unseen classes to those without a class."""
-    last = Moments(*(np.zeros_like(own[:-1]) for own in (made.weight,) * 4))
-    for own, moved in zip(last.arrays(), made.arrays(), strict=True):
-        own[-1] = moved[-1]
-    kept = Moments(made.weight[:-1], made.mean[:-1], made.square[:-1], made.missing[:-1])
-    return kept + last if last.weight[-1] > 0 or last.missing[-1] > 0 else kept
+    kept = Moments(*(array[:-1] for array in moments.arrays()))
+    unseen = Moments.zero(len(kept.weight))
+    for slots, array in zip(unseen.arrays(), moments.arrays(), strict=True):
+        slots[-1] = array[-1]
+    return kept + unseen if unseen.weight[-1] > 0 or unseen.missing[-1] > 0 else kept

@@ -42,16 +42,16 @@ def fold(table: Table, plan: Plan, weight: NDArray[np.float64] | None = None) ->
 def _moments(
     values: NDArray[np.float64], classes: NDArray[np.intp], ones: NDArray[np.float64], slots: int
 ) -> Moments:
-    made = Moments.zero(slots)
+    moments = Moments.zero(slots)
     for slot in range(slots):
-        mine = classes == slot
-        seen = mine & ~np.isnan(values) & (ones > 0)
-        made.missing[slot] = ones[mine & np.isnan(values)].sum()
-        made.weight[slot] = total = ones[seen].sum()
+        in_class = classes == slot
+        seen = in_class & ~np.isnan(values) & (ones > 0)
+        moments.missing[slot] = ones[in_class & np.isnan(values)].sum()
+        moments.weight[slot] = total = ones[seen].sum()
         if total > 0:
-            made.mean[slot] = mean = np.average(values[seen], weights=ones[seen])
-            made.square[slot] = (ones[seen] * (values[seen] - mean) ** 2).sum()
-    return made
+            moments.mean[slot] = mean = np.average(values[seen], weights=ones[seen])
+            moments.square[slot] = (ones[seen] * (values[seen] - mean) ** 2).sum()
+    return moments
 
 
 def _grid(

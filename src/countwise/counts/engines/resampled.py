@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.counts.counts import Counts
+from countwise.counts.counts import Counts, sum_out
 from countwise.counts.engines import _resampling
-from countwise.counts.engines.memory import Jobs, margin
+from countwise.counts.engines.memory import Jobs, without_unseen
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.counts.resampling import LANES, Draws
@@ -36,7 +35,7 @@ Cells = NDArray[np.uint32]
 
 
 def in_one_pass(table: Table, plan: Plan) -> bool:
-    """Whether members can be counted together: no fine grids, and tables of bearable size."""
+    """Return whether members can be counted together: no fine grids, no table too large."""
     if plan.grids or table.target_column.width > _MOST_CLASSES:
         return False
     jobs = Jobs(table, plan, None)
@@ -61,22 +60,25 @@ class _Pass:
         self.members = self.in_block.shape[1]
 
     def counts(self) -> list[Counts]:
-        """The counts of each member."""
+        """Return the counts of each member."""
         jobs, plan = self.jobs, self.jobs.plan
         whole: list[Cells] = []
         moments: list[list[Moments]] = []
         for place, some in enumerate(_batches([shape for _, shape in jobs.axes])):
             columns = plan.moments if place == 0 else ()
-            tables, folded = self._folded(some, columns)
+            tables, folded = self._fold(some, columns)
             whole += tables
             moments = folded if place == 0 else moments
         tables = [
-            _without_unseen(own.reshape(*shape, LANES)[..., : self.members])
-            for own, (_, shape) in zip(whole, jobs.axes, strict=True)
+            without_unseen(cells.reshape(*shape, LANES)[..., : self.members], len(shape))
+            for cells, (_, shape) in zip(whole, jobs.axes, strict=True)
         ]
         inside = dict(zip(jobs.groups, tables[1:], strict=True))
-        margins = {names: margin(inside[jobs.inside[names]], (*jobs.inside[names], ""),
-                                 (*names, "")) for names in plan.tables}  # fmt: skip
+        # The members are the last axis of every table.
+        sums = {
+            names: np.ascontiguousarray(sum_out(inside[joint], (*joint, ""), (*names, "")))
+            for names, joint in jobs.inside.items()
+        }
         schema, bare = jobs.table.schema, replace(plan, apart=None)
         return [
             Counts(
@@ -84,14 +86,14 @@ class _Pass:
                 bare,
                 self.draws.size,
                 tables[0][..., at].astype(np.float64),
-                {names: own[..., at].astype(np.float64) for names, own in margins.items()},
-                {name: own[at] for name, own in zip(plan.moments, moments, strict=True)},
+                {names: table[..., at].astype(np.float64) for names, table in sums.items()},
+                {name: column[at] for name, column in zip(plan.moments, moments, strict=True)},
                 {},
             )
             for at in range(self.members)
         ]
 
-    def _folded(
+    def _fold(
         self, some: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[Cells], list[list[Moments]]]:
         """Fold some groups and numeric columns; parts are merged in order."""
@@ -104,12 +106,12 @@ class _Pass:
                 if found is None:
                     found = tables, moments
                     continue
-                for own, more in zip(found[0], tables, strict=True):
-                    own += more
-                for mine, more_moments in zip(found[1], moments, strict=True):
-                    _merge(mine, more_moments)
+                for total, more in zip(found[0], tables, strict=True):
+                    total += more
+                for merged, more_moments in zip(found[1], moments, strict=True):
+                    _merge(merged, more_moments)
         assert found is not None  # there is at least one block
-        return found[0], [self._moments(own) for own in found[1]]
+        return found[0], [self._moments(stacked) for stacked in found[1]]
 
     def _part(
         self, part: slice, some: Sequence[int], columns: Sequence[str]
@@ -119,7 +121,7 @@ class _Pass:
         tables = [np.zeros((_size(shape), LANES), dtype=np.uint32) for _, shape in axes]
         moments = [np.zeros((4, jobs.slots, LANES)) for _ in columns]
         _resampling.tally_resampled(
-            [own for own, _ in axes],
+            [codes for codes, _ in axes],
             draws.edges,
             part.start,
             part.stop,
@@ -139,7 +141,7 @@ class _Pass:
         kept = stacked[:, :-1].copy()
         _merge(kept[:, -1:], stacked[:, -1:])
         return [
-            Moments(*(np.ascontiguousarray(own[:, at]) for own in kept))
+            Moments(*(np.ascontiguousarray(array[:, at]) for array in kept))
             for at in range(self.members)
         ]
 
@@ -161,23 +163,13 @@ def _size(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=object))
 
 
-def _without_unseen(table: NDArray[Any]) -> NDArray[Any]:
-    """Add the slot of unseen levels to the missing slot, on every axis but that of the members."""
-    for axis in range(table.ndim - 1):
-        front = np.moveaxis(table, axis, 0)
-        kept = front[:-1].copy()
-        kept[-1] += front[-1]
-        table = np.moveaxis(kept, 0, axis)
-    return table
-
-
-def _merge(mine: FloatArray, more: FloatArray) -> None:
+def _merge(moments: FloatArray, more: FloatArray) -> None:
     """Merge weight, mean, square and missing into the first (Chan et al. 1983)."""
-    n, m = mine[0], more[0]
+    n, m = moments[0], more[0]
     total = n + m
     share = np.divide(m, total, out=np.zeros_like(total), where=total > 0)
-    gap = more[1] - mine[1]
-    mine[2] += more[2] + gap * gap * n * share
-    mine[1] += gap * share
-    mine[0] = total
-    mine[3] += more[3]
+    gap = more[1] - moments[1]
+    moments[2] += more[2] + gap * gap * n * share
+    moments[1] += gap * share
+    moments[0] = total
+    moments[3] += more[3]
