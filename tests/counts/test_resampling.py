@@ -15,7 +15,7 @@ from countwise.errors import CountsError
 from countwise.testing.strategies import tables
 
 
-def made(rows, columns=4, seed=0):
+def make_table(rows, columns=4, seed=0):
     rng = np.random.default_rng(seed)
     words = np.array(["a", "b", "c", None], dtype=object)
     cells = {f"w{at}": rng.choice(words, rows) for at in range(columns)}
@@ -28,13 +28,13 @@ def same(found, expected):
     np.testing.assert_array_equal(found.weight, expected.weight)
     for names, cells in expected.tables.items():
         np.testing.assert_array_equal(found.table(*names), cells)
-    for name, own in expected.moments.items():
-        assert found.moments[name].close_to(own)
+    for name, moments in expected.moments.items():
+        assert found.moments[name].close_to(moments)
 
 
 @pytest.mark.parametrize("rows", [1, 7, SLOTS - 1, SLOTS, SLOTS + 1, 5000])
 def test_one_pass_for_all_members_equals_a_weighted_count_of_each(rows):
-    table = made(rows)
+    table = make_table(rows)
     plan = Plan.each(table.schema) | Plan.pairs(table.schema, ["w0", "w1", "w2"])
     draws = draws_of(rows, LANES + 6, seed=3)
     counts = fold_resampled(table, plan, draws)
@@ -62,7 +62,7 @@ def test_law_3_whole_weights_are_repeated_rows(table, data):
 
 
 def test_threads_and_the_order_of_asking_change_nothing(monkeypatch):
-    table, plan = made(600_000, 2), Plan(tables=(("w0",), ("w1",)))
+    table, plan = make_table(600_000, 2), Plan(tables=(("w0",), ("w1",)))
     draws = draws_of(len(table), 3, 5)
     many = fold_resampled(table, plan, draws)
     monkeypatch.setenv("COUNTWISE_THREADS", "1")
@@ -115,7 +115,7 @@ def test_what_cannot_be_drawn_is_refused():
 
 
 def test_fine_grids_and_enormous_tables_go_another_way():
-    table = made(50)
+    table = make_table(50)
     assert in_one_pass(table, Plan.each(table.schema))
     assert not in_one_pass(table, Plan.each(table.schema, "grid"))
 

@@ -27,8 +27,8 @@ def test_the_printed_matrix_earns_the_printed_gain():
 
 def test_counts_joint_and_scores_by_hand():
     y = ["a", "a", "a", "b", "c"]
-    said = ["a", "a", "b", "b", "a"]
-    confusion = Confusion.of(y, said, ["a", "b", "c"])
+    decided = ["a", "a", "b", "b", "a"]
+    confusion = Confusion.of(y, decided, ["a", "b", "c"])
     assert confusion.counts.tolist() == [[2, 1, 0], [0, 1, 0], [1, 0, 0]]
     np.testing.assert_allclose(confusion.joint, confusion.counts / 5)
     assert confusion.accuracy == pytest.approx(3 / 5)
@@ -51,16 +51,16 @@ def test_a_class_without_cases_has_no_recall():
 
 def test_a_given_prior_reweighs_the_rows():
     y = [0, 0, 0, 0, 1, 1]
-    said = [0, 0, 0, 1, 1, 0]
-    confusion = Confusion.of(y, said, [0, 1], prior=[0.4, 0.6])
+    decided = [0, 0, 0, 1, 1, 0]
+    confusion = Confusion.of(y, decided, [0, 1], prior=[0.4, 0.6])
     np.testing.assert_allclose(confusion.joint, [[0.3, 0.1], [0.3, 0.3]])
     assert confusion.counts.tolist() == [[3, 1], [1, 1]]
     assert confusion.accuracy == pytest.approx(0.6)
-    same = Confusion.of(y, said, [0, 1], prior={"1": 0.6, "0": 0.4})
+    same = Confusion.of(y, decided, [0, 1], prior={"1": 0.6, "0": 0.4})
     assert same == confusion
-    assert Confusion.of(y, said, [0, 1], prior="uniform").accuracy == pytest.approx(5 / 8)
-    own = Confusion.of(y, said, [0, 1], prior="empirical")
-    assert own == Confusion.of(y, said, [0, 1])
+    assert Confusion.of(y, decided, [0, 1], prior="uniform").accuracy == pytest.approx(5 / 8)
+    empirical = Confusion.of(y, decided, [0, 1], prior="empirical")
+    assert empirical == Confusion.of(y, decided, [0, 1])
 
 
 def test_shares_weights_and_undecided():
@@ -73,15 +73,15 @@ def test_shares_weights_and_undecided():
     exact = Confusion.of(
         ["b", "b"], rule.shares(posteriors), ["a", "b"], decisions=rule.decisions(["a", "b"])
     )
-    said = Confusion.of(["b", "b"], ["ask", "b"], ["a", "b"])
-    assert exact == said
-    assert said.decisions == ("a", "b", "ask")
-    assert said.undecided == 0.5
-    assert said.accuracy == 0.5
-    assert said.expected_gain(asking) == pytest.approx((0.25 + 1) / 2)
-    assert said.expected_gain([[1, -5, 0], [-1, 1, 0.25]]) == pytest.approx((0.25 + 1) / 2)
+    decided = Confusion.of(["b", "b"], ["ask", "b"], ["a", "b"])
+    assert exact == decided
+    assert decided.decisions == ("a", "b", "ask")
+    assert decided.undecided == 0.5
+    assert decided.accuracy == 0.5
+    assert decided.expected_gain(asking) == pytest.approx((0.25 + 1) / 2)
+    assert decided.expected_gain([[1, -5, 0], [-1, 1, 0.25]]) == pytest.approx((0.25 + 1) / 2)
     with pytest.raises(GainError, match="its columns, 'a', 'b'; got 'ask'"):
-        said.expected_gain([[1, -5], [-1, 1]])
+        decided.expected_gain([[1, -5], [-1, 1]])
     unnamed = Confusion.of(["b", "b"], rule.shares(posteriors), ["a", "b"])
     assert unnamed.decisions == ("a", "b", "no decision")
     assert Confusion.from_joint([[0.5, 0, 0.25], [0, 0.25, 0]]).undecided == 0.25

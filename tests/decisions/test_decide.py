@@ -48,7 +48,7 @@ def test_gain_changes_decisions_and_earns_more():
     assert paid.expected_gain(X, Y) > plain.expected_gain(X, Y, CREDIT)
     assert paid.promised_gain(X) >= plain.promised_gain(X, CREDIT)
     gains = GainMatrix.of(CREDIT).to_dict()
-    earned = np.mean([gains[true][said] for true, said in zip(Y, paid.predict(X), strict=True)])
+    earned = np.mean([gains[true][choice] for true, choice in zip(Y, paid.predict(X), strict=True)])
     assert paid.expected_gain(X, Y) == pytest.approx(earned)
     assert paid.confusion(X, Y).expected_gain(CREDIT) == pytest.approx(earned)
     assert paid.expected_gain(X, Y, sample_weight=np.ones(200)) == pytest.approx(earned)
@@ -57,13 +57,13 @@ def test_gain_changes_decisions_and_earns_more():
 
 def test_undecided_rows():
     decide = Decide(LogisticRegression(), ASKING).fit(X, Y)
-    said = decide.predict(X)
-    assert set(said) == {"bad", "good", "ask"}
+    decided = decide.predict(X)
+    assert set(decided) == {"bad", "good", "ask"}
     assert decide.decisions_.tolist() == ["bad", "good", "ask"]
     assert decide.predict_proba(X).shape == (200, 2)
     assert decide.shares(X).shape == (200, 3)
-    assert decide.score(X, Y) == np.mean(said == Y)
-    assert decide.confusion(X, Y).undecided == pytest.approx(np.mean(said == "ask"))
+    assert decide.score(X, Y) == np.mean(decided == Y)
+    assert decide.confusion(X, Y).undecided == pytest.approx(np.mean(decided == "ask"))
     coded = Decide(LogisticRegression(), GainMatrix.of(ASKING).values.tolist())
     with pytest.raises(GainError, match="no_decision="):
         coded.fit(X, CODES)
@@ -160,8 +160,8 @@ def test_over_a_fitted_model_refits_nothing():
         ParameterError, match=r"got LogisticRegression, which has no class_prior_.*training_pr"
     ):
         Decide.over(logistic, prior="uniform")
-    told = Decide.over(logistic, prior="uniform", training_prior=[0.3, 0.7])
-    assert "from the training shares 0.3, 0.7" in told.notes_[0]
+    stated = Decide.over(logistic, prior="uniform", training_prior=[0.3, 0.7])
+    assert "from the training shares 0.3, 0.7" in stated.notes_[0]
     counted = Decide.over(CategoricalNB().fit(CODES[:, None], Y), prior="uniform")
     assert counted.correction_ is not None
     with pytest.raises(ParameterError, match=r"got GaussianNB with no classes_\. Fit it first"):
@@ -272,11 +272,11 @@ def test_training_shares_come_from_a_named_column():
 
 def test_a_prior_over_a_product_of_posteriors_is_refused():
     frame, product = pd.DataFrame(X), NaiveBayes(combine="posteriors")
-    said = r"once per attribute\. Give the prior to the model itself, or use combine='bayes'\."
+    words = r"once per attribute\. Give the prior to the model itself, or use combine='bayes'\."
     for model in (product, make_pipeline(FunctionTransformer(), product)):
-        with pytest.raises(ParameterError, match=said):
+        with pytest.raises(ParameterError, match=words):
             Decide(model, prior="uniform").fit(X, Y)
-        with pytest.raises(ParameterError, match=said):
+        with pytest.raises(ParameterError, match=words):
             Decide.over(model.fit(X, Y), prior=[0.5, 0.5])
         for prior in (None, "empirical"):
             assert Decide(model, CREDIT, prior=prior).fit(X, Y).correction_ is None

@@ -79,16 +79,16 @@ def test_costs_are_negated_by_every_way_in(tmp_path):
     path = tmp_path / "costs.csv"
     path.write_text(",bad,good\nbad,0,5\ngood,1,0\n", encoding="utf-8")
     costs = {"bad": {"bad": 0, "good": 5}, "good": {"bad": 1, "good": 0}}
-    wanted = GainMatrix.of({"bad": {"bad": 0, "good": -5}, "good": {"bad": -1, "good": 0}})
-    assert GainMatrix.read(path, costs=True) == wanted
-    assert GainMatrix.of(costs, costs=True) == wanted
-    assert GainMatrix.of(pd.DataFrame(costs).T, costs=True) == wanted
-    assert GainMatrix.of([[0, 5], [1, 0]], ["bad", "good"], costs=True) == wanted
+    expected = GainMatrix.of({"bad": {"bad": 0, "good": -5}, "good": {"bad": -1, "good": 0}})
+    assert GainMatrix.read(path, costs=True) == expected
+    assert GainMatrix.of(costs, costs=True) == expected
+    assert GainMatrix.of(pd.DataFrame(costs).T, costs=True) == expected
+    assert GainMatrix.of([[0, 5], [1, 0]], ["bad", "good"], costs=True) == expected
     for thing in (path, costs, GainMatrix.of(costs)):
-        assert GainMatrix.of(thing, costs=True) == wanted
-    assert not np.signbit(wanted.values[0, 0])
-    back = -wanted
-    assert -back == wanted
+        assert GainMatrix.of(thing, costs=True) == expected
+    assert not np.signbit(expected.values[0, 0])
+    back = -expected
+    assert -back == expected
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -146,9 +146,9 @@ def test_float_classes_survive_a_file(tmp_path):
 
 def test_names_that_only_look_like_numbers_stay_names():
     matrix = GainMatrix.identity(["007", "1e999"])
-    for strange in ([7, "1e999"], ["7", "1e999"], ["007", float("inf")], ["007", "1e9999"]):
+    for classes in ([7, "1e999"], ["7", "1e999"], ["007", float("inf")], ["007", "1e9999"]):
         with pytest.raises(GainError, match="in the matrix of '007', '1e999'"):
-            matrix.align(strange)
+            matrix.align(classes)
     large = GainMatrix.identity(["12345678901234567890", "12345678901234567891"])
     assert large.align([12345678901234567891, 12345678901234567890]).values.tolist() == [
         [1, 0],

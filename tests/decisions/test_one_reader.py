@@ -155,7 +155,7 @@ def prior_of_discrete_bayes(prior):
 
 
 def prior_of_discriminant(prior):
-    flat, given = (LinearDiscriminant(prior=own).fit(X, Y) for own in ("uniform", prior))
+    flat, given = (LinearDiscriminant(prior=share).fit(X, Y) for share in ("uniform", prior))
     return np.exp(given.layers_[0].bias - flat.layers_[0].bias) / 2
 
 

@@ -68,8 +68,8 @@ def test_ten_bins_of_equal_width_by_hand():
     cuts = Cuts().fit(np.arange(11.0).reshape(-1, 1))
     np.testing.assert_allclose(cuts.cut_points_["x0"], np.arange(1.0, 10.0))
     # A cut point belongs to the interval on its left; what lies beyond falls into the outer ones.
-    said = cuts.transform([[-5.0], [0.0], [1.0], [1.5], [10.0], [99.0]])
-    assert said.ravel().tolist() == [0, 0, 0, 1, 9, 9]
+    codes = cuts.transform([[-5.0], [0.0], [1.0], [1.5], [10.0], [99.0]])
+    assert codes.ravel().tolist() == [0, 0, 0, 1, 9, 9]
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -105,8 +105,8 @@ def test_output_can_be_asked_for_as_a_frame():
 
 def test_missing_numbers_stay_missing_in_arrays():
     X = np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0]])
-    said = Cuts(bins=2).fit(X).transform(X)
-    np.testing.assert_array_equal(said, [[0, np.nan], [1, 0], [np.nan, 1]])
+    codes = Cuts(bins=2).fit(X).transform(X)
+    np.testing.assert_array_equal(codes, [[0, np.nan], [1, 0], [np.nan, 1]])
 
 
 def test_columns_that_do_not_vary_have_one_interval():

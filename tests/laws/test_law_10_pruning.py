@@ -33,16 +33,16 @@ def test_law_10(missing, data):
     grown, rest, weight = drawn(data)
     model = ID3(when_missing=missing).fit(grown)
     tree, fractions = model.tree_, missing == "fraction"
-    own = {label: place for place, label in enumerate(model.classes_.tolist())}
-    target = np.array([own.get(label, len(own)) for label in rest.labels.tolist()])
+    codes = {label: place for place, label in enumerate(model.classes_.tolist())}
+    target = np.array([codes.get(label, len(codes)) for label in rest.labels.tolist()])
     values = values_of(tree, rest)
-    pruned, told = prune(tree, values, target, weight, fractions)
+    pruned, report = prune(tree, values, target, weight, fractions)
     before = error(tree, values, target, weight, fractions)
     after = error(pruned, values, target, weight, fractions)
     assert after <= before + 1e-9
-    assert told.error_before == pytest.approx(before, abs=1e-9)
-    assert told.error_after == pytest.approx(after, abs=1e-9)
-    assert (told.nodes_before, told.nodes_after) == (len(tree), len(pruned))
+    assert report.error_before == pytest.approx(before, abs=1e-9)
+    assert report.error_after == pytest.approx(after, abs=1e-9)
+    assert (report.nodes_before, report.nodes_after) == (len(tree), len(pruned))
 
 
 @given(st.data())
@@ -51,15 +51,15 @@ def test_no_node_left_could_become_a_leaf_without_error(data):
     grown, rest, _ = drawn(data)
     weight = np.ones(len(rest))
     model = ID3(when_missing="majority").fit(grown)
-    own = {label: place for place, label in enumerate(model.classes_.tolist())}
-    target = np.array([own.get(label, len(own)) for label in rest.labels.tolist()])
+    codes = {label: place for place, label in enumerate(model.classes_.tolist())}
+    target = np.array([codes.get(label, len(codes)) for label in rest.labels.tolist()])
     values = values_of(model.tree_, rest)
-    pruned, told = prune(model.tree_, values, target, weight, False)
+    pruned, report = prune(model.tree_, values, target, weight, False)
     for node in np.flatnonzero(pruned.split):
         closed = np.zeros(len(pruned), dtype=bool)
         closed[node] = True
         less = pruned.without_below(closed)
-        assert error(less, values, target, weight, False) > told.error_after
+        assert error(less, values, target, weight, False) > report.error_after
 
 
 @given(st.data())
@@ -75,7 +75,7 @@ def test_pruning_in_fit_lowers_the_errors_of_predict(data):
         return
     whole, test = ID3().fit(table.take(~apart)), table.take(apart)
     assert model.classes_.tolist() == whole.classes_.tolist()
-    before, after = (np.mean(own.predict(test) != test.labels) for own in (whole, model))
+    before, after = (np.mean(tree.predict(test) != test.labels) for tree in (whole, model))
     assert after <= before
     assert model.pruning_.error_after == pytest.approx(after)
     assert model.pruning_.rows == apart.sum()

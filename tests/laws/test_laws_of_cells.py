@@ -124,7 +124,7 @@ def test_law_1_merged_counts_are_those_of_all_rows(name, table, data):
     whole = MODELS[name]().fit(table)
     # Counts of parts in the boundaries of all rows: add a part, and take all rows away.
     one, other = (
-        MODELS[name]().fit(table).partial_fit(own).forget(table) for own in (first, second)
+        MODELS[name]().fit(table).partial_fit(part).forget(table) for part in (first, second)
     )
     both = one + other
     assert both.cells_.total == whole.cells_.total

@@ -62,8 +62,8 @@ def test_what_an_attribute_is_worth_follows_neither_order_nor_spelling(way, data
     weight = data.draw(weights(len(table)))
     repeated = table.take(np.repeat(np.arange(len(table)), weight.astype(int)))
 
-    def worth(rows, own=None):
-        return cw.Neighbors(attribute_weights=way).fit(rows, sample_weight=own).relevance_
+    def worth(rows, weight=None):
+        return cw.Neighbors(attribute_weights=way).fit(rows, sample_weight=weight).relevance_
 
     np.testing.assert_allclose(worth(table.take(order)), worth(table), atol=1e-12)
     np.testing.assert_allclose(worth(mirrored(table))[::-1], worth(table), atol=1e-12)
