@@ -178,7 +178,7 @@ def test_the_file_that_is_read_is_not_written(run, folder):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([("good", "1", "-5"), ("bad", "-1", "1")], "every class needs a row"),
+        ([("good", "1", "-5"), ("bad", "-1", "1")], "every class must have a row"),
         ([("yes", "1", "x"), ("no", "-1", "1")], "finite number"),
         ([], "must"),
         (None, "gain.csv"),

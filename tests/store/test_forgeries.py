@@ -123,7 +123,10 @@ def test_a_rule_cannot_name_a_file_to_read(decided, saved, edited, refused):
         (lambda d: d.update(prior=None), "a correction"),
         (lambda d: d.update(correction=[1.0, -1.0, 0.0]), "at least 0"),
         (lambda d: d.update(correction=[1.0]), "one number a class"),
-        (lambda d: d["rule_in_use"]["gain"].update(classes=["a", "b", "c"]), "every class needs"),
+        (
+            lambda d: d["rule_in_use"]["gain"].update(classes=["a", "b", "c"]),
+            "every class must have",
+        ),
         (lambda d: d["rule_in_use"]["gain"].update(rows=[["x"]]), "numbers as gains"),
         (lambda d: d["prototype"].update(model="Pipeline"), "does not know"),
         (lambda d: d.update(notes=[1]), "list of texts"),

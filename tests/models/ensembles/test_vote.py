@@ -93,7 +93,7 @@ def test_gain_votes_for_what_earns(credit):
     )
     with pytest.raises(ParameterError, match="needs a gain matrix"):
         Vote(UNLIKE, "gain").fit(credit)
-    with pytest.raises(ParameterError, match="every class needs a row"):
+    with pytest.raises(ParameterError, match="every class must have a row"):
         Vote(UNLIKE, "gain", gain={"good": {"good": 1}}).fit(credit)
 
 
