@@ -50,7 +50,7 @@ def _target(path: str | os.PathLike[str], who: str) -> tuple[Path, int | None]:
     if stat.S_ISREG(there.st_mode):
         return target, stat.S_IMODE(there.st_mode)
     what = "a directory" if stat.S_ISDIR(there.st_mode) else "a device or a pipe"
-    raise StoreError(f"{who}: {shown(path)} must be a file, but it is {what}. Name a file in it.")
+    raise StoreError(f"{who}: {shown(path)} must be a file; it is {what}.")
 
 
 def _fresh(target: Path, path: str | os.PathLike[str], who: str, drafts: list[Path]) -> Path:
@@ -69,8 +69,9 @@ def _fresh(target: Path, path: str | os.PathLike[str], who: str, drafts: list[Pa
             continue
         except FileNotFoundError:
             raise StoreError(
-                f"{who}: {shown(path)} cannot be written, because there is no directory "
-                f"{shown(target.parent)}. Make it first."
+                f"{who}: {shown(path)} cannot be written: there is no directory "
+                f"{shown(target.parent)}.",
+                hint="Create it first.",
             ) from None
         except (OSError, ValueError) as why:
             raise _unwritable(who, path, why) from None
@@ -101,8 +102,8 @@ def _settle(temporary: Path, target: Path, mode: int | None) -> None:
 def _unwritable(who: str, path: object, why: Exception) -> StoreError:
     reason = (why.strerror if isinstance(why, OSError) else None) or str(why)
     return StoreError(
-        f"{who}: {shown(path)} cannot be written ({reason}). Check the path, its permissions and "
-        "the space left."
+        f"{who}: {shown(path)} cannot be written ({reason}).",
+        hint="Check the path, its permissions and the space left.",
     )
 
 
@@ -114,26 +115,26 @@ def check_writable(
         return
     if any(_same_file(path, source) for source in sources):
         raise ParameterError(
-            f"{option} must be another file than the one that is read, but both are {path!r}. "
-            "Name another."
+            f"{option} must be another file than the one that is read; both are {path!r}."
         )
     if extensions and os.path.splitext(path)[1].lower() not in extensions:
         raise ParameterError(
-            f"{option} must name a {_either(extensions)} file, but {path!r} came. "
-            "Change the extension."
+            f"{option} must name a {_either(extensions)} file; got {path!r}.",
+            hint="Change the extension.",
         )
     folder = os.path.dirname(os.path.realpath(path)) or "."
     if os.path.isdir(path):
-        raise StoreError(f"{option}: {path!r} must be a file, but it is a directory.")
+        raise StoreError(f"{option}: {path!r} must be a file; it is a directory.")
     if not os.path.isdir(folder):
         raise StoreError(
-            f"{option}: {path!r} cannot be written, because there is no directory "
-            f"{os.path.dirname(path)!r}. Make it first."
+            f"{option}: {path!r} cannot be written: there is no directory "
+            f"{os.path.dirname(path)!r}.",
+            hint="Create it first.",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreError(
-            f"{option}: {path!r} cannot be written, because its directory may not be changed. "
-            "Name another place."
+            f"{option}: {path!r} cannot be written: its directory is read-only.",
+            hint="Name another directory.",
         )
 
 

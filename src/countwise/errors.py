@@ -4,15 +4,15 @@
 
     CountwiseError
     ├── ParameterError      a parameter of a model, a rule or a function is not what it must be
-    ├── TableError          the data themselves: a file, a frame, a column, a row
-    │   └── SchemaError     a table and a schema do not fit each other
-    ├── SampleError         a data set asked for by name cannot be had
+    │   └── GainError       a gain matrix is incomplete or ambiguous
+    ├── TableError          a file, a frame, a column or a row cannot be read as data
+    │   └── SchemaError     a table and a schema do not match
+    ├── SampleError         a dataset named by the user is unknown or out of reach
     ├── CountsError         counts that cannot be merged, subtracted or used by a model
-    ├── GainError           a gain matrix that does not say what it must
     └── StoreError          a saved file that cannot be trusted or written
 
     UnseenLevelWarning      a row holds a level that training never saw
-    PrecisionWarning        a figure is left that rounding has eaten into
+    PrecisionWarning        rounding has made a result inaccurate
 
 A message reads *Who: name must be rule; got value. Hint.* Texts name a parameter in backquotes,
 as in "Add 'n/a' to `missing=`": Python prints ``missing=``, the command line prints ``--missing``.
@@ -31,10 +31,11 @@ from typing import Any
 Spelling = Callable[[str, str], str | None]
 
 _PARAMETER = re.compile(r"`([A-Za-z_]\w*)=([^`]*)`")
+_WHO = re.compile(r"([A-Za-z_][\w.]*): ")
 _MAX_QUOTED = 80
 
 
-def spell_python(name: str, value: str) -> str | None:
+def spell_python(name: str, value: str) -> str:
     """Spell a parameter as Python code."""
     return f"{name}={value}"
 
@@ -47,15 +48,14 @@ class CountwiseError(Exception):
     message
         *Who: what must hold; what was found.* Without the full stop at the end it gets one.
     hint
-        How to mend it: a sentence, or alternatives of which any one helps. Alternatives are
-        joined by "or"; those that name an option that a surface lacks are left out there.
+        How to correct it: a sentence, or alternatives of which any one helps. Alternatives are
+        joined by "or"; a surface leaves out those that name an option it lacks.
     """
-
-    #: The options of the command that met it, on the command line.
-    options: frozenset[str] | None = None
 
     def __init__(self, message: str = "", *, hint: str | Sequence[str] = ()) -> None:
         super().__init__(message)
+        who = _WHO.match(message)
+        self.who = who[1] if who else ""
         self.message = message
         self.hint = hint
 
@@ -64,31 +64,25 @@ class CountwiseError(Exception):
 
     def text(self, spell: Spelling) -> str:
         """Return the message and the hint with parameters spelled as a surface spells them."""
-        message = _spell(self.message, spell, spell_python)
-        alternatives = [self.hint] if isinstance(self.hint, str) else list(self.hint)
-        hints = [hint for text in alternatives if (hint := _spell(text, spell)) is not None]
-        joined = ", or ".join(hints).strip()
+        message = spell_parameters(self.message, spell)
+        hints = (self.hint,) if isinstance(self.hint, str) else self.hint
+        possible = [spell_parameters(hint, spell) for hint in hints if _has_options(hint, spell)]
+        joined = ", or ".join(possible).strip()
         if not joined:
-            return str(message)
-        end = "" if str(message).rstrip().endswith((".", "?", "!")) else "."
+            return message
+        end = "" if message.rstrip().endswith((".", "?", "!")) else "."
         close = "" if joined.endswith((".", "?", "!")) else "."
         return f"{message}{end} {joined[:1].upper()}{joined[1:]}{close}"
 
 
-def _spell(text: str, spell: Spelling, otherwise: Spelling | None = None) -> str | None:
-    """Spell the parameters in a text; None if one has no spelling."""
-    missing = False
+def spell_parameters(text: str, spell: Spelling) -> str:
+    """Spell the parameters in a text; those a surface lacks are spelled as Python code."""
+    return _PARAMETER.sub(lambda found: spell(found[1], found[2]) or f"{found[1]}={found[2]}", text)
 
-    def replace(match: re.Match[str]) -> str:
-        nonlocal missing
-        spelled = spell(match[1], match[2])
-        if spelled is None and otherwise is not None:
-            spelled = otherwise(match[1], match[2])
-        missing = missing or spelled is None
-        return spelled or ""
 
-    replaced = _PARAMETER.sub(replace, text)
-    return None if missing else replaced
+def _has_options(text: str, spell: Spelling) -> bool:
+    """Return whether a surface has an option for every parameter that a text names."""
+    return all(spell(found[1], found[2]) is not None for found in _PARAMETER.finditer(text))
 
 
 def quote(value: object) -> str:
@@ -118,7 +112,8 @@ class ParameterError(CountwiseError, ValueError):
     ) -> None:
         message = f"{who}: {name} must be {rule}; got {quote(got)}." if name else who
         super().__init__(message, hint=hint)
-        self.who, self.name, self.rule, self.got = who, name, rule, got
+        self.who = who if name else self.who
+        self.name, self.rule, self.got = name, rule, got
 
     def text(self, spell: Spelling) -> str:
         """Return the message; the name of the parameter stands alone, without an equals sign."""
@@ -135,11 +130,11 @@ class TableError(CountwiseError, ValueError):
 
 
 class SchemaError(TableError):
-    """A table lacks a column its schema asks for, or holds it as another kind."""
+    """A table lacks a column of its schema, or holds it as another kind."""
 
 
 class SampleError(CountwiseError, ValueError):
-    """A data set asked for by name is unknown or out of reach."""
+    """A dataset named by the user is unknown or out of reach."""
 
 
 class CountsError(CountwiseError, ValueError):
@@ -147,7 +142,7 @@ class CountsError(CountwiseError, ValueError):
 
 
 class GainError(ParameterError):
-    """A gain matrix whose labels or values leave its meaning open."""
+    """A gain matrix whose labels or values are incomplete or ambiguous."""
 
 
 class StoreError(CountwiseError, ValueError):
@@ -155,11 +150,11 @@ class StoreError(CountwiseError, ValueError):
 
 
 class UnseenLevelWarning(UserWarning):
-    """Rows held levels never seen in training; the message says which and what was done."""
+    """Rows held levels never seen in training; the message says which and how they were treated."""
 
 
 class PrecisionWarning(UserWarning):
-    """What is left after taking rows away may be lost in rounding; the message says where."""
+    """Forgetting rows left a value that rounding made inaccurate; the message says where."""
 
 
 def did_you_mean(word: object, candidates: Iterable[object]) -> str:

@@ -1,4 +1,8 @@
-"""Remarks a table keeps about itself: what was dropped, assumed or found odd, each with a code."""
+"""Notes: what was dropped, assumed or found odd in data and results, each with a code to look up.
+
+`NOTES` is the one table of codes; the reference prints it. ``Note.of(code, column, …)`` fills a
+code's text. Texts and explanations name parameters in backquotes, as messages of errors do.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-
-@dataclass(frozen=True)
-class Note:
-    """One remark about the data: a code to look up, the column it concerns, a sentence.
-
-    Examples
-    --------
-    >>> Note("T01", "Id", "Column 'Id' numbers the rows and is left out.")
-    Note(code='T01', column='Id', text="Column 'Id' numbers the rows and is left out.")
-    """
-
-    code: str
-    column: str | None
-    text: str
-
-    def to_dict(self) -> dict[str, str | None]:
-        """Return the remark as plain data."""
-        return {"code": self.code, "column": self.column, "text": self.text}
-
-    def __str__(self) -> str:
-        return self.text
-
+from countwise.errors import Spelling, spell_parameters, spell_python
 
 Severity = Literal["info", "caution", "warning"]
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """What a code stands for.
+class NoteKind:
+    """One line of the table of notes.
 
     ``info`` is for the record, ``caution`` may change how a result is read, ``warning`` should be
     looked at before the result is used.
@@ -42,300 +25,403 @@ class Meaning:
 
     title: str
     severity: Severity
+    text: str
     explanation: str
 
 
+@dataclass(frozen=True)
+class Note:
+    """A note about the data or a result: a code to look up, the column it concerns, a sentence.
+
+    Examples
+    --------
+    >>> Note.of("T02", "sky")
+    Note(code='T02', column='sky', text="Column 'sky' has one value in every row.")
+    """
+
+    code: str
+    column: str | None
+    text: str
+
+    @classmethod
+    def of(cls, code: str, column: str | None = None, **values: Any) -> Note:
+        """Return a note whose text is that of its code, filled with the column and the values."""
+        return cls(code, column, NOTES[code].text.format(column=column, **values))
+
+    def spelled(self, spell: Spelling) -> str:
+        """Return the text with parameters spelled as a surface spells them."""
+        return spell_parameters(self.text, spell)
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the note as plain data."""
+        return {"code": self.code, "column": self.column, "text": str(self)}
+
+    def __str__(self) -> str:
+        return self.spelled(spell_python)
+
+
 #: Every code that can be attached to a table, a model, an evaluation or a curve.
-NOTES: dict[str, Meaning] = {
-    "T01": Meaning(
+NOTES: dict[str, NoteKind] = {
+    "T01": NoteKind(
         "Identifier left out",
         "info",
-        "The column tells rows apart instead of describing them, so a model could only learn it by "
-        "heart. Declare it with nominal= or numeric= if it is an attribute after all.",
+        "Column {column!r} looks like an identifier ({why}) and is left out; keep it with "
+        "`nominal=` or `numeric=`.",
+        "The column identifies rows instead of describing them, so a model could only memorize it. "
+        "Declare it with `nominal=` or `numeric=` if it is an attribute after all.",
     ),
-    "T02": Meaning(
+    "T02": NoteKind(
         "Constant column",
         "info",
-        "Every row has the same value, so the column cannot tell classes apart. It does no harm.",
+        "Column {column!r} has one value in every row.",
+        "A column with a single value cannot separate classes. It does no harm.",
     ),
-    "T03": Meaning(
+    "T03": NoteKind(
         "Rows without a class",
         "caution",
-        "Rows whose class is missing can neither train nor test and were dropped. If missing is a "
-        "class of its own, give it a name in the file.",
+        "{dropped} of {rows} rows have no class in {column!r} and were dropped.",
+        "Rows whose class is missing can neither train nor test a model. If missing is a class of "
+        "its own, give it a name in the file.",
     ),
-    "T04": Meaning(
+    "T04": NoteKind(
         "Rows dropped for a missing value",
         "caution",
-        "The column was read with when_missing='drop'. With 'omit' the rows stay, and only the "
-        "missing cell is left out of the counts.",
+        "{dropped} rows miss a value in {column!r} and were dropped, as requested.",
+        "The column was read with `when_missing='drop'`. With `when_missing='omit'` the rows stay "
+        "and only the missing cell is left out of the counts.",
     ),
-    "T05": Meaning(
+    "T05": NoteKind(
         "Large integers rounded",
         "caution",
+        "Column {column!r} holds {value}, which is beyond 2^53 and was rounded to the nearest "
+        "double.",
         "Whole numbers beyond 2^53 do not fit a double. If they are codes, declare the column "
-        "nominal; then they are kept letter by letter.",
+        "nominal; then they are kept exactly.",
     ),
-    "T06": Meaning(
-        "Dates became days",
+    "T06": NoteKind(
+        "Dates converted to days",
         "info",
-        "Dates are taken as days since 1970-01-01, so that later is larger. A season or a weekday "
-        "has to be a column of its own to be seen.",
+        "Column {column!r} holds dates; they became days since 1970-01-01.",
+        "Dates are read as days since 1970-01-01, so that later is larger. A season or a weekday "
+        "must be a column of its own.",
     ),
-    "T07": Meaning(
+    "T07": NoteKind(
         "Very many levels",
         "caution",
-        "With so many levels each has few rows and its shares are mostly smoothing. Group the "
-        "levels, or leave the column out.",
+        "Column {column!r} has {levels} levels; most of them can say little about the class.",
+        "With so many levels each has few rows, and its probabilities are mostly smoothing. Group "
+        "the levels, or leave the column out.",
     ),
-    "T08": Meaning(
+    "T08": NoteKind(
         "Column missing throughout",
         "caution",
-        "No row has a value here, so the column says nothing. Check whether its missing marks are "
-        "too wide.",
+        "Column {column!r} is missing in every row.",
+        "No row has a value in this column. Check whether too many values are read as missing.",
     ),
-    "T09": Meaning(
+    "T09": NoteKind(
         "Two numbers that may be codes",
         "caution",
-        "A numeric column with two values is modelled by a bell curve a class. If the numbers "
-        "stand for names, declare it with nominal=.",
+        "Column {column!r} holds only the numbers {low:g} and {high:g}; if they are codes, declare "
+        "it with `nominal=[{column!r}]`.",
+        "A numeric column with two values is modeled by a normal distribution per class. If the "
+        "numbers stand for names, declare the column with `nominal=`.",
     ),
-    "T10": Meaning(
+    "T10": NoteKind(
         "Columns not in the schema",
         "info",
-        "The file has columns that the schema does not name; they were ignored.",
+        "Columns {names} are not in the schema and were ignored.",
+        "The file has columns that the schema does not name.",
     ),
-    "T12": Meaning(
+    "T12": NoteKind(
         "Only one class",
         "warning",
-        "Every row is of the same class, so there is nothing to learn. Check which column is the "
-        "target.",
+        "Every row is of class {label!r}: there is nothing to learn.",
+        "Every row is of the same class. Check which column is the target.",
     ),
-    "T13": Meaning(
+    "T13": NoteKind(
         "A quantity as target",
         "warning",
-        "The target has about as many classes as rows, as a price or a measurement does. Cut it "
+        "Column {column!r} has {classes} classes in {rows} rows; it looks like a quantity to "
+        "predict rather than a class.",
+        "The target has about as many classes as rows, as a price or a measurement has. Cut it "
         "into a few classes, or predict it by regression.",
     ),
-    "N01": Meaning(
-        "Singular covariance",
-        "caution",
-        "Mahalanobis' distance divides by the covariance, which cannot be done when one numeric "
-        "column follows from others. Drop such columns if the distances matter.",
-    ),
-    "N02": Meaning(
-        "Attribute weights from some of the rows",
-        "info",
-        "Finding the nearest hits and misses of every row takes time that grows with the square of "
-        "their number; so many rows settle the weights as well.",
-    ),
-    "N03": Meaning(
-        "Equal rows of different classes",
-        "caution",
-        "Rows that agree in every column that is compared but not in their class set a limit to "
-        "what any rule about these columns can get right.",
-    ),
-    "N04": Meaning(
-        "An exponent nobody asks for",
-        "info",
-        "Only minkowski and vdm have an exponent to choose; every other metric is defined by one.",
-    ),
-    "N05": Meaning(
-        "More neighbours than rows",
-        "info",
-        "Every training row is a neighbour of every row; with equal votes the answer is the class "
-        "shares. Choose a smaller k.",
-    ),
-    "F01": Meaning(
+    "F01": NoteKind(
         "Separator assumed",
         "info",
-        "The file does not use the separator its name promises; the one that gives a regular table "
-        "was taken. Pass separator= if it is another.",
+        "Separator {separator!r}{decimal} assumed.",
+        "The file does not use the separator that its name suggests; the one that gives a regular "
+        "table was taken. Pass `separator=` if it is another.",
     ),
-    "F02": Meaning(
+    "F02": NoteKind(
         "Encoding assumed",
         "caution",
+        "The file is not UTF-8, so {encoding} was assumed.",
         "The bytes are not UTF-8 and were read as Latin-1 or Windows-1252. Check the accents.",
     ),
-    "F03": Meaning(
+    "F03": NoteKind(
         "Column without a name",
         "info",
-        "The header leaves a column unnamed; it was given a name by its place.",
+        "Column {number} has no name in the header and is called {column!r}.",
+        "The header leaves a column unnamed; it is named by its position.",
     ),
-    "F04": Meaning(
+    "F04": NoteKind(
         "No separator found",
         "caution",
-        "The whole line was taken as one column. Pass separator= if cells are separated by another "
-        "mark.",
+        "No separator was found, so the file was read as one column.",
+        "The whole line was taken as one column. Pass `separator=` if cells are separated by "
+        "another character.",
     ),
-    "P01": Meaning(
-        "Rare levels taken together, or coarser cuts",
+    "N01": NoteKind(
+        "Singular covariance",
         "caution",
-        "A model of pairs of columns keeps the most frequent levels only and cuts numbers into "
-        "fewer intervals, because its tables grow with the product of levels. Group the levels "
-        "before, if the rare ones matter, or ask for fewer bins.",
+        "The covariance of the numeric columns is singular, because some are (nearly) sums of "
+        "others; it was shrunk by {shrinkage:.0%} towards its diagonal.",
+        "The Mahalanobis distance divides by the covariance, which is impossible when one numeric "
+        "column follows from others. Drop such columns if the distances matter.",
     ),
-    "P02": Meaning(
+    "N02": NoteKind(
+        "Attribute weights from some of the rows",
+        "info",
+        "Attribute weights were learned from the neighbors of {used} evenly spaced rows of {rows}.",
+        "Finding the nearest hits and misses of every row takes time that grows with the square of "
+        "their number; this many rows determine the weights as well.",
+    ),
+    "N03": NoteKind(
+        "Equal rows of different classes",
+        "caution",
+        "{rows} training rows equal rows of another class in all that is compared, or miss so much "
+        "that such a row is as near to them as they are; no nearest row gets them right.",
+        "Rows that agree in every compared column but not in their class limit the accuracy of any "
+        "rule about these columns.",
+    ),
+    "N04": NoteKind(
+        "Unused parameter p",
+        "info",
+        "p = {p:g} does nothing with the {metric} metric, which has a fixed exponent; only "
+        "minkowski and vdm take one.",
+        "Only minkowski and vdm have an exponent to choose; every other metric is defined by one.",
+    ),
+    "N05": NoteKind(
+        "More neighbors than rows",
+        "info",
+        "n_neighbors = {n_neighbors} is more than the number of training rows, {rows:g}: all of "
+        "them vote.",
+        "Every training row is a neighbor of every row; with equal votes the answer is the class "
+        "frequencies. Choose a smaller `n_neighbors=`.",
+    ),
+    "P01": NoteKind(
+        "Rare levels merged",
+        "caution",
+        "Column {column!r}: only its {levels} most frequent levels are kept apart{why}; the others "
+        "are one level.",
+        "Tables over several columns grow with the product of their levels, so only the most "
+        "frequent levels are kept. Group the levels before, if the rare ones matter.",
+    ),
+    "P02": NoteKind(
         "Parents passed over",
         "caution",
-        "A column leans on fewer or weaker others than asked for, because the table of them all "
-        "would not fit in memory. Group levels, or ask for fewer bins or a smaller k.",
+        "Column {column!r} does not depend on {others}, because the table of them all would not "
+        "fit in memory.",
+        "A column depends on fewer or weaker others than requested. Group levels, or choose fewer "
+        "bins or a smaller k.",
     ),
-    "P10": Meaning(
-        "Budget of cells kept",
+    "P03": NoteKind(
+        "Coarser cuts",
         "caution",
-        "The cells of all columns would have been more than the budget, so the columns or levels "
-        "that tell least about the class were given up. Raise budget= if memory allows it.",
+        "Column {column!r}: cut into fewer intervals{why}.",
+        "Tables over several columns grow with the product of their intervals. Choose fewer bins "
+        "to decide which intervals these are.",
     ),
-    "P11": Meaning(
+    "P10": NoteKind(
+        "Column beyond the cell budget left out",
+        "caution",
+        "Column {column!r} is left out: the budget allows two levels only to columns that tell "
+        "more about the class than its {bits:.3g} bits.",
+        "The cells of all columns would have exceeded the budget, so the columns that tell least "
+        "about the class were left out. Raise `budget=` if memory allows it.",
+    ),
+    "P11": NoteKind(
         "Boundaries from some of the rows",
         "info",
-        "So many cells, or such an aim, cannot be searched on all rows at once. The boundaries "
-        "were found on a sample; the counts behind every answer are of all rows.",
+        "The boundaries were found on {rows:,} rows drawn from all of them; the cells are counted "
+        "on all rows.",
+        "So many cells, or such an objective, cannot be searched on all rows at once. The "
+        "boundaries come from a sample; the counts are those of all rows.",
     ),
-    "P12": Meaning(
+    "P12": NoteKind(
         "Search ended early",
         "caution",
-        "The search for boundaries was stopped before it had settled, by its time or by an "
-        "interrupt. The best boundaries so far count; more time may earn more.",
+        "The search for boundaries was ended {why}; the best boundaries so far are used.",
+        "The search was stopped by its time limit or by an interrupt before it converged. More "
+        "time may give better boundaries.",
     ),
-    "V01": Meaning(
+    "V01": NoteKind(
         "No rule better than chance",
         "warning",
+        "No rule was better than chance; the answer is the class frequencies of all rows.",
         "Boosting adds rules that are right more often than not, and on these rows no single "
-        "column gives one. Take a base that looks at several columns, such as a tree.",
+        "column gives one. Choose a base that uses several columns, such as a tree.",
     ),
-    "V02": Meaning(
+    "V02": NoteKind(
         "Members too alike",
         "caution",
+        "Members agree on {seen:.0%} of the rows, where independent ones of their accuracy would "
+        "on {independent:.0%}: the vote errs more often than ensemble_error says.",
         "A vote corrects errors that members make independently. These make many of theirs "
-        "together, so the vote is hardly better than one of them. Take unlike models.",
+        "together, so the vote is hardly better than one of them. Choose unlike models.",
     ),
-    "E01": Meaning(
-        "Class rarer than the test parts",
+    "E01": NoteKind(
+        "Class rarer than the folds",
         "caution",
-        "Some test parts have no row of the class, and its scores rest on few rows. Use fewer "
-        "folds, or repeats.",
+        "Fewer rows than folds: class {classes}. Some folds lack such a class, and a class of one "
+        "row is never in training when it is tested.",
+        "Some folds have no row of the class, and its scores rest on few rows. Use fewer folds, or "
+        "repeats.",
     ),
-    "E02": Meaning(
+    "E02": NoteKind(
         "Rows without a known class left out",
         "caution",
-        "Rows whose class is missing or unknown cannot be judged.",
+        "{left_out} of {rows} rows have no known class and were left out.",
+        "Rows whose class is missing or unknown cannot be scored.",
     ),
-    "E03": Meaning(
+    "E03": NoteKind(
         "A rule that draws",
         "info",
+        "{names}: the rule draws its decisions; its scores are exact expectations (for accuracy "
+        "the mean of W_i[y_i]), with nothing drawn.",
         "Scores of a rule that draws its decisions are exact expectations over the draws, so they "
         "carry no noise from drawing.",
     ),
-    "E04": Meaning(
+    "E04": NoteKind(
         "No posteriors",
         "info",
-        "The classifier answers with labels only. Scores of probabilities cannot be given, and "
-        "deciding by gain sees certainty where there is none.",
+        "{names}: gives labels but no posteriors, so log loss and Brier score are not defined.",
+        "The classifier answers with labels only. Scores of probabilities are not defined, and "
+        "deciding by gain treats every label as certain.",
     ),
-    "E05": Meaning(
+    "E05": NoteKind(
         "Counted once",
         "info",
-        "Models that learn from counts were trained by merging the counts of test parts, which "
-        "gives the posteriors of refitting at a fraction of the time.",
+        "{names}: trained from merged counts of one pass over the rows; fitting seconds hold a "
+        "share of that pass.",
+        "Models that learn from counts were trained by merging the counts of folds, which gives "
+        "the posteriors of refitting in a fraction of the time.",
     ),
-    "E06": Meaning(
+    "E06": NoteKind(
         "Posteriors in single precision",
         "info",
+        "More than {limit} posteriors a model: they are kept in single precision; decisions were "
+        "made in double precision.",
         "To save memory posteriors are kept with about seven digits; decisions were made before "
         "rounding.",
     ),
-    "E07": Meaning(
+    "E07": NoteKind(
         "Columns were encoded",
         "info",
+        "{names}: nominal columns were encoded as one column a level and missing numbers as the "
+        "median with a marker, learned from the training rows.",
         "Classifiers that take numbers only got one column a level and medians for missing "
-        "numbers, learned from the training rows of each part.",
+        "numbers, learned from the training rows of each fold.",
     ),
-    "E08": Meaning(
+    "E08": NoteKind(
         "Weights not used in training",
         "caution",
-        "The classifier cannot be given weights. It learned from unweighted rows and was scored "
-        "with weights.",
+        "{names}: cannot be given weights and learned from unweighted rows; scores are weighted.",
+        "The classifier takes no weights. It learned from unweighted rows and was scored with "
+        "weights.",
     ),
-    "E09": Meaning(
-        "One test part",
+    "E09": NoteKind(
+        "One test set",
         "caution",
-        "Intervals show how much these rows vary, not how much another training set would change "
-        "the model. Use folds or repeats for that.",
+        "One test set: intervals show how its rows vary, not how another training set would change "
+        "the model.",
+        "Intervals leave out that other training rows would have given another model. Use folds or "
+        "repeats for that.",
     ),
-    "E10": Meaning(
+    "E10": NoteKind(
         "How the gain matrix was read",
         "caution",
+        "{sentence}",
         "Rows are true classes, columns decisions. A decision that can never be the best is worth "
         "a second look at the matrix.",
     ),
-    "E11": Meaning(
-        "Part of the test rows",
+    "E11": NoteKind(
+        "Some of the test rows",
         "info",
-        "To save time not every row set aside was tested at every size.",
+        "{tested} rows were tested in a repeat, at random, of the {held_out} held out; raise "
+        "`test_rows=` for narrower intervals.",
+        "To save time not every held-out row was tested at every size.",
     ),
-    "E12": Meaning(
-        "Fewer sizes than asked for",
+    "E12": NoteKind(
+        "Fewer sizes than requested",
         "info",
+        "{sizes} sizes, not {points}: {rows} training rows allow no more.",
         "There are too few training rows for so many different sizes.",
     ),
-    "E15": Meaning(
+    "E13": NoteKind(
+        "One repeat",
+        "caution",
+        "One repeat: intervals are those of the tested rows alone.",
+        "The curve rests on one split of the rows. Set `repeats=` to see how much it varies.",
+    ),
+    "E14": NoteKind(
+        "Refitted for every fold",
+        "info",
+        "{names}: refitted for every fold, because {why}.",
+        "Models that cut numbers are counted once on the cut points of all folds together, as long "
+        "as those tables fit in memory and their sums are exact. The posteriors are the same.",
+    ),
+    "E15": NoteKind(
         "Out of time",
         "caution",
+        "{names}: left out for lack of time.",
         "Models that would not have finished within the time allowed were left out whole. Allow "
         "more time, or name fewer models.",
     ),
-    "B01": Meaning(
+    "B01": NoteKind(
         "Few rows a cell",
         "caution",
-        "A plug-in figure takes the shares in each cell for the truth, which is too hopeful where "
+        "{rows:g} rows in {cells} cells of {classes} classes: a plug-in estimate is too low where "
         "cells hold few rows.",
+        "A plug-in estimate takes the frequencies in each cell for the truth, which is too "
+        "optimistic where cells hold few rows.",
     ),
-    "B02": Meaning(
-        "Few rows for a neighbour bound",
+    "B02": NoteKind(
+        "Few rows for a neighbor bound",
         "caution",
-        "The bound of Cover and Hart holds as rows become ever more; with few rows in many columns "
-        "the nearest row is far away.",
+        "The bound holds in the limit of many rows; {rows} rows in {columns} columns leave "
+        "neighbors far apart, and the estimates may be well above the Bayes error.",
+        "The bound of Cover and Hart holds in the limit of many rows; with few rows in many "
+        "columns the nearest row is far away.",
     ),
-    "B03": Meaning(
-        "Neighbours of some rows",
+    "B03": NoteKind(
+        "Neighbors of some rows",
         "info",
-        "To save time, neighbours of a sample of the rows were looked at.",
-    ),
-    "E13": Meaning(
-        "One repeat",
-        "caution",
-        "The curve rests on one deal of the rows. Ask for repeats= to see how much it varies.",
-    ),
-    "E14": Meaning(
-        "Refitted for every part",
-        "info",
-        "Models that cut numbers are counted once on the cut points of all parts together, as long "
-        "as those tables fit in memory and their sums are exact. The posteriors are the same.",
+        "Neighbors of {used} of {rows} rows were examined.",
+        "To save time, the neighbors of a sample of the rows were examined.",
     ),
 }
 
-_UNKNOWN = Meaning("Remark", "info", "")
+_UNKNOWN = NoteKind("Note", "info", "", "")
+_ORDER: dict[Severity, int] = {"warning": 0, "caution": 1, "info": 2}
 
 
-def meaning_of(code: str) -> Meaning:
-    """Return what a code stands for; a code of a later version is a plain remark."""
+def kind_of(code: str) -> NoteKind:
+    """Return what a code stands for; a code of a later version is a plain note."""
     return NOTES.get(code, _UNKNOWN)
 
 
 def note_facts(notes: Iterable[Note]) -> list[dict[str, Any]]:
-    """Return remarks as plain data with their meaning, each once, the most serious first."""
-    order = {"warning": 0, "caution": 1, "info": 2}
-    plain = []
-    for note in dict.fromkeys(notes):
-        meaning = meaning_of(note.code)
-        plain.append(
-            {
-                **note.to_dict(),
-                "title": meaning.title,
-                "severity": meaning.severity,
-                "explanation": meaning.explanation,
-            }
-        )
-    return sorted(plain, key=lambda own: (order[own["severity"]], own["code"]))
+    """Return notes as plain data with what they mean, each once, the most serious first."""
+    kinds = {note: kind_of(note.code) for note in notes}
+    ordered = sorted(kinds, key=lambda note: (_ORDER[kinds[note].severity], note.code))
+    return [
+        {
+            **note.to_dict(),
+            "title": kinds[note].title,
+            "severity": kinds[note].severity,
+            "explanation": spell_parameters(kinds[note].explanation, spell_python),
+        }
+        for note in ordered
+    ]

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.atomic_write import check_writable
 from countwise.decisions.decide import Decide
 from countwise.decisions.expected_gain import earned_by_row
 from countwise.decisions.gain_matrix import GainMatrix
@@ -88,7 +87,6 @@ def csv_lines(columns: Sequence[Bytes]) -> bytes:
     return bytes(flat[flat != 0].tobytes())
 
 
-_CSV = (".csv",)
 _PARQUET = (".parquet", ".pq")
 
 
@@ -191,19 +189,15 @@ def _dictionary(codes: NDArray[Any], levels: Sequence[Any]) -> Any:
     return pa.DictionaryArray.from_arrays(indices, pa.array(words)).dictionary_decode()
 
 
-def check_output(path: str | None, source: str) -> None:
-    """Refuse an output that cannot be, before any work is done."""
-    check_writable(path, "-o", (*_CSV, *_PARQUET), source)
-
-
 @contextmanager
 def sink_for(path: str | None, names: Sequence[str]) -> Iterator[Sink]:
     """Open a sink; a file takes its place only when everything went well."""
     twice = {name for name in names if list(names).count(name) > 1}
     if twice:
         raise ParameterError(
-            f"predict: columns of the output must differ, but {sorted(twice)[0]!r} would stand "
-            "there twice. Leave it out of --keep."
+            f"predict: columns of the output must differ; {sorted(twice)[0]!r} would stand there "
+            "twice.",
+            hint="Leave it out of `keep=`.",
         )
     if path is None:
         yield _Csv(sys.stdout.buffer)
@@ -232,8 +226,8 @@ class EndlessError(TableError):
     def __init__(self, column: str, row: int, value: float, before: int = 0) -> None:
         self.column, self.row, self.value = column, row, value
         super().__init__(
-            f"Table: column {column!r} must hold finite numbers, but row {row + before} holds "
-            f"{value}. Remove the row, or mark the cell as missing."
+            f"Table: column {column!r} must hold finite numbers; row {row + before} holds {value}.",
+            hint=("remove the row", "mark the cell as missing"),
         )
 
     def after(self, rows: int) -> EndlessError:
@@ -371,10 +365,10 @@ class Scorer:
             done += len(block)
             if done >= max(wanted):
                 break
-        lost = [row for row in wanted if row not in parts]
-        if lost:
+        absent = [row for row in wanted if row not in parts]
+        if absent:
             raise ParameterError(
-                f"row {lost[0]} was asked for, but {path!r} has {done} rows. Name one of them."
+                f"explain: row {absent[0]} does not exist; {path!r} has {done} rows."
             )
         schema = self.schema.without_target()
         data = {
@@ -393,14 +387,15 @@ class Scorer:
         for column in self.schema.attributes:
             if column.name not in columns:
                 raise SchemaError(
-                    f"the model needs a column {column.name!r}, but the file does not "
-                    f"have it.{did_you_mean(column.name, columns)} It must bring "
-                    f"{listing([own.name for own in self.schema.attributes], 12)}."
+                    f"Table: the model needs a column {column.name!r}, which the file lacks."
+                    f"{did_you_mean(column.name, columns)}",
+                    hint="The model uses "
+                    f"{listing([each.name for each in self.schema.attributes], 12)}.",
                 )
         for name in self.keep:
             if name not in columns:
                 raise ParameterError(
-                    f"--keep names a column {name!r} that is not there."
+                    f"predict: `keep=` names a column {name!r} that the file lacks."
                     f"{did_you_mean(name, columns)}"
                 )
 

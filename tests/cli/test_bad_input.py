@@ -234,7 +234,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["compare", "good.csv", "more.csv"], "unexpected extra argument"),
         (["compare", "good.csv", "--folds", "1"], "range"),
         (["compare", "good.csv", "--folds", "61"], "at least as many rows as folds"),
-        (["compare", "good.csv", "--holdout", "2"], "between 0 and 1"),
+        (["compare", "good.csv", "--holdout", "2"], "range 0<x<1"),
         (["compare", "good.csv", "--holdout", "0.3", "--folds", "3"], "choose one"),
         (["compare", "good.csv", "--leave-one-out", "--repeats", "3"], "every row once"),
         (["compare", "good.csv", "--when-missing", "vlaue"], "Did you mean 'value'?"),
@@ -259,7 +259,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["neighbors", "good.csv", "-k", ""], "-k must be numbers as"),
         (["neighbors", "good.csv", "-k", "99999"], "1 to 10,000"),
         (["neighbors", "good.csv", "--metric", "euclidean", "-p", "3"], "always has the exponent"),
-        (["neighbors", "good.csv", "--metric", "maximum", "-p", "3"], "the largest gap"),
+        (["neighbors", "good.csv", "--metric", "maximum", "-p", "3"], "the largest difference"),
         (["neighbors", "good.csv", "--metric", "gowr"], "Did you mean 'gower'?"),
         (["neighbors", "good.csv", "--weights", "uniforn"], "Did you mean 'uniform'?"),
         (["neighbors", "good.csv", "--scale", "None"], "Did you mean 'none'?"),
@@ -288,7 +288,7 @@ def test_a_cure_is_an_option_that_the_command_has(run, folder, command):
     write_csv("text.csv", [("a", "oops", "yes")])
     line = refused(run(*[part.replace("31", "1") for part in told(command, "text.csv")]))
     assert "--drop" not in line
-    assert "Add it to --missing, or mend it." in line
+    assert "Add it to --missing" in line
 
 
 def test_what_a_model_remarks_is_said(run, folder):

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from countwise.cli.explain import numbers_of
-from countwise.cli.options import gain_of, split_names
+from countwise.cli.options import NumberList, read_gains, split_names
 from countwise.cli.output import plain
 from countwise.predict_file import csv_lines, quoted, share_cells, text_cells
 
@@ -12,19 +11,13 @@ def test_split_names_example():
     assert split_names("a, b") == ("a", "b")
 
 
-def test_gain_of_example():
-    assert gain_of("sample", "sample:credit-g").classes == ("good", "bad")
+def test_read_gains_example():
+    assert read_gains("sample", "sample:credit-g").classes == ("good", "bad")
 
 
-def test_numbers_of_example():
-    assert numbers_of("1-3,7") == [1, 2, 3, 7]
-
-
-def test_numbers_of_of_neighbors_example():
-    from countwise.cli.neighbors import numbers_of
-
-    assert numbers_of("-k", "1-3,7") == [1.0, 2.0, 3.0, 7.0]
-    assert repr(numbers_of("-p", "1.5,maximum")) == "[1.5, inf]"
+def test_number_list_example():
+    assert NumberList().convert("1-3,7", None, None) == [1, 2, 3, 7]
+    assert repr(NumberList(decimals=True).convert("1.5,maximum", None, None)) == "[1.5, inf]"
 
 
 def test_quoted_example():

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import countwise as cw
-from countwise.cli.fit import _told
+from countwise.cli.fit import _print_step
 
 from .conftest import refused
 
-ARGS = ("--target", "y", "--model", "discrete-bayes", "--budget", "10000", "--gain", "gain.csv")
+SEARCH = ("--target", "y", "--model", "discrete-bayes", "--gain", "gain.csv")
+ARGS = (*SEARCH, "--param", "budget=10000")
 
 
 @pytest.fixture
@@ -63,9 +64,9 @@ def test_the_seed_decides(run, data):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--budget", "0"), "budget"),
-        (("--budget", "many"), "budget"),
-        (("--budget", "100", "--model", "naive-bayes"), "budget"),
+        (("--param", "budget=0"), "budget"),
+        (("--param", "budget=many"), "budget"),
+        (("--param", "budget=100", "--model", "naive-bayes"), "budget"),
         (("--gain", "none.csv"), "none.csv"),
         (("--gain", "short.csv"), "yes"),
         (("--gain", "words.csv"), "finite number"),
@@ -77,14 +78,14 @@ def test_the_seed_decides(run, data):
 def test_wrong_input_is_refused_in_one_line(run, data, args, words):
     (data / "short.csv").write_text("true,no\nno,1\n")
     (data / "words.csv").write_text("true,no,yes\nno,much,little\nyes,1,2\n")
-    told = refused(run("fit", "data.csv", *ARGS, "-o", "m.cw", *args))
+    told = refused(run("fit", "data.csv", *SEARCH, "-o", "m.cw", *args))
     assert words in told
     assert not (data / "m.cw").exists()
 
 
 def test_progress_tells_the_gains(capsys):
-    _told({"stage": "gain", "seconds": 1.25, "train": 1.5, "validation": 1.25})
-    _told({"stage": "start", "seconds": 0.1, "train": 1.0, "validation": None})
+    _print_step({"stage": "gain", "seconds": 1.25, "train": 1.5, "validation": 1.25})
+    _print_step({"stage": "start", "seconds": 0.1, "train": 1.0, "validation": None})
     first, second = capsys.readouterr().err.splitlines()
     assert first.split() == [
         "1.2",

@@ -78,16 +78,16 @@ def test_folds_and_leave_one_out_are_two_ways():
     words = ["neighbors", "sample:iris", "--folds", "5", "--leave-one-out"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
-    assert "leave --folds out" in done.stderr
+    assert "omit --folds" in done.stderr
 
 
 def test_what_is_best_can_be_trained_as_it_is_said(tmp_path):
     wish = ["-k", "3", "-p", "maximum", "--weights", "rank", "--scale", "none", "-t", "class"]
     said = run("sample:iris", *wish).stderr
-    words = shlex.split(said.partition("trained by: ")[2])
+    words = shlex.split(said.partition("train the best: ")[2])
     done = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "m.cw")])
     assert done.exit_code == 0
     model = cw.load(tmp_path / "m.cw")
     assert (model.n_neighbors, model.metric, model.p) == (3, "vdm", math.inf)
     assert (model.weights, model.scale) == ("rank", None)
-    assert "trained by" not in run("sample:iris", "sample:glass", "-k", "1", "-p", "1").stderr
+    assert "train the best" not in run("sample:iris", "sample:glass", "-k", "1", "-p", "1").stderr

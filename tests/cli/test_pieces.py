@@ -3,13 +3,18 @@
 import csv
 import io
 
+import click
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise.cli.errors import worded
+from countwise.cli.compare import command as compare
+from countwise.cli.errors import describe, spelling
+from countwise.cli.fit import command as fit
 from countwise.cli.output import plain, progress
+from countwise.cli.predict import command as predict
+from countwise.errors import ParameterError, TableError, spell_parameters
 from countwise.predict_file import csv_lines, quoted, share_cells, text_cells
 from countwise.reports.terminal import interval_bar, sparkline, two_sided_bar
 
@@ -42,18 +47,55 @@ def test_quotes_only_where_needed():
     ]
 
 
+def context(command):
+    return click.Context(command, info_name=command.name)
+
+
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("text", "spelled"),
     [
-        ("Table: keep it with nominal= or numeric=.", "keep it with --nominal or --numeric."),
-        ("declare it with nominal=['a b'].", "declare it with --nominal 'a b'."),
-        ("Use fewer folds, or leave_one_out=True.", "Use fewer folds, or --leave-one-out."),
-        ("two\nlines", "two lines"),
+        ("keep it with `nominal=` or `numeric=`.", "keep it with --nominal or --numeric."),
+        ("declare it with `nominal=['a b']`.", "declare it with --nominal 'a b'."),
+        ("pass `nominal=['a', 'b']`.", "pass --nominal a,b."),
+        ("or `leave_one_out=True`.", "or --leave-one-out."),
+        ("or `folds='leave-one-out'`.", "or --leave-one-out."),
+        ("pass `header=False`.", "pass --no-header."),
+        ("pass `identifiers='keep'`.", "pass --keep-identifiers."),
+        ("`random_state=7` and `n_jobs=`", "--seed 7 and --jobs"),
+        ("`when_missing='omit'`", "--when-missing omit"),
+        ("`test_rows=` is no option", "test_rows= is no option"),
         ("a-target=b stays", "a-target=b stays"),
     ],
 )
-def test_words_of_the_command_line(said, meant):
-    assert worded(said) == meant
+def test_parameters_are_spelled_as_options(text, spelled):
+    assert spell_parameters(text, spelling(context(compare))) == spelled
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (fit, "column 'x' holds 'n/a'. Add it to --missing, or leave it out with --drop x."),
+        (predict, "column 'x' holds 'n/a'. Add it to --missing."),
+    ],
+)
+def test_a_hint_names_only_options_of_the_command(command, text):
+    cures = ("add it to `missing=`", "leave it out with `drop=['x']`")
+    error = TableError("read: column 'x' holds 'n/a'.", hint=cures)
+    assert describe(error, context(command)) == text
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (fit, "NaiveBayes: --param smoothing must be a number; got 'x'."),
+        (compare, "NaiveBayes: smoothing must be a number; got 'x'."),
+    ],
+)
+def test_parameters_of_models_are_spelled_as_param(command, text):
+    error = ParameterError("NaiveBayes", "smoothing", "a number", "x")
+    assert describe(error, context(command)) == text
+    error = ParameterError("evaluate", "n_jobs", "a number", "x")
+    assert describe(error, context(compare)) == "--jobs must be a number; got 'x'."
 
 
 def test_plain_values():

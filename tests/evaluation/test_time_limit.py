@@ -46,7 +46,7 @@ def test_a_model_that_would_not_finish_is_left_out_whole(how, clock):
     assert "slow" not in trials.names
     assert {"bayes", "quick", "majority"} <= set(trials.names)
     told = [note.text for note in trials.notes if note.code == "E15"]
-    assert told == ["slow: would not have finished in time and were left out."]
+    assert told == ["slow: left out for lack of time."]
 
 
 def test_enough_time_leaves_nobody_out():

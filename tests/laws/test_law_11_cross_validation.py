@@ -139,7 +139,7 @@ def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so
     half = np.where(np.arange(len(table)) % 2, 1.5, 1.0)
     trials = evaluate({"one": TAN()}, table, folds=3, sample_weight=half)
     assert next(n for n in trials.notes if n.code == "E14").text == (
-        "one: refitted for every test part, because weights are not whole numbers, of which sums "
+        "one: refitted for every fold, because weights are not whole numbers, of which sums "
         "are exact."
     )
     for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):

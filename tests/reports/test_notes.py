@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 import countwise
-from countwise.notes import NOTES, Note, meaning_of, note_facts
+from countwise.notes import NOTES, Note, kind_of, note_facts
 
 SOURCE = Path(countwise.__file__).parent
-EMITTED = re.compile(r"\bNote\(\s*[\"']([A-Z]\d\d)[\"']")
+EMITTED = re.compile(r"\bNote\.of\(\s*[\"']([A-Z]\d\d)[\"']")
+DIRECT = re.compile(r"\bNote\(\s*[\"'][A-Z]\d\d[\"']")
 
 
 def emitted_codes():
@@ -23,7 +24,17 @@ def emitted_codes():
 def test_every_code_the_library_emits_is_explained():
     emitted = emitted_codes()
     assert {"T01", "F01", "E01"} <= set(emitted)
-    assert not {code: where for code, where in emitted.items() if code not in NOTES}
+    assert set(emitted) == set(NOTES)
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    assert not [path.name for path, text in texts.items() if DIRECT.search(text)]
+
+
+def test_a_note_is_filled_from_the_table():
+    note = Note.of("T09", "code", low=0, high=1)
+    assert note.code == "T09"
+    assert str(note).endswith("if they are codes, declare it with nominal=['code'].")
+    assert note.to_dict()["text"] == str(note)
+    assert "`nominal=['code']`" in note.text
 
 
 @pytest.mark.parametrize("code", NOTES)
@@ -36,7 +47,7 @@ def test_every_meaning_has_words(code):
 
 
 def test_a_code_of_a_later_version_is_a_plain_remark():
-    assert meaning_of("Z99").severity == "info"
+    assert kind_of("Z99").severity == "info"
     assert note_facts([Note("Z99", None, "Something.")])[0]["text"] == "Something."
 
 

@@ -11,23 +11,25 @@ from typing import Any
 import click
 
 from countwise import __version__
-from countwise.cli.errors import ReaderLeftError, StoppedError, guarded
+from countwise.cli.errors import ReaderLeftError, RefusedError, StoppedError, describe, guarded
 from countwise.errors import CountwiseError, did_you_mean
 
-#: Every command and what it is for, so that ``--help`` needs none of them.
+#: Every command and what it does, so that ``--help`` imports none of them.
 COMMANDS = {
-    "inspect": "Say what a file holds: kinds, levels, gaps, identifiers, class balance.",
-    "compare": "Rank models on rows they have not seen, with intervals and a verdict.",
-    "curve": "Show how the models improve with more rows.",
-    "neighbors": "Measure nearest neighbours at every k and p, with a map.",
+    "inspect": "Describe a file: column kinds, levels, missing values, identifiers, class balance.",
+    "compare": "Rank models on unseen rows, with intervals and a verdict.",
+    "curve": "Show how models improve with more training rows.",
+    "neighbors": "Score nearest neighbors for every k and p, with a map.",
     "fit": "Train a model on a file and save it.",
-    "predict": "Classify the rows of a file, of any size, with a saved model.",
-    "explain": "Say why a saved model answers as it does, row by row.",
-    "reproduce": "Re-make the figures of five papers, with a verdict on each.",
-    "samples": "List the data sets that can be had by name.",
-    "models": "List the models that can be named.",
-    "version": "Say which countwise this is.",
+    "predict": "Classify the rows of a file of any size with a saved model.",
+    "explain": "Explain the predictions of a saved model row by row.",
+    "reproduce": "Reproduce the figures of five papers, with a verdict on each.",
+    "samples": "List the available datasets.",
+    "models": "List the available models.",
+    "version": "Show the version and environment.",
 }
+#: The commands that live in one file, ``lists``.
+_LISTS = ("samples", "models", "version")
 
 _EXAMPLES = (
     "countwise compare sample:votes",
@@ -37,14 +39,14 @@ _EXAMPLES = (
 
 
 class Command(click.Command):
-    """A command that ends its help with examples."""
+    """A command that ends its help with examples and words errors in terms of its options."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are typed."""
+        """Write the examples."""
         _write_examples(formatter, self.examples)
 
     def make_context(
@@ -57,18 +59,17 @@ class Command(click.Command):
         """Parse the arguments; a usage error knows its command even where Click does not say."""
         try:
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as why:
-            if why.ctx is None:
-                why.ctx = click.Context(self, parent=parent, info_name=info_name)
+        except click.UsageError as error:
+            if error.ctx is None:
+                error.ctx = click.Context(self, parent=parent, info_name=info_name)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error knows which options there are to mend it by."""
+        """Run the command; an error names the options that this command has."""
         try:
             return super().invoke(ctx)
-        except CountwiseError as why:
-            why.options = frozenset(word for own in self.params for word in own.opts)
-            raise
+        except CountwiseError as error:
+            raise RefusedError(describe(error, ctx)) from error
 
 
 def _write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None:
@@ -78,27 +79,28 @@ def _write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> Non
 
 
 class App(click.Group):
-    """A group that imports a command when it is asked for, and never shows a traceback."""
+    """A group that imports a command when it is called, and never shows a traceback."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are typed."""
+        """Write the examples."""
         _write_examples(formatter, _EXAMPLES)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order of a day's work."""
+        """Return the commands in the order in which they are used."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's file."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"countwise.cli.{cmd_name}").command
+        file, name = ("lists", cmd_name) if cmd_name in _LISTS else (cmd_name, "command")
+        command: click.Command = getattr(import_module(f"countwise.cli.{file}"), name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest the one that was meant."""
+        """Find the command, or suggest the nearest name."""
         name = args[0] if args else ""
         if name and name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(
@@ -114,7 +116,7 @@ class App(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Click would answer a lost reader and Ctrl-C in its own way."""
+        """Run the command; Click would handle a closed pipe and Ctrl-C in another way."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -130,7 +132,7 @@ class App(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command and leave with its exit code."""
+        """Run a command and exit with its code."""
         with guarded():
             result = super().main(args, "countwise", complete_var, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
@@ -145,7 +147,7 @@ class App(click.Group):
 @click.version_option(__version__, "--version", message="countwise %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    """Classify tables by counting: readable models, honest comparisons, decisions in money.
+    """Classify tabular data with interpretable models, compare them, and decide by gains.
 
     FILE is a CSV, TSV, Parquet, JSON or ARFF file, plain or gzipped, or sample:NAME.
     """
@@ -161,7 +163,7 @@ def main() -> None:
     try:
         app.main()
     finally:
-        # A reader that went away must not make the interpreter complain while it shuts down.
+        # A closed pipe must not make the interpreter complain while it shuts down.
         if getattr(sys.stdout, "closed", False) is False:
             try:
                 sys.stdout.flush()

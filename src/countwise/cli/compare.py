@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,15 +12,19 @@ from countwise.cli.app import Command
 from countwise.cli.options import (
     Asked,
     Read,
+    build_models,
     chosen_names,
-    closing,
-    contest_options,
-    entrants,
+    comparison_options,
+    drawable,
     models_option,
+    notable,
     output_options,
+    read_gains,
     repeats_option,
-    share,
 )
+
+if TYPE_CHECKING:
+    from countwise.cli.output import Output
 
 
 @click.command(
@@ -36,17 +39,26 @@ from countwise.cli.options import (
 )
 @click.argument("file", metavar="FILE")
 @models_option
-@click.option("--folds", type=click.IntRange(min=2), help="Cross-validation in so many folds [10].")
-@repeats_option
-@click.option("--holdout", type=float, metavar="SHARE", help="Set this share aside instead, 0.3.")
-@click.option("--leave-one-out", is_flag=True, help="Test every row with a model of all others.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), help="Number of cross-validation folds. Default: 10."
+)
+@repeats_option("1, with --holdout 10")
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="FRACTION",
+    help="Test on this fraction of the rows (e.g. 0.3) instead of cross-validating.",
+)
+@click.option(
+    "--leave-one-out", is_flag=True, help="Test every row with a model trained on all others."
+)
 @click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
-    help="Leave out models that would not finish within this time.",
+    help="Time limit; models that would exceed it are left out. Default: none.",
 )
-@contest_options("Write a page with all that was found.")
-@output_options("Write the ranking as .csv or everything as .json.")
+@comparison_options("Page to write, with the ranking, the data and the best model.")
+@output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
 def command(
     file: str,
     models: str | None,
@@ -54,49 +66,52 @@ def command(
     repeats: int | None,
     holdout: float | None,
     leave_one_out: bool,
+    max_seconds: float | None,
     gain: str | None,
-    asked: Asked,
+    reading: Asked,
     seed: int,
     jobs: int,
-    max_seconds: float | None,
     report: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
+    out: Output,
 ) -> None:
-    """Rank models on rows of FILE they have not seen, and say what the data support.
+    """Rank models on rows of FILE they have not seen, and say which differences are significant.
 
-    Ten-fold cross-validation unless told otherwise; intervals are corrected for shared training
-    rows. Fitting and predicting are timed apart. With --gain every model also decides by the gains,
-    and the ranking is by what a row earns.
+    The default is ten-fold cross-validation; intervals are corrected for shared training rows.
+    Training and prediction are timed separately. With --gain every model also decides by the gain
+    matrix, and models are ranked by the gain per row.
     """
-    from countwise.atomic_write import check_writable
-    from countwise.cli.output import print_json, write_records
+    from countwise.evaluation.evaluate import evaluate
+    from countwise.models.registry import COMPARED
 
-    check_writable(output, "-o", (".csv", ".json"), file)
-    check_writable(report, "--report", (".html", ".htm"))
-    chosen = chosen_names(models)
+    names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
-    from countwise.cli.options import gain_of
-
-    matrix = gain_of(gain, file)
-    found = asked.read(file, "compare")
-    limits = {"n_jobs": jobs, "max_seconds": max_seconds}
+    gains = read_gains(gain, file)
+    read = reading.read(file, "compare")
     started = monotonic()
-    trials = _trials(found, chosen, protocol, matrix, seed, limits, quiet)
-    whole = {"command": "compare", "source": file, **trials.to_dict()}
-    if output is not None:
-        write_records(output, trials.summary(), whole, "compare")
+    if "folds" in protocol and protocol["folds"] is None:
+        protocol["folds"] = max(min(10, len(read.table)), 2)
+    with out.progress() as tell:
+        trials = evaluate(
+            build_models(read, names, COMPARED, seed),
+            read.table,
+            gain=gains,
+            random_state=seed,
+            n_jobs=jobs,
+            max_seconds=max_seconds,
+            progress=tell,
+            **protocol,
+        )
+    notes = [*read.remarks, *notable(trials.notes)]
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
-        _report(found, trials, file, seed, report, quiet, left)
-    if as_json:
-        print_json(whole)
-        return
-    from countwise.reports.terminal import Screen
-
-    Screen(sys.stdout).ranking(trials, _title(found, file))
-    closing(found, trials.notes, (("Ranking", output), ("Report", report)), quiet)
+        notes += _write_report(read.table, trials, file, seed, report, out, left)
+    out.finish(
+        {"command": "compare", "source": file, **trials.to_dict()},
+        lambda screen: screen.ranking(trials, _title(read, file)),
+        records=trials.summary(),
+        notes=notes,
+        written={"Ranking": out.path, "Report": report},
+    )
 
 
 def _protocol(
@@ -105,92 +120,56 @@ def _protocol(
     if leave_one_out:
         if folds or repeats or holdout is not None:
             raise click.UsageError(
-                "--leave-one-out tests every row once; leave --folds, --repeats and --holdout out"
+                "--leave-one-out tests every row once; omit --folds, --repeats and --holdout"
             )
         return {"leave_one_out": True}
     if holdout is not None:
         if folds:
-            raise click.UsageError("--folds and --holdout are two protocols; choose one")
-        return {"holdout": share(holdout), "repeats": repeats or 10}
+            raise click.UsageError("--folds and --holdout are different protocols; choose one")
+        return {"holdout": holdout, "repeats": repeats or 10}
     return {"folds": folds, "repeats": repeats or 1}
 
 
-def _trials(
-    found: Read,
-    names: list[str] | None,
-    protocol: dict[str, Any],
-    gain: Any,
-    seed: int,
-    limits: dict[str, Any],
-    quiet: bool,
-) -> Any:
-    from countwise.cli.output import progress
-    from countwise.evaluation.evaluate import evaluate
-    from countwise.models.registry import COMPARED
+def _write_report(
+    table: Any, trials: Any, file: str, seed: int, path: str, out: Output, left: float
+) -> list[str]:
+    """Write the page, with the best model that can be drawn and its learning curve.
 
-    table = found.table
-    if "folds" in protocol and protocol["folds"] is None:
-        protocol = protocol | {"folds": max(min(10, len(table)), 2)}
-    with progress(quiet) as tell:
-        return evaluate(
-            entrants(found, names, COMPARED, seed),
-            table,
-            gain=gain,
-            random_state=seed,
-            progress=tell,
-            **limits,
-            **protocol,
-        )
-
-
-def _report(
-    found: Read, trials: Any, file: str, seed: int, path: str, quiet: bool, left: float
-) -> None:
-    """Write the page: with the tables of the best model that has some, and its learning curve.
-
-    The curve is left out where the seconds that are left would not do for it.
+    The curve is left out, and a note returned, if it would take more than the seconds `left`.
     """
-    from countwise.cli.output import remark
-    from countwise.models.registry import COMMANDS, DEFAULT
+    from countwise.evaluation.learning_curve import learning_curve
+    from countwise.models.registry import COMMANDS
     from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
-    ranked = [trials.entries[line["model"]].model for line in trials.summary()]
-    drawable = [name for name in ranked if name in COMMANDS and COMMANDS[name].can_be_saved]
-    name = drawable[0] if drawable else DEFAULT
+    name = drawable(trials.entries[line["model"]].model for line in trials.summary())
     model = COMMANDS[name].build(seed)
-    curve = None
+    curve, notes = None, []
     if _curve_seconds(trials, name, hasattr(model, "fit_counts")) <= left:
-        curve = _curve(name, model, found, trials, seed, quiet)
+        with out.progress() as tell:
+            curve = learning_curve(
+                {name: model}, table, random_state=seed, gain=trials.gain, progress=tell
+            )
     else:
-        remark([f"The page has no learning curve: {name} would need more time for one."], quiet)
+        notes = [f"The page has no learning curve: {name} would need more time for one."]
     facts = comparison_facts(
-        found.table, trials, model=model.fit(found.table), model_name=name, curve=curve, source=file
+        table, trials, model=model.fit(table), model_name=name, curve=curve, source=file
     )
     write(facts, path)
+    return notes
 
 
 def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
-    """Roughly what a learning curve of ten repeats costs, from what one fold did."""
+    """Estimate the time of a learning curve of ten repeats from that of one fold."""
     times = trials.times.get(name)
     if times is None:
         return 0.0
-    fold = sum(sum(own) for own in times.values()) / len(trials.parts)
+    fold = sum(sum(seconds) for seconds in times.values()) / len(trials.parts)
     return fold * (10 if counted else 100)
 
 
-def _curve(name: str, model: Any, found: Read, trials: Any, seed: int, quiet: bool) -> Any:
-    from countwise.cli.output import progress
-    from countwise.evaluation.learning_curve import learning_curve
-
-    with progress(quiet) as tell:
-        return learning_curve(
-            {name: model}, found.table, random_state=seed, gain=trials.gain, progress=tell
-        )
-
-
-def _title(found: Read, file: str) -> str:
-    table = found.table
+def _title(read: Read, file: str) -> str:
+    table = read.table
     return (
         f"{table.target_column.name} from {file}: {len(table):,} rows, "
         f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"

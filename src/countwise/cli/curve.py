@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
     Asked,
+    build_models,
     chosen_names,
-    closing,
-    contest_options,
-    entrants,
+    comparison_options,
+    drawable,
     models_option,
+    notable,
     output_options,
+    read_gains,
     repeats_option,
-    share,
 )
+
+if TYPE_CHECKING:
+    from countwise.cli.output import Output
 
 
 @click.command(
@@ -36,14 +39,19 @@ from countwise.cli.options import (
     type=click.IntRange(min=2),
     default=12,
     show_default=True,
-    help="How many numbers of training rows.",
+    help="Number of training set sizes.",
 )
 @click.option(
-    "--holdout", type=float, default=0.3, show_default=True, help="The share of rows to test on."
+    "--holdout",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="FRACTION",
+    default=0.3,
+    show_default=True,
+    help="Fraction of the rows to test on.",
 )
-@repeats_option
-@contest_options("Write a page with the curve and the ranking.")
-@output_options("Write the points as .csv or everything as .json.")
+@repeats_option("1 to 10, by the number of rows")
+@comparison_options("Page to write, with the curve and the ranking.")
+@output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(
     file: str,
     models: str | None,
@@ -51,71 +59,54 @@ def command(
     holdout: float,
     repeats: int | None,
     gain: str | None,
-    asked: Asked,
+    reading: Asked,
     seed: int,
     jobs: int,
     report: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
+    out: Output,
 ) -> None:
     """Show how scores grow with the number of training rows of FILE."""
-    from countwise.atomic_write import check_writable
-    from countwise.cli.options import gain_of
-    from countwise.cli.output import print_json, write_records
+    from countwise.evaluation.learning_curve import learning_curve
     from countwise.models.registry import DRAWN
 
-    check_writable(output, "-o", (".csv", ".json"), file)
-    check_writable(report, "--report", (".html", ".htm"))
-    aside, names = share(holdout), chosen_names(models)
-    matrix = gain_of(gain, file)
-    found = asked.read(file, "curve")
-    curve = _curve(
-        entrants(found, names, DRAWN, seed),
-        found.table,
-        quiet,
-        points=points,
-        holdout=aside,
-        repeats=repeats,
-        gain=matrix,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    whole = {"command": "curve", "source": file, **curve.to_dict()}
-    if output is not None:
-        write_records(output, _flat(curve.records()), whole, "curve")
+    names = chosen_names(models)
+    gains = read_gains(gain, file)
+    read = reading.read(file, "curve")
+    table = read.table
+    with out.progress() as tell:
+        curve = learning_curve(
+            build_models(read, names, DRAWN, seed),
+            table,
+            points=points,
+            holdout=holdout,
+            repeats=repeats,
+            gain=gains,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=tell,
+        )
     if report is not None:
-        _report(found.table, curve, file, report)
-    if as_json:
-        print_json(whole)
-        return
-    from countwise.reports.terminal import Screen
-
-    title = f"{found.table.target_column.name} from {file}: {len(found.table):,} rows"
-    Screen(sys.stdout).curve(curve, title)
-    closing(found, curve.notes, (("Points", output), ("Report", report)), quiet)
-
-
-def _curve(models: Any, table: Any, quiet: bool, **settings: Any) -> Any:
-    from countwise.cli.output import progress
-    from countwise.evaluation.learning_curve import learning_curve
-
-    with progress(quiet) as tell:
-        return learning_curve(models, table, progress=tell, **settings)
+        _write_report(table, curve, file, report)
+    title = f"{table.target_column.name} from {file}: {len(table):,} rows"
+    out.finish(
+        {"command": "curve", "source": file, **curve.to_dict()},
+        lambda screen: screen.curve(curve, title),
+        records=[
+            {name: value for name, value in record.items() if name != "values"}
+            for record in curve.records()
+        ],
+        notes=[*read.remarks, *notable(curve.notes)],
+        written={"Points": out.path, "Report": report},
+    )
 
 
-def _flat(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: own for key, own in record.items() if key != "values"} for record in records]
-
-
-def _report(table: Any, curve: Any, file: str, path: str) -> None:
+def _write_report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.models.registry import COMMANDS, DEFAULT
+    from countwise.models.registry import COMMANDS
     from countwise.reports.comparison_facts import comparison_facts
     from countwise.reports.html import write
 
-    drawable = [name for name in curve.names if name in COMMANDS and COMMANDS[name].can_be_saved]
-    name = drawable[0] if drawable else DEFAULT
+    name = drawable(curve.names)
     model = COMMANDS[name].build().fit(table)
     trials = curve.trials[-1]
     facts = comparison_facts(table, trials, model=model, model_name=name, curve=curve, source=file)

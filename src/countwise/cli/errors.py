@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import re
+import shlex
 import signal
 import sys
 import traceback
@@ -15,39 +17,28 @@ from typing import Any, NoReturn
 
 import click
 
-from countwise.errors import CountwiseError, did_you_mean
+from countwise.errors import CountwiseError, Spelling, did_you_mean
 
 UNEXPECTED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
-#: The library speaks of Python arguments; here they are options.
-_WORDS = (
-    (re.compile(r"\bPass header=False\b"), "Pass --no-header"),
-    (re.compile(r"\b(?:nominal|numeric|drop)=\[?'([^']+)'\]?"), r"--\g<0>"),
-    (re.compile(r"--(nominal|numeric|drop)=\[?'([^']+)'\]?"), r"--\1 '\2'"),
-    (re.compile(r"\bread\(\.\.\., target='column'\)"), "--target"),
-    (re.compile(r"\btarget='column'"), "--target"),
-    (re.compile(r"\bleave_one_out=True\b"), "--leave-one-out"),
-    (re.compile(r"\bfolds='leave-one-out'"), "--leave-one-out"),
-    (re.compile(r"^neighbor_grid: "), "neighbors: "),
-    (re.compile(r"\bwhen_missing='(\w+)'"), r"--when-missing \1"),
-    (re.compile(r"(?<![\w-])(target|drop|missing|separator|nominal|numeric|schema)="), r"--\1"),
-    (re.compile(r"(?<![\w-])(holdout|repeats|folds)="), r"--\1"),
-    (re.compile(r"\bn_jobs\b"), "--jobs"),
-    (re.compile(r"\btable\.schema\.write\(path\)"), "countwise inspect --write-schema"),
-    (re.compile(r"^(?:Table|read|evaluate|learning_curve|load|save|describe|peek): "), ""),
-    (re.compile(r"^(target|nominal|numeric|drop|missing|separator)(?= names| must)"), r"--\1"),
-)
-#: Cures that take an option which only commands that read columns anew have.
-_FIXED = (
-    (re.compile(r", declare the column nominal, or leave it out with --drop"), ", or mend it"),
-    (re.compile(r"\bDrop it with --drop, or turn it"), "Turn it"),
-    (re.compile(r", or (?:drop the column|leave it out) with --drop"), ""),
-    (re.compile(r"Check --target, --drop and the notes"), "Check the notes"),
-)
+#: Options that are called otherwise than the parameter they set.
+_OPTIONS = {"random_state": "seed", "n_jobs": "jobs"}
+#: Values of parameters that have a flag of their own.
+_FLAGS = {
+    ("header", "False"): "no_header",
+    ("identifiers", "'keep'"): "keep_identifiers",
+    ("folds", "'leave-one-out'"): "leave_one_out",
+}
+#: Parameters of models that ``fit`` sets by an option; the others are set by ``--param``.
+_SHARED = ("nominal", "gain", "random_state")
+
+
+class RefusedError(Exception):
+    """Bad input, in the words of the command that met it."""
 
 
 class ReaderLeftError(Exception):
-    """Whoever read our output went away, as ``| head`` does."""
+    """The reader of the output has closed it, as ``| head`` does."""
 
 
 class StoppedError(Exception):
@@ -58,26 +49,26 @@ class StoppedError(Exception):
 def guarded() -> Iterator[None]:
     """Run a command so that whatever happens ends in an exit code, never in a traceback."""
     with _terminable(), warnings.catch_warnings():
-        _quieted()
+        warnings.simplefilter("ignore")  # what a user should know is printed once, at the end
         try:
             yield
-            _flush()
+            sys.stdout.flush()
         except click.exceptions.Exit as leave:
             sys.exit(leave.exit_code)
         except (KeyboardInterrupt, click.Abort, StoppedError):
             _stop("stopped before it was done.", INTERRUPTED)
         except (BrokenPipeError, ReaderLeftError):
             _reader_left()
-        except click.ClickException as why:
-            _stop(_usage(why), BAD_INPUT)
-        except CountwiseError as why:
-            _stop(worded(str(why), why.options), BAD_INPUT)
-        except OSError as why:
-            _system(why)
+        except click.ClickException as error:
+            _stop(_usage(error), BAD_INPUT)
+        except RefusedError as error:
+            _stop(str(error), BAD_INPUT)
+        except OSError as error:
+            _system(error)
         except MemoryError:
             _stop("there is not enough memory for this. Use fewer rows or columns.", UNEXPECTED)
-        except Exception as why:
-            what = f"{type(why).__name__}: {why}".rstrip(":. ")
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}".rstrip(":. ")
             _stop(
                 f"something went wrong inside countwise ({what}). Please report it, with the "
                 "command and what COUNTWISE_DEBUG=1 prints.",
@@ -85,52 +76,107 @@ def guarded() -> Iterator[None]:
             )
 
 
-def worded(message: str, options: frozenset[str] | None = None) -> str:
-    """Put a message of the library in the words of the command line, on one line.
+def describe(error: CountwiseError, context: click.Context) -> str:
+    """Return the message of an error in the words of the command that met it.
 
-    A command that goes by a saved schema has no options to read columns otherwise; with its
-    `options` no others are named.
+    It begins with a name only if that is the command or a model: a library function means nothing
+    here.
     """
-    for pattern, words in _WORDS:
-        message = pattern.sub(words, message)
-    if options is not None and "--drop" not in options:
-        for pattern, words in _FIXED:
-            message = pattern.sub(words, message)
-    return " ".join(message.split())
+    from countwise.models.registry import models
+
+    is_model = error.who in {entry.name for entry in models()}
+    _split_hint(error)
+    text = error.text(spelling(context, is_model))
+    if is_model or error.who == context.info_name:
+        return text
+    return text.removeprefix(f"{error.who}: ")
 
 
-def _usage(why: click.ClickException) -> str:
-    context = getattr(why, "ctx", None)
+#: Messages that do not put parameters in backquotes yet.
+_BARE = re.compile(
+    r"(?<![\w`-])(target|nominal|numeric|drop|missing|separator|header|schema|holdout|repeats|folds"
+    r"|leave_one_out|when_missing)=(\[?'[^']*'\]?|True|False|)"
+)
+
+
+_SUBJECT = re.compile(r"^(\w+: )(target|nominal|numeric|drop|missing|separator)(?= names| must)")
+
+
+def _split_hint(error: CountwiseError) -> None:
+    """Make the last sentence of an unstructured message its hint."""
+    error.message = _SUBJECT.sub(r"\1`\2=`", error.message)
+    if error.hint or "`" in error.message or not _BARE.search(error.message):
+        return
+    text = _BARE.sub(r"`\1=\2`", error.message)
+    message, _, last = text.rpartition(". ")
+    parts = re.split(r", or |, ", last.rstrip("."))
+    cure = [part for part in parts if "column nominal" not in part]
+    error.message, error.hint = f"{message}.", tuple(cure)
+
+
+def spelling(context: click.Context | None, is_model: bool = False) -> Spelling:
+    """Return the function that spells parameters as options of a command.
+
+    With `is_model` they are those of a model, which ``--param`` sets.
+    """
+    params = () if context is None else context.command.params
+    options = {param.name: param for param in params if isinstance(param, click.Option)}
+
+    def spell(name: str, value: str) -> str | None:
+        if is_model and name not in _SHARED:
+            return f"--param {name}={value}" if "pairs" in options else None
+        flag = _FLAGS.get((name, value))
+        option = options.get(flag or _OPTIONS.get(name, name))
+        if option is None:
+            return None
+        word = max(option.opts, key=len)
+        return word if option.is_flag or not value else f"{word} {_argument(value)}"
+
+    return spell
+
+
+def _argument(code: str) -> str:
+    """Return a Python value as it is typed in a shell."""
+    try:
+        value = ast.literal_eval(code)
+    except (SyntaxError, ValueError):
+        return code
+    many = isinstance(value, list | tuple)
+    return shlex.quote(",".join(map(str, value)) if many else str(value))
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "countwise"
     command = path.removeprefix("countwise").strip()
     who = f"{command}: " if command else ""
-    message = why.format_message()
-    if isinstance(why, click.NoSuchOption):
-        known = why.possibilities or ()
-        near = f" Did you mean {known[0]!r}?" if known else _near_option(why, context)
-        message = f"there is no option {why.option_name!r}.{near}"
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        known = error.possibilities or ()
+        near = f" Did you mean {known[0]!r}?" if known else _near_option(error, context)
+        message = f"there is no option {error.option_name!r}.{near}"
     message = " ".join(message.split())
     message = message[:1].lower() + message[1:]
     end = "" if message.endswith(("?", ".")) else "."
     return f"{who}{message}{end} See {path} --help."
 
 
-def _near_option(why: click.NoSuchOption, context: click.Context | None) -> str:
+def _near_option(error: click.NoSuchOption, context: click.Context | None) -> str:
     if context is None:
         return ""
-    options = [word for own in context.command.get_params(context) for word in own.opts]
-    return did_you_mean(why.option_name, options)
+    options = [word for param in context.command.get_params(context) for word in param.opts]
+    return did_you_mean(error.option_name, options)
 
 
-def _system(why: OSError) -> None:
+def _system(error: OSError) -> None:
     if (
-        why.errno in (errno.EPIPE, errno.EINVAL)
-        and why.filename is None
+        error.errno in (errno.EPIPE, errno.EINVAL)
+        and error.filename is None
         and sys.platform == "win32"
     ):
         _reader_left()
-    name = f"{str(why.filename)!r}" if why.filename is not None else "the output"
-    reason = why.strerror or str(why)
+    name = f"{str(error.filename)!r}" if error.filename is not None else "the output"
+    reason = error.strerror or str(error)
     _stop(
         f"{name} cannot be read or written ({reason}). Check the path and the space left.",
         BAD_INPUT,
@@ -145,25 +191,16 @@ def _stop(line: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _flush() -> None:
-    sys.stdout.flush()
-
-
 def _reader_left() -> NoReturn:
-    """Leave quietly: whoever read our output (``| head``) had enough."""
+    """Exit quietly when the reader of the output (``| head``) has closed it."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
 
-def _quieted() -> None:
-    """Keep warnings off the screen: what a user should know is said once, at the end."""
-    warnings.simplefilter("ignore")
-
-
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let a polite kill unwind as Ctrl-C does, so that no draft of a file stays behind."""
+    """Unwind at SIGTERM as at Ctrl-C, so that no temporary file stays behind."""
 
     def unwind(number: int, frame: Any) -> NoReturn:
         raise SystemExit(128 + number)

@@ -1,11 +1,13 @@
-"""A saved model for commands that classify: loaded, and refused if it cannot."""
+"""Options that several commands share, and the tables, models and gains they name."""
 
 from __future__ import annotations
 
 import functools
+import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -19,12 +21,10 @@ from countwise.errors import (
 )
 
 if TYPE_CHECKING:
+    from countwise.decisions.gain_matrix import GainMatrix
+    from countwise.notes import Note
     from countwise.tables.schema import Schema, WhenMissing
     from countwise.tables.table import Table
-
-
-if TYPE_CHECKING:
-    from countwise.decisions.gain_matrix import GainMatrix
 
 
 def load_model(path: str, who: str) -> Any:
@@ -34,8 +34,8 @@ def load_model(path: str, who: str) -> Any:
     model = load(path)
     if not hasattr(model, "predict_proba"):
         raise StoreError(
-            f"{who}: {path!r} must hold a model, but it holds a {type(model).__name__}. Train one "
-            "with countwise fit."
+            f"{who}: {path!r} must hold a model; it holds a {type(model).__name__}.",
+            hint="Train a model with countwise fit.",
         )
     return model
 
@@ -191,40 +191,43 @@ def split_names(given: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _teachable(who: str, table: Table) -> None:
-    """Refuse a table from which nothing can be learned, before anybody tries."""
-    if not table.labelled:
-        raise _no_target(who, table)
-    codes = {note.code for note in table.notes}
-    if "T12" in codes:
-        column = table.target_column
-        raise TableError(
-            f"{who}: there must be rows of at least two classes, but column {column.name!r} holds "
-            f"only {column.levels[0]!r}. Name another --target, or add rows."
-        )
-    blank = {note.column for note in table.notes if note.code == "T08"}
-    names = [column.name for column in table.schema.attributes]
-    if blank.issuperset(names):
-        raise TableError(
-            f"{who}: at least one column beside the class must hold values, but {listing(names)} "
-            "miss all of theirs. Check --missing."
-        )
-
-
-def _no_target(who: str, table: Table) -> TableError:
+    """Refuse a table from which nothing can be learned."""
     names = [column.name for column in table.schema]
-    near = next((hint for word in USUAL_TARGETS if (hint := did_you_mean(word, names))), "")
-    return TableError(
-        f"{who}: a class column is needed, but none was named and none is called class, target, "
-        f"label or y.{near} Name it with --target; the columns are {listing(names, 12)}."
-    )
+    if not table.labelled:
+        near = next((hint for word in USUAL_TARGETS if (hint := did_you_mean(word, names))), "")
+        raise TableError(
+            f"{who}: a class column is needed; none is named, and none is called class, target, "
+            f"label or y.{near}",
+            hint=f"Name it with `target=`; the columns are {listing(names, 12)}.",
+        )
+    target = table.target_column
+    if "T12" in {note.code for note in table.notes}:
+        raise TableError(
+            f"{who}: column {target.name!r} must have at least two classes; it has only "
+            f"{target.levels[0]!r}.",
+            hint=("name another `target=`", "add rows"),
+        )
+    missing = {note.column for note in table.notes if note.code == "T08"}
+    attributes = [column.name for column in table.schema.attributes]
+    if missing.issuperset(attributes):
+        raise TableError(
+            f"{who}: at least one column beside the class must hold values; {listing(attributes)} "
+            "hold none.",
+            hint="Check `missing=`.",
+        )
 
 
-#: Remarks that are for the record: they stand in the JSON and on the page.
+#: Notes that are for the record: they stand in the JSON and on the page.
 FOR_THE_RECORD = ("E05", "E06", "E07", "E12", "E14")
 
 
+def notable(notes: Iterable[Note]) -> list[Note]:
+    """Return the notes that are worth a line on the screen."""
+    return [note for note in notes if note.code not in FOR_THE_RECORD]
+
+
 def chosen_names(models: str | None) -> list[str] | None:
-    """Return the names of the models asked for, checked before anything is read."""
+    """Return the names of the chosen models, checked before anything is read."""
     from countwise.models.registry import select
 
     names = None if models is None else list(split_names(models))
@@ -232,56 +235,42 @@ def chosen_names(models: str | None) -> list[str] | None:
     return names
 
 
-def share(holdout: float) -> float:
-    """Return a share of rows to set aside, or say what it must be."""
-    if not 0 < holdout < 1:
-        raise click.UsageError(
-            f"--holdout must be a share between 0 and 1, such as 0.3, but {holdout:g} came"
-        )
-    return holdout
-
-
-def entrants(found: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
-    """Make the models that enter; the majority enters by itself."""
+def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
+    """Build the models to compare; the majority class is always compared."""
     from countwise.models.registry import select
 
-    chosen = select(names, usual, numeric=bool(found.table.schema.numeric))
-    entering = [model for model in chosen if model.entry.kind != "baseline"] or chosen
-    return {model.name: model.build(seed) for model in entering}
+    chosen = select(names, usual, numeric=bool(read.table.schema.numeric))
+    compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
+    return {model.name: model.build(seed) for model in compared}
 
 
-def closing(
-    found: Read, notes: Iterable[Any], written: Iterable[tuple[str, str | None]], quiet: bool
-) -> None:
-    """Say what is to be remarked on, and which files were written."""
-    from countwise.cli.output import remark
+def drawable(names: Iterable[str]) -> str:
+    """Return the first model that a report can draw, or the default model."""
+    from countwise.models.registry import COMMANDS, DEFAULT
 
-    said = [note.text for note in notes if note.code not in FOR_THE_RECORD]
-    files = [f"{what} written to {path}." for what, path in written if path]
-    remark([*found.remarks, *said, *files], quiet)
+    return next((n for n in names if n in COMMANDS and COMMANDS[n].can_be_saved), DEFAULT)
 
 
-def gain_of(given: str | None, source: str) -> GainMatrix | None:
+def read_gains(path: str | None, source: str) -> GainMatrix | None:
     """Read the matrix of ``--gain``; ``sample`` takes the one of ``sample:name``."""
-    if given is None:
+    if path is None:
         return None
     from countwise.decisions.gain_matrix import GainMatrix
 
-    if given != "sample":
-        return GainMatrix.read(given)
+    if path != "sample":
+        return GainMatrix.read(path)
     if not source.startswith("sample:"):
         raise GainError(
-            f"--gain sample takes the matrix of a sample, but {source!r} is a file. Name the CSV "
-            "file of the gains."
+            f"--gain sample needs a sample; {source!r} is a file.", hint="Name a CSV file of gains."
         )
     from countwise.tables import datasets
 
     sample = datasets.find(source.removeprefix("sample:"))
     if sample.gain is None:
-        having = [own.name for own in datasets.all_samples() if own.gain is not None]
+        names = [other.name for other in datasets.all_samples() if other.gain is not None]
         raise GainError(
-            f"--gain sample needs a sample with a gain matrix, but {sample.name!r} has none. Those "
-            f"with one: {', '.join(having)}."
+            f"--gain sample needs a sample with a gain matrix; {sample.name!r} has none.",
+            hint=f"Samples with one: {', '.join(names)}.",
         )
     labels, rows = sample.gain["labels"], sample.gain["values"]
     return GainMatrix.of(
@@ -289,105 +278,174 @@ def gain_of(given: str | None, source: str) -> GainMatrix | None:
     )
 
 
+class NumberList(click.ParamType):  # type: ignore[type-arg]
+    """Numbers as ``1-20`` or ``1,3,5``; with `decimals` also ``1.5`` and ``maximum``."""
+
+    name = "numbers"
+
+    def __init__(self, highest: int = 10_000, most: int = 10_000, decimals: bool = False) -> None:
+        self.highest, self.most, self.decimals = highest, most, decimals
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
+        """Read the numbers, each once, in the order given."""
+        if isinstance(value, list):
+            return value
+        numbers: list[float] = []
+        first: float
+        last: float
+        for part in split_names(value):
+            whole = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
+            if whole:
+                first, last = int(whole[1]), int(whole[2] or whole[1])
+            elif self.decimals and re.fullmatch(r"\d+\.\d+", part):
+                first = last = float(part)
+            elif self.decimals and part.lower() in ("maximum", "max", "inf", "infinity"):
+                numbers.append(math.inf)
+                continue
+            else:
+                first, last = 1, 0
+            if first > last:
+                also = ", 1.5 or maximum" if self.decimals else ""
+                self._refuse(f"as 1-20 or 1,3,5{also}", value, param, ctx)
+            if first < 1 or last > self.highest:
+                self._refuse(f"from 1 to {self.highest:,}", value, param, ctx)
+            if last - first >= self.most:
+                self._refuse(f", up to {self.most:,} of them", value, param, ctx)
+            numbers += range(int(first), int(last) + 1) if whole else [first]
+        kind = float if self.decimals else int
+        return list(dict.fromkeys(map(kind, numbers)))
+
+    @staticmethod
+    def _refuse(rule: str, value: str, param: Any, ctx: Any) -> NoReturn:
+        option = min(param.opts, key=len)
+        raise click.UsageError(f"{option} must be numbers {rule}; got {value!r}", ctx)
+
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_READING: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--target", "-t"), {"metavar": "COLUMN", "help": "The class column."}),
-    (("--nominal",), {"metavar": "A,B", "help": "Columns to take as nominal; 'all' for all."}),
-    (("--numeric",), {"metavar": "A,B", "help": "Columns to take as numeric."}),
-    (("--drop",), {"metavar": "A,B", "help": "Columns to leave out."}),
-    (("--missing",), {"metavar": "'?,NA'", "help": "Marks that mean missing."}),
-    (
-        ("--when-missing",),
-        {
-            "metavar": "WORD",
-            "multiple": True,
-            "help": "A missing cell: omit it, a value of its own, or drop the row; or COLUMN=WORD.",
-        },
-    ),
-    (("--schema",), {"metavar": "JSON", "help": "A schema to read by, as inspect writes it."}),
-    (("--separator",), {"metavar": "CHAR", "help": "What stands between cells ('tab' for a tab)."}),
-    (("--no-header",), {"is_flag": True, "help": "The first line is a row; columns are x1, x2, …"}),
-    (("--keep-identifiers",), {"is_flag": True, "help": "Keep columns that identify rows."}),
+#: The options about reading, by the names of the parameters they set.
+_READING: dict[str, dict[str, Any]] = {
+    "target": {"metavar": "COLUMN", "help": "Class column. Default: class, target, label or y."},
+    "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
+    "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
+    "drop": {"metavar": "A,B", "help": "Columns to leave out."},
+    "missing": {"metavar": "'?,NA'", "help": "Values that mean missing, replacing the default."},
+    "when_missing": {
+        "metavar": "WORD",
+        "multiple": True,
+        "help": "Treatment of missing cells: omit (the default), value (a level of its own) or "
+        "drop (the row); COLUMN=WORD for one column.",
+    },
+    "schema": {"metavar": "JSON", "help": "Schema to read by, as written by inspect."},
+    "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
+    "no_header": {"is_flag": True, "help": "No header line; columns are named x1, x2, …"},
+    "keep_identifiers": {"is_flag": True, "help": "Keep columns that identify rows."},
+}
+
+
+def add_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Add several options, in the order in which ``--help`` lists them."""
+    return lambda function: functools.reduce(lambda f, add: add(f), reversed(options), function)
+
+
+def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
+    """Add the options about reading, or some; the command gets them together, as ``reading``."""
+
+    def gather(function: Any) -> Any:
+        @functools.wraps(function)
+        def gathered(*args: Any, **options: Any) -> Any:
+            given = {name: options.pop(name) for name in names or _READING}
+            return function(*args, reading=Asked(**given), **options)
+
+        return gathered
+
+    short = {"target": ("-t",)}
+    options = (
+        click.option(f"--{name.replace('_', '-')}", *short.get(name, ()), **_READING[name])
+        for name in names or _READING
+    )
+    return add_options(*options, gather)
+
+
+#: Extensions of files that options other than ``-o`` name.
+_EXTENSIONS = {
+    "report": (".html", ".htm"),
+    "picture": (".svg", ".html"),
+    "write_schema": (".json",),
+}
+
+
+def output_options(
+    what: str, *extensions: str, json: str = "Print JSON to stdout and nothing else."
+) -> Callable[[Decorated], Decorated]:
+    """Add ``-o``, ``--json`` and ``--quiet``; the command gets them together, as ``out``.
+
+    Every path to write to is checked before the command begins.
+    """
+
+    def gather(function: Any) -> Any:
+        @functools.wraps(function)
+        def gathered(*args: Any, **options: Any) -> Any:
+            from countwise.atomic_write import check_writable
+            from countwise.cli.output import Output
+
+            path, as_json, quiet = (options.pop(name) for name in ("output", "as_json", "quiet"))
+            sources = [options[name] for name in ("file",) if name in options]
+            sources += options.get("files", ())
+            check_writable(path, "-o", extensions, *sources)
+            for name, allowed in _EXTENSIONS.items():
+                option = f"--{name.replace('_', '-')}"
+                check_writable(options.get(name), option, allowed, *sources)
+            return function(*args, out=Output(path, as_json, quiet), **options)
+
+        return gathered
+
+    return add_options(
+        click.option("--output", "-o", metavar="PATH", help=what),
+        click.option("--json", "as_json", is_flag=True, help=json),
+        click.option("--quiet", "-q", is_flag=True, help="Print no notes and no progress."),
+        gather,
+    )
+
+
+gain_option = click.option(
+    "--gain",
+    metavar="CSV",
+    help="Gain matrix to decide by: true classes in rows, decisions in columns; 'sample' for the "
+    "matrix of a sample.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
+)
+models_option = click.option(
+    "--models",
+    "-m",
+    metavar="A,B",
+    help="Models to compare (see countwise models), or 'all'. Default: a selection.",
 )
 
 
-def reading_options(function: Decorated) -> Decorated:
-    """Add the options about reading; the command gets them together, as ``asked``."""
-
-    @functools.wraps(function)
-    def gathered(*args: Any, **options: Any) -> Any:
-        fields = Asked.__dataclass_fields__
-        own = {name: options.pop(name) for name in fields if name in options}
-        return function(*args, asked=Asked(**own), **options)
-
-    made: Any = gathered
-    for names, settings in reversed(_READING):
-        made = click.option(*names, **settings)(made)
-    result: Decorated = made
-    return result
-
-
-def output_options(what: str) -> Callable[[Decorated], Decorated]:
-    """Add ``--json``, ``-o`` and ``--quiet``; `what` says what ``-o`` writes."""
-
-    def add(function: Decorated) -> Decorated:
-        made: Any = function
-        made = click.option("--quiet", "-q", is_flag=True, help="No remarks, no progress.")(made)
-        made = click.option(
-            "--json", "as_json", is_flag=True, help="Print JSON to stdout and nothing else."
-        )(made)
-        made = click.option("--output", "-o", metavar="PATH", help=what)(made)
-        result: Decorated = made
-        return result
-
-    return add
-
-
-def gain_option(function: Decorated) -> Decorated:
-    """Add ``--gain``."""
+def repeats_option(default: str) -> Callable[[Decorated], Decorated]:
+    """Add ``--repeats``; `default` says what is taken without it."""
     return click.option(
-        "--gain",
-        metavar="CSV",
-        help="Gains to decide by: true classes in rows, decisions in columns; 'sample' for the "
-        "matrix a sample brings along.",
-    )(function)
+        "--repeats",
+        type=click.IntRange(min=1),
+        help=f"Number of repetitions with a new random split. Default: {default}.",
+    )
 
 
-def seed_option(function: Decorated) -> Decorated:
-    """Add ``--seed``."""
-    return click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        help="Where the random numbers start.",
-    )(function)
-
-
-def models_option(function: Decorated) -> Decorated:
-    """Add ``--models``."""
-    return click.option(
-        "--models", "-m", metavar="A,B", help="Which models (see countwise models), or all."
-    )(function)
-
-
-def repeats_option(function: Decorated) -> Decorated:
-    """Add ``--repeats``."""
-    return click.option(
-        "--repeats", type=click.IntRange(min=1), help="How often rows are dealt anew."
-    )(function)
-
-
-def contest_options(page: str) -> Callable[[Decorated], Decorated]:
-    """Add what commands share that let models enter; `page` says what ``--report`` writes."""
-
-    def add(function: Decorated) -> Decorated:
-        made: Any = click.option("--report", metavar="HTML", help=page)(function)
-        made = click.option(
-            "--jobs", type=int, default=1, help="Processes that refit scikit-learn's models."
-        )(made)
-        result: Decorated = gain_option(reading_options(seed_option(made)))
-        return result
-
-    return add
+def comparison_options(report: str) -> Callable[[Decorated], Decorated]:
+    """Add the options of commands that compare models; `report` says what ``--report`` writes."""
+    return add_options(
+        gain_option,
+        reading_options(),
+        seed_option,
+        click.option(
+            "--jobs",
+            type=int,
+            default=1,
+            show_default=True,
+            help="Number of processes that refit scikit-learn models.",
+        ),
+        click.option("--report", metavar="HTML", help=report),
+    )

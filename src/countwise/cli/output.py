@@ -1,4 +1,4 @@
-"""How far a command is: on stderr, on a terminal only, and not before two seconds have passed."""
+"""What a command prints and writes: results, JSON, notes on stderr, files, progress."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from countwise.cli.errors import worded
+import click
 
-#: Seconds before a bar is worth showing.
+from countwise.cli.errors import spelling
+from countwise.notes import Note
+
+#: Seconds before a progress bar is shown.
 PATIENCE = 2.0
 
 Tell = Callable[[float, float, str], None]
 
 
 class _Bar:
-    """A bar that comes to be when it is first needed."""
+    """A progress bar that opens when it is first needed."""
 
     def __init__(self) -> None:
         self._started = monotonic()
@@ -29,7 +33,7 @@ class _Bar:
         self._task: Any = None
 
     def tell(self, done: float, total: float, text: str) -> None:
-        """Take note of `done` steps out of `total`."""
+        """Show `done` steps out of `total`."""
         if self._bar is None:
             if monotonic() - self._started < PATIENCE or done >= total:
                 return
@@ -53,14 +57,14 @@ class _Bar:
         self._task = self._bar.add_task("", total=total)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Tell | None]:
-    """Give a function to tell steps to, or None where nobody would see it."""
+    """Give a function that shows steps on stderr, or None where nobody would see them."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -72,18 +76,18 @@ def progress(quiet: bool) -> Iterator[Tell | None]:
 
 
 def settle_streams() -> None:
-    """Let no character that a terminal cannot show stop a command."""
+    """Replace characters that a terminal cannot show instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold: NumPy scalars as numbers, what is no number as null."""
+    """Convert a value to what JSON can hold; NaN and infinity become null."""
     if isinstance(value, Mapping):
-        return {str(key): plain(own) for key, own in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(own) for own in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist") and not isinstance(value, str | bytes):
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
@@ -104,11 +108,13 @@ def print_json(value: Any) -> None:
 
 
 def remark(lines: Iterable[object], quiet: bool) -> None:
-    """Say a few sentences on stderr, each once."""
+    """Print notes on stderr, each once, with parameters spelled as options of the command."""
     if quiet:
         return
-    for line in dict.fromkeys(worded(str(line)) for line in lines):
-        sys.stderr.write(f"note: {line}\n")
+    spell = spelling(click.get_current_context(silent=True))
+    texts = (line.spelled(spell) if isinstance(line, Note) else str(line) for line in lines)
+    for text in dict.fromkeys(" ".join(text.split()) for text in texts):
+        sys.stderr.write(f"note: {text}\n")
     sys.stderr.flush()
 
 
@@ -136,3 +142,43 @@ def write_records(path: str, records: Sequence[Mapping[str, Any]], whole: Any, w
 def _cell(value: Any) -> Any:
     value = plain(value)
     return "" if value is None else value
+
+
+@dataclass(frozen=True)
+class Output:
+    """The options about output: a file, JSON instead of text, no notes and no progress."""
+
+    path: str | None = None
+    as_json: bool = False
+    quiet: bool = False
+
+    def progress(self) -> AbstractContextManager[Tell | None]:
+        """Give a function that shows progress, or None."""
+        return progress(self.quiet)
+
+    def finish(
+        self,
+        facts: Any,
+        show: Callable[[Any], None] | None = None,
+        *,
+        records: Sequence[Mapping[str, Any]] | None = None,
+        notes: Iterable[object] = (),
+        written: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or the result and notes.
+
+        `show` gets the screen to print the result on. `written` are files by what they hold.
+        """
+        if self.path is not None and records is not None:
+            who = click.get_current_context().info_name or ""
+            write_records(self.path, records, facts, who)
+        if self.as_json:
+            print_json(facts)
+            return
+        if show is not None:
+            from countwise.reports.terminal import Screen
+
+            show(Screen(sys.stdout))
+            sys.stdout.flush()
+        files = [f"{what} written to {path}." for what, path in (written or {}).items() if path]
+        remark([*notes, *files], self.quiet)

@@ -142,14 +142,7 @@ def _plug_in(cells: FloatArray, priors: ArrayLike | None) -> BayesError:
     filled = int(np.count_nonzero(cells.sum(axis=0)))
     notes: tuple[Note, ...] = ()
     if cells.sum() < 5 * filled * len(cells):
-        notes = (
-            Note(
-                "B01",
-                None,
-                f"{cells.sum():g} rows in {filled} cells of {len(cells)} classes: a plug-in figure "
-                "is too low where cells hold few rows.",
-            ),
-        )
+        notes = (Note.of("B01", rows=cells.sum(), cells=filled, classes=len(cells)),)
     return BayesError(max(error, 0.0), "plug-in", max(error, 0.0), max(error, 0.0), notes)
 
 
@@ -348,15 +341,7 @@ def _warnings(table: Table, rows: NDArray[np.intp]) -> tuple[Note, ...]:
     columns = len(table.schema.attributes)
     notes = []
     if len(table) < FEW_ROWS * max(columns, 1):
-        notes.append(
-            Note(
-                "B02",
-                None,
-                f"The bound holds for ever more rows; {len(table)} rows in {columns} columns leave "
-                "neighbours far apart, and the figures may be well above the Bayes error.",
-            )
-        )
+        notes.append(Note.of("B02", rows=len(table), columns=columns))
     if len(rows) < len(table):
-        text = f"Neighbours of {len(rows)} of {len(table)} rows were looked at."
-        notes.append(Note("B03", None, text))
+        notes.append(Note.of("B03", used=len(rows), rows=len(table)))
     return tuple(notes)

@@ -51,73 +51,34 @@ def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[
     """Yield the remarks an evaluation calls for."""
     draws = [name for name, entry in entries.items() if entry.draws]
     if draws:
-        yield Note(
-            "E03",
-            None,
-            f"{_all(draws)}: the rule draws its decisions; its scores are "
-            "exact expectations (for accuracy the mean of W_i[y_i]), with nothing drawn.",
-        )
+        yield Note.of("E03", names=_all(draws))
     certain = [name for name, entry in entries.items() if entry.certain]
     if certain:
-        yield Note(
-            "E04",
-            None,
-            f"{_all(certain)}: gives labels but no posteriors, so log loss and "
-            "Brier score are not defined.",
-        )
+        yield Note.of("E04", names=_all(certain))
     once = [own.name for own in task.learners if own.counted or own.name in task.once]
     if once and split.kind != "leave-one-out":
         names = once
-        yield Note(
-            "E05",
-            None,
-            f"{_all(names)}: trained from merged counts of one pass over the "
-            "rows; fitting seconds hold a share of that pass.",
-        )
+        yield Note.of("E05", names=_all(names))
     for why in dict.fromkeys(task.refits.values()):
         names = [name for name, own in task.refits.items() if own == why]
-        yield Note("E14", None, f"{_all(names)}: refitted for every test part, because {why}.")
+        yield Note.of("E14", names=_all(names), why=why)
     big = any(sum(p.posteriors.size for p in e.pieces) > MOST_DOUBLES for e in entries.values())
     if big:
-        yield Note(
-            "E06",
-            None,
-            f"More than {MOST_DOUBLES} posteriors a model: they are kept in "
-            "single precision; decisions were made in double precision.",
-        )
+        yield Note.of("E06", limit=MOST_DOUBLES)
     encoded = [own.name for own in task.others if task.material(own).encoded]
     if encoded:
-        yield Note(
-            "E07",
-            None,
-            f"{_all(encoded)}: saw nominal columns as one column a level and "
-            "gaps in numbers as the median with a marker, learned from the training rows.",
-        )
+        yield Note.of("E07", names=_all(encoded))
     unweighted = [
         own.name
         for own in task.others
         if task.weight is not None and task.material(own).weights(own.model, task.weight) is None
     ]
     if unweighted:
-        yield Note(
-            "E08",
-            None,
-            f"{_all(unweighted)}: cannot be given weights and learned from "
-            "unweighted rows; scores are weighted.",
-        )
+        yield Note.of("E08", names=_all(unweighted))
     if task.left_out:
-        yield Note(
-            "E15",
-            None,
-            f"{', '.join(task.left_out)}: would not have finished in time and were left out.",
-        )
+        yield Note.of("E15", names=", ".join(task.left_out))
     if split.tests == 1 or split.kind == "leave-one-out":
-        yield Note(
-            "E09",
-            None,
-            "One test part: intervals are those of its rows and leave out that "
-            "other training rows would have given another model.",
-        )
+        yield Note.of("E09")
 
 
 def _all(names: list[str]) -> str:
@@ -241,7 +202,7 @@ def task_of(
             f"{who}: n_jobs must be a whole number other than 0, or None, but {n_jobs!r} came."
         )
     entrants = named if matrix is None else entrants_of(who, models, matrix)
-    said = tuple(Note("E10", None, text) for text in (matrix.notes if matrix else ()))
+    said = tuple(Note.of("E10", sentence=text) for text in (matrix.notes if matrix else ()))
     return Task(
         rows,
         entrants,

@@ -433,15 +433,9 @@ def _notes(
 ) -> tuple[Note, ...]:
     notes = []
     if aside > most:
-        text = (
-            f"{most} rows were tested in a repeat, at random, of the {aside} set aside; raise "
-            "test_rows= for narrower intervals."
-        )
-        notes.append(Note("E11", None, text))
+        notes.append(Note.of("E11", tested=most, held_out=aside))
     if isinstance(points, int | np.integer) and len(sizes) < points:
-        text = f"{len(sizes)} sizes, not {points}: {sizes[-1]} training rows allow no more."
-        notes.append(Note("E12", None, text))
+        notes.append(Note.of("E12", sizes=len(sizes), points=points, rows=sizes[-1]))
     if len(rounds) == 1:
-        text = "One repeat: intervals are those of the tested rows alone."
-        notes.append(Note("E13", None, text))
+        notes.append(Note.of("E13"))
     return tuple(notes)

@@ -125,13 +125,13 @@ def _balance(table: Table) -> list[dict[str, Any]]:
 
 def _dropped(table: Table) -> list[dict[str, Any]]:
     """What a model will not see, and why."""
-    reasons = {note.column: note.text for note in table.notes if note.code == "T01"}
+    reasons = {note.column: str(note) for note in table.notes if note.code == "T01"}
     return [
         {"column": column.name, "why": reasons.get(column.name, _WHY[column.kind])}
         for column in table.schema
         if column.kind in _WHY
     ] + [
-        {"column": note.column, "why": note.text}
+        {"column": note.column, "why": str(note)}
         for note in table.notes
         if note.code in ("T03", "T04")
     ]

@@ -74,47 +74,20 @@ def oddities(name: str, raw: Raw, kind: str) -> list[Note]:
         low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
         empty, constant = seen.size == 0, seen.size > 0 and low == high
         if raw.rounded is not None:
-            notes.append(
-                Note(
-                    "T05",
-                    name,
-                    f"Column {name!r} holds {raw.rounded}, which is beyond 2^53 and "
-                    "was rounded to the nearest double.",
-                )
-            )
+            notes.append(Note.of("T05", name, value=raw.rounded))
         if raw.dates and not empty:
-            notes.append(
-                Note(
-                    "T06", name, f"Column {name!r} holds dates; they became days since 1970-01-01."
-                )
-            )
+            notes.append(Note.of("T06", name))
         if kind == "numeric" and not raw.dates and seen.size > 20 and _two_values(seen, low, high):
-            notes.append(
-                Note(
-                    "T09",
-                    name,
-                    f"Column {name!r} holds only the numbers {low:g} and {high:g}; "
-                    f"if they are codes, declare it with nominal=[{name!r}].",
-                )
-            )
+            notes.append(Note.of("T09", name, low=low, high=high))
     else:
         occurring = int(np.count_nonzero(raw.often()))
         empty, constant = occurring == 0, occurring == 1
         if occurring > MANY_LEVELS:
-            notes.append(
-                Note(
-                    "T07",
-                    name,
-                    f"Column {name!r} has {occurring} levels; most of them can "
-                    "say little about the class.",
-                )
-            )
+            notes.append(Note.of("T07", name, levels=occurring))
     if empty:
-        notes.append(Note("T08", name, f"Column {name!r} is missing in every row."))
+        notes.append(Note.of("T08", name))
     if constant:
-        notes.append(
-            Note("T02", name, f"Column {name!r} has one value in every row and tells nothing.")
-        )
+        notes.append(Note.of("T02", name))
     return notes
 
 

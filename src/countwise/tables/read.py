@@ -266,14 +266,7 @@ def _decide(
             why = infer_schema.identifies(name, raw)
             if why is not None:
                 decided.append(wishes.column(name, "id"))
-                notes.append(
-                    Note(
-                        "T01",
-                        name,
-                        f"Column {name!r} looks like an identifier ({why}) and is "
-                        f"left out; keep it with nominal= or numeric=.",
-                    )
-                )
+                notes.append(Note.of("T01", name, why=why))
                 continue
         notes += [] if is_array else infer_schema.oddities(name, raw, kind)
         column = wishes.column(name, kind)
@@ -318,9 +311,7 @@ def _by_schema(
     _needed(columns, known)
     extra = [name for name in columns if name not in known and name != target]
     if extra:
-        notes.append(
-            Note("T10", None, f"Columns {listing(extra)} are not in the schema and were ignored.")
-        )
+        notes.append(Note.of("T10", names=listing(extra)))
     if target is not None and known.target is None:
         known = Schema((*known.columns, Column(target, "target")))
     elif target is not None and known.target is not None and target != known.target.name:
@@ -349,31 +340,11 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
             )
         if blank.any():
             keep &= ~blank
-            notes.append(
-                Note(
-                    "T03",
-                    column.name,
-                    f"{int(blank.sum())} of {len(table)} rows have no class in "
-                    f"{column.name!r} and were dropped.",
-                )
-            )
+            notes.append(Note.of("T03", column.name, dropped=int(blank.sum()), rows=len(table)))
         if column.width > MANY_CLASSES and column.width > 0.5 * len(table):
-            notes.append(
-                Note(
-                    "T13",
-                    column.name,
-                    f"Column {column.name!r} has {column.width} classes in {len(table)} rows; it "
-                    "looks like a quantity to predict rather than a class.",
-                )
-            )
+            notes.append(Note.of("T13", column.name, classes=column.width, rows=len(table)))
         if column.width == 1:
-            notes.append(
-                Note(
-                    "T12",
-                    column.name,
-                    f"Every row is of class {column.levels[0]!r}: there is nothing to tell apart.",
-                )
-            )
+            notes.append(Note.of("T12", column.name, label=column.levels[0]))
     for column in schema.attributes:
         if column.when_missing != "drop":
             continue
@@ -381,13 +352,7 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
         gone = int(np.count_nonzero(blank & keep))
         if gone:
             keep &= ~blank
-            notes.append(
-                Note(
-                    "T04",
-                    column.name,
-                    f"{gone} rows miss a value in {column.name!r} and were dropped, as asked.",
-                )
-            )
+            notes.append(Note.of("T04", column.name, dropped=gone))
     kept = table if keep.all() else table.take(keep)
     return _with_attributes(kept.with_notes(notes))
 

@@ -190,7 +190,7 @@ def test_parents_that_would_not_fit_in_memory_are_passed_over(monkeypatch, tmp_p
     assert max(table.size for table in model.counts_.tables.values()) <= 20_000 // 5
     said = [note for note in model.notes_ if note.code == "P02"]
     assert len(said) == 2
-    assert all("does not lean on" in note.text for note in said)
+    assert all("does not depend on" in note.text for note in said)
     cw.save(model, tmp_path / "model.cw")
     again = cw.load(tmp_path / "model.cw")
     assert again.notes_ == model.notes_

@@ -149,14 +149,7 @@ class BoundarySearch:
         """Return the note on rows that were not looked at."""
         if CellGrid(self.axes).direct and self.aim.kind == GAIN:
             return ()
-        return (
-            Note(
-                "P11",
-                None,
-                f"The boundaries were found on {len(self.sample):,} rows drawn from all of them; "
-                "the cells are counted on all rows.",
-            ),
-        )
+        return (Note.of("P11", rows=len(self.sample)),)
 
     @property
     def _judge(self) -> Aim:
@@ -398,18 +391,8 @@ def _every_level(parts: Sequence[Part], at: int, column: Column, found: Range) -
 
 
 def _folded(name: str, number: int) -> Note:
-    return Note(
-        "P01",
-        name,
-        f"Column {name!r}: only its {number} most frequent levels are told apart, so that all "
-        "cells stay within the budget; the others are one level.",
-    )
+    return Note.of("P01", name, levels=number, why=", so that all cells stay within the budget")
 
 
 def _left_out(name: str, merit: float) -> Note:
-    return Note(
-        "P10",
-        name,
-        f"Column {name!r} is left out: the budget allows two levels only to columns that tell more "
-        f"about the class than its {max(merit, 0.0):.3g} bits.",
-    )
+    return Note.of("P10", name, bits=max(merit, 0.0))

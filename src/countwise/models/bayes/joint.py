@@ -121,20 +121,12 @@ class JointClassifier(CountedModel):
 
     def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
         """What to say about tables made smaller; `before` are the notes so far."""
-        why = "so that tables of two columns fit in memory"
+        why = ", so that tables of two columns fit in memory"
         folded = [
-            Note(
-                "P01",
-                name,
-                f"Column {name!r}: only its {len(levels)} most frequent levels are told apart, "
-                f"{why}; the others are one level.",
-            )
+            Note.of("P01", name, levels=len(levels), why=why)
             for name, levels in self.kept_levels_.items()
         ]
-        coarser = [
-            Note("P01", name, f"Column {name!r}: cut into fewer intervals, {why}.")
-            for name in self._coarser
-        ]
+        coarser = [Note.of("P03", name, why=why) for name in self._coarser]
         return (*folded, *coarser, *getattr(self, "_cut_notes", ()))
 
     def _coded(self, table: Table) -> Table:
@@ -187,7 +179,7 @@ class JointClassifier(CountedModel):
         before = getattr(self, "notes_", ())
         super()._learn(counts, table)
         self.notes_ = (
-            *(n for n in self.notes_ if n.code not in ("P01", "P02", *CUT_NOTES)),
+            *(n for n in self.notes_ if n.code not in ("P01", "P02", "P03", *CUT_NOTES)),
             *self._fold_notes(before),
         )
         return self

@@ -133,11 +133,10 @@ class KDB(JointClassifier):
         if passed is None:  # read back from a file, which holds the notes
             return (*folded, *(note for note in before if note.code == "P02"))
         kept = {family[0] for family in self.families_}
-        why = "because the table of them all would not fit in memory"
         return (
             *folded,
             *(
-                Note("P02", name, f"Column {name!r} does not lean on {listing(others, 3)}, {why}.")
+                Note.of("P02", name, others=listing(others, 3))
                 for name, others in passed.items()
                 if name in kept
             ),

@@ -308,6 +308,4 @@ def _stopped(why: str | None) -> tuple[Note, ...]:
     if why is None:
         return ()
     words = "when its time was over" if why == "time" else "by an interrupt"
-    return (
-        Note("P12", None, f"The search for boundaries was ended {words}; the best so far counts."),
-    )
+    return (Note.of("P12", why=words),)

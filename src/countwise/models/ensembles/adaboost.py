@@ -321,8 +321,7 @@ class AdaBoost(Classifier):
                 history, (-1, len(rows))
             )
         if not self.rounds_:
-            text = "No rule was better than chance; the answer is the class shares of all rows."
-            self.notes_ = (*self.notes_, Note("V01", None, text))
+            self.notes_ = (*self.notes_, Note.of("V01"))
         return self
 
     def _boost(self, table: Table, given: FloatArray) -> list[FloatArray]:

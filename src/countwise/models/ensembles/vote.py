@@ -256,12 +256,8 @@ class Vote(Classifier):
         one, two = error[pairs[0]], error[pairs[1]]
         by_chance = (1 - one) * (1 - two) + one * two / max(len(self.classes_) - 1, 1)
         if seen > float(by_chance.mean()) + TOO_ALIKE:
-            text = (
-                f"Members answer alike on {seen:.0%} of the rows, where independent ones of their "
-                f"accuracy would on {by_chance.mean():.0%}: the vote errs more often than "
-                "ensemble_error says."
-            )
-            self.notes_ = (*self.notes_, Note("V02", None, text))
+            alike = Note.of("V02", seen=seen, independent=by_chance.mean())
+            self.notes_ = (*self.notes_, alike)
 
     def _scores(self, table: Table) -> FloatArray:
         votes = self._votes(table)

@@ -105,12 +105,7 @@ class Features:
     def notes(self) -> tuple[Note, ...]:
         """Remarks on columns of which rare levels share a place."""
         return tuple(
-            Note(
-                "P01",
-                name,
-                f"Column {name!r}: only its {MOST_LEVELS} most frequent levels are told apart; the "
-                f"{part.others} others are one level.",
-            )
+            Note.of("P01", name, levels=MOST_LEVELS, why="")
             for name, part in self.parts.items()
             if isinstance(part, _Words) and part.others
         )

@@ -139,11 +139,7 @@ def _asked(rows: int) -> tuple[NDArray[np.intp], tuple[Note, ...]]:
     if rows <= MOST_ROWS:
         return np.arange(rows), ()
     spaced = np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
-    words = (
-        f"Attribute weights were learned from the neighbours of {MOST_ROWS} evenly spaced rows of "
-        f"{rows}."
-    )
-    return spaced, (Note("N02", None, words),)
+    return spaced, (Note.of("N02", used=MOST_ROWS, rows=rows),)
 
 
 def kept_attributes(worth: FloatArray, drop: float, names: Sequence[str]) -> NDArray[np.bool_]:

@@ -70,11 +70,7 @@ class Neighbors(RowVoter):
         there = len(rows) if weight is None else float(np.maximum(weight, 1.0).sum())
         if self.n_neighbors <= there:
             return ()
-        words = (
-            f"n_neighbors = {self.n_neighbors} is more than there are training rows, {there:g}: "
-            "all of them vote."
-        )
-        return (Note("N05", None, words),)
+        return (Note.of("N05", n_neighbors=self.n_neighbors, rows=there),)
 
     @property
     def votes_by(self) -> tuple[int, Any]:

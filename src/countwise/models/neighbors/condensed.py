@@ -219,12 +219,7 @@ class CondensedNeighbors(RowVoter):
 
 
 def _conflict(number: int) -> Note:
-    return Note(
-        "N03",
-        None,
-        f"{number} training rows equal rows of another class in all that is compared, or miss so "
-        "much that such a row is as near to them as they are; no nearest row gets them right.",
-    )
+    return Note.of("N03", rows=number)
 
 
 def _holes(table: Table) -> bool:

@@ -69,11 +69,7 @@ def _unasked_power(wanted: Wanted) -> tuple[Note, ...]:
     """Say so where an exponent was given that the metric does not ask for."""
     if wanted.metric not in POWERS or wanted.p in (USUAL_POWER, POWERS[wanted.metric]):
         return ()
-    words = (
-        f"p = {wanted.p:g} does nothing with the {wanted.metric} metric, which has an exponent of "
-        "its own; minkowski and vdm take one."
-    )
-    return (Note("N04", None, words),)
+    return (Note.of("N04", p=wanted.p, metric=wanted.metric),)
 
 
 def spaces_of_powers(

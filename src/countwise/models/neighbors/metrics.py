@@ -210,14 +210,7 @@ class _Learner:
         correlation[~varies, ~varies] = 1.0
         if np.linalg.eigvalsh(correlation).min() < _SINGULAR:
             correlation = (1 - _SHRINK) * correlation + _SHRINK * np.eye(len(names))
-            self.notes.append(
-                Note(
-                    "N01",
-                    None,
-                    "The covariance of the numeric columns is singular, because some are (nearly) "
-                    f"sums of others; it was drawn by {_SHRINK:.0%} towards its diagonal.",
-                )
-            )
+            self.notes.append(Note.of("N01", shrinkage=_SHRINK))
         inverse = np.linalg.inv(np.linalg.cholesky(correlation))
         return np.asarray(inverse * np.where(varies, 1.0 / safe, 0.0)), middle
 

@@ -376,5 +376,6 @@ def _declare(dialect: Dialect, reading: Reading) -> tuple[Reading, dict[str, str
 def _with_comma(dialect: Dialect, decimal: dict[str, str]) -> tuple[Note, ...]:
     if not decimal:
         return dialect.notes
-    text = f"Separator {dialect.separator!r} and decimal comma were assumed."
-    return (Note("F01", None, text), *(note for note in dialect.notes if note.code != "F01"))
+    words = " and decimal comma were"
+    assumed = Note.of("F01", separator=dialect.separator, decimal=words)
+    return (assumed, *(note for note in dialect.notes if note.code != "F01"))

@@ -255,16 +255,15 @@ def _separator_note(reading: Reading, separator: str, usual: str, width: int) ->
     if reading.separator is not None or separator == usual:
         return []
     if separator == _NEVER:
-        text = "No separator was found, so the file was read as one column."
-        return [Note("F04", None, text)]
-    return [Note("F01", None, f"Separator {separator!r} was assumed.")]
+        return [Note.of("F04")]
+    return [Note.of("F01", separator=separator, decimal=" was")]
 
 
 def encoding_notes(encoding: str) -> list[Note]:
     """Return the remark that an encoding had to be assumed, if it had to."""
     if encoding not in _ENCODINGS:
         return []
-    return [Note("F02", None, f"The file is not UTF-8, so {_ENCODINGS[encoding]} was assumed.")]
+    return [Note.of("F02", encoding=_ENCODINGS[encoding])]
 
 
 def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, ...], list[Note]]:
@@ -281,8 +280,7 @@ def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, .
     for number, cell in enumerate(cells, start=1):
         name = cell or f"column {number}"
         if not cell:
-            text = f"Column {number} has no name in the header and is called {name!r}."
-            notes.append(Note("F03", name, text))
+            notes.append(Note.of("F03", name, number=number))
         if name in place:
             raise TableError(
                 f"Table: column names must differ, but {name!r} names columns {place[name]} and "

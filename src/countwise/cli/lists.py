@@ -1,0 +1,180 @@
+"""``countwise samples``, ``models`` and ``version``: what there is."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from countwise.cli.app import Command
+from countwise.cli.options import output_options
+
+if TYPE_CHECKING:
+    from countwise.cli.output import Output
+
+_PACKAGES = ("numpy", "scikit-learn", "pyarrow", "narwhals", "click", "rich")
+
+
+@click.command("samples", cls=Command, examples=("countwise samples", "countwise samples credit-g"))
+@click.argument("name", metavar="[NAME]", required=False)
+@output_options("File to write the list to: .csv or .json.", ".csv", ".json")
+def samples(name: str | None, out: Output) -> None:
+    """List the available datasets, or describe one; use them as sample:NAME.
+
+    Datasets that are not bundled are looked for in the folder COUNTWISE_DATA, then at OpenML.
+    """
+    from countwise.tables.datasets import all_samples, find
+
+    if name is None:
+        facts: Any = [_sample_facts(sample) for sample in all_samples()]
+        _finish(out, facts, facts, _show_samples)
+    else:
+        sample = find(name.removeprefix("sample:"))
+        facts = _sample_facts(sample) | {
+            "title": sample.title,
+            "target": sample.target,
+            "attributes": [c["name"] for c in sample.columns if c["name"] != sample.target],
+            "missing": sample.missing,
+            "aliases": list(sample.aliases),
+            "origin": sample.origin,
+            "package": sample.package,
+            "changes": sample.changes,
+            "gain": sample.gain,
+            "ledger": list(sample.ledger),
+        }
+        _finish(out, facts, [facts], _show_sample)
+
+
+@click.command("models", cls=Command, examples=("countwise models", "countwise models naive-bayes"))
+@click.argument("name", metavar="[NAME]", required=False)
+@output_options("File to write the list to: .csv or .json.", ".csv", ".json")
+def models(name: str | None, out: Output) -> None:
+    """List the available models, or the parameters of one."""
+    from countwise.models.registry import COMMANDS, find
+
+    if name is None:
+        facts: Any = [model.to_dict() for model in COMMANDS.values()]
+        _finish(out, facts, facts, _show_models)
+    else:
+        model = find(name)
+        facts = model.to_dict() | {"parameters": _parameters(model.build())}
+        _finish(out, facts, [facts], _show_model)
+
+
+@click.command("version", cls=Command, examples=("countwise version --json",))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout and nothing else.")
+def version(as_json: bool) -> None:
+    """Show the version of countwise, Python and the packages it uses."""
+    import platform
+    from importlib import metadata
+
+    from countwise import __version__
+    from countwise.cli.output import print_json
+
+    found = {"countwise": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    if as_json:
+        print_json(found)
+    else:
+        click.echo("\n".join(f"{name} {number}" for name, number in found.items()))
+
+
+def _finish(out: Output, facts: Any, records: list[dict[str, Any]], show: Any) -> None:
+    shown = None if out.path else partial(show, facts=facts)
+    out.finish(facts, shown, records=records, written={"List": out.path})
+
+
+def _find_place(sample: Any) -> str:
+    if sample.bundled:
+        return "bundled"
+    folder = os.environ.get("COUNTWISE_DATA")
+    if folder and os.path.isfile(os.path.join(folder, sample.file)):
+        return "COUNTWISE_DATA"
+    return "not here" if sample.openml is None else f"OpenML {sample.openml}"
+
+
+def _sample_facts(sample: Any) -> dict[str, Any]:
+    target = next(column for column in sample.columns if column["name"] == sample.target)
+    return {
+        "name": sample.name,
+        "rows": sample.rows,
+        "columns": len(sample.columns) - 1,
+        "classes": len(target.get("values") or ()) or None,
+        "where": _find_place(sample),
+        "licence": sample.licence,
+    }
+
+
+def _show_samples(screen: Any, facts: list[dict[str, Any]]) -> None:
+    from countwise.reports.terminal import grid
+
+    table = grid("name", "rows", "columns", "classes", "where", "licence", right=(1, 2, 3))
+    for place in (0, 4):
+        table.columns[place].no_wrap = True
+    for sample in facts:
+        classes = "–" if sample["classes"] is None else str(sample["classes"])
+        licence = str(sample["licence"]).split(";")[0].split(" (")[0]
+        rows, columns = f"{sample['rows']:,}", str(sample["columns"])
+        table.add_row(sample["name"], rows, columns, classes, sample["where"], licence)
+    screen.show(table)
+
+
+def _show_sample(screen: Any, facts: dict[str, Any]) -> None:
+    from countwise.reports.terminal import grid
+
+    screen.say(f"sample:{facts['name']}", "bold")
+    screen.say(str(facts["title"]))
+    table = grid("", "", show_header=False)
+    for key, value in facts.items():
+        if key in ("name", "title") or value in (None, "", [], 0):
+            continue
+        if key == "gain":
+            value = _describe_gains(value)
+        table.add_row(key, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    screen.show(table)
+
+
+def _describe_gains(gain: dict[str, Any]) -> str:
+    labels = gain["labels"]
+    return "; ".join(
+        f"{true} called {label} {number:+g}"
+        for true, row in zip(labels, gain["values"], strict=True)
+        for label, number in zip(labels, row, strict=True)
+    )
+
+
+def _parameters(model: Any) -> list[dict[str, Any]]:
+    rules = getattr(model, "PARAMETERS", {})
+    return [
+        {"name": name, "default": repr(value), "help": rules[name].help if name in rules else ""}
+        for name, value in model.get_params(deep=False).items()
+    ]
+
+
+def _show_models(screen: Any, facts: list[dict[str, Any]]) -> None:
+    from countwise.reports.terminal import grid
+
+    table = grid("model", "description", "from", "can be saved", "compared")
+    table.columns[0].no_wrap = True
+    for model in facts:
+        saved = "yes" if model["can_be_saved"] else ""
+        compared = "always" if model["from"] == "baseline" else ""
+        compared = "by default" if model["compared_by_default"] else compared
+        table.add_row(model["name"], model["about"], model["from"], saved, compared)
+    screen.show(table)
+
+
+def _show_model(screen: Any, facts: dict[str, Any]) -> None:
+    from countwise.reports.terminal import grid
+
+    screen.say(f"{facts['name']}: {facts['about']}", "bold")
+    table = grid("parameter", "default", "description")
+    for parameter in facts["parameters"]:
+        table.add_row(parameter["name"], parameter["default"], parameter["help"])
+    screen.show(table)
