@@ -31,7 +31,7 @@ from typing import Any
 Spelling = Callable[[str, str], str | None]
 
 _PARAMETER = re.compile(r"`([A-Za-z_]\w*)=([^`]*)`")
-_WHO = re.compile(r"([A-Za-z_][\w.]*): ")
+_WHO = re.compile(r"([A-Za-z_][\w.-]*): ")
 _MAX_QUOTED = 80
 
 

@@ -157,9 +157,9 @@ def app(context: click.Context) -> None:
 
 def main() -> None:
     """Run ``countwise`` from a shell."""
-    from countwise.cli.output import settle_streams
-
-    settle_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal may lack a character
     try:
         app.main()
     finally:

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE")
 @models_option
 @click.option(
-    "--folds", type=click.IntRange(min=2), help="Number of cross-validation folds. Default: 10."
+    "--folds",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Number of cross-validation folds. Default: 10.",
 )
 @repeats_option("1, with --holdout 10")
 @click.option(
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
 @comparison_options("Page to write, with the ranking, the data and the best model.")

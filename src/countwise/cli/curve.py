@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--points",
     type=click.IntRange(min=2),
+    metavar="N",
     default=12,
     show_default=True,
     help="Number of training set sizes.",

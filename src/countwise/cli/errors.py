@@ -82,12 +82,13 @@ def describe(error: CountwiseError, context: click.Context) -> str:
     It begins with a name only if that is the command or a model: a library function means nothing
     here.
     """
-    from countwise.models.registry import models
+    from countwise.models.registry import COMMANDS, ENTRIES
 
-    is_model = error.who in {entry.name for entry in models()}
+    is_command = error.who == context.info_name
+    is_model = not is_command and (error.who in ENTRIES or error.who in COMMANDS)
     _split_hint(error)
     text = error.text(spelling(context, is_model))
-    if is_model or error.who == context.info_name:
+    if is_model or is_command:
         return text
     return text.removeprefix(f"{error.who}: ")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("file", metavar="FILE")
-@click.option("--row", type=click.IntRange(min=1), help="Row to explain. Default: 1, the first.")
+@click.option(
+    "--row", type=click.IntRange(min=1), metavar="N", help="Row to explain. Default: 1, the first."
+)
 @click.option(
     "--rows",
-    type=NumberList(highest=sys.maxsize, most=1000),
+    type=NumberList(highest=math.inf, most=1000),
     metavar="1-5",
-    help="Rows to explain, as 1-5 or 1,4,7.",
+    help="Several rows to explain, as 1-5 or 1,4,7.",
 )
 @click.option(
     "--class",
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--most",
     type=click.IntRange(min=1),
+    metavar="N",
     default=20,
     show_default=True,
     help="Number of attributes shown.",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model",
     "name",
+    metavar="NAME",
     default="naive-bayes",
     show_default=True,
     help="Model to train (see countwise models).",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--metric",
+    metavar="NAME",
     default="vdm",
     show_default=True,
     help="Distance: vdm or minkowski, which have an exponent, or euclidean, manhattan, maximum, "
@@ -54,19 +55,25 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--weights",
+    metavar="NAME",
     default="uniform",
     show_default=True,
     help="Weights of the votes: uniform, distance, squared, rank or kernel.",
 )
 @click.option(
     "--scale",
+    metavar="NAME",
     default="range",
     show_default=True,
-    help="Scale that numbers are divided by: range, z or none.",
+    help="Scaling of numeric columns: range, z or none.",
 )
-@click.option("--folds", help="Number of cross-validation folds, or leave-one-out. Default: 10.")
 @click.option(
-    "--leave-one-out", is_flag=True, help="Test every row against all others, without folds."
+    "--folds", metavar="N", help="Number of cross-validation folds, or leave-one-out. Default: 10."
+)
+@click.option(
+    "--leave-one-out",
+    is_flag=True,
+    help="Compare every row with all others instead of using folds.",
 )
 @reading_options()
 @seed_option

@@ -283,7 +283,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
 
     name = "numbers"
 
-    def __init__(self, highest: int = 10_000, most: int = 10_000, decimals: bool = False) -> None:
+    def __init__(self, highest: float = 10_000, most: int = 10_000, decimals: bool = False) -> None:
         self.highest, self.most, self.decimals = highest, most, decimals
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
@@ -308,9 +308,12 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
                 also = ", 1.5 or maximum" if self.decimals else ""
                 self._refuse(f"as 1-20 or 1,3,5{also}", value, param, ctx)
             if first < 1 or last > self.highest:
-                self._refuse(f"from 1 to {self.highest:,}", value, param, ctx)
+                above = (
+                    "of at least 1" if self.highest == math.inf else f"from 1 to {self.highest:,}"
+                )
+                self._refuse(above, value, param, ctx)
             if last - first >= self.most:
-                self._refuse(f", up to {self.most:,} of them", value, param, ctx)
+                self._refuse(f"(up to {self.most:,})", value, param, ctx)
             numbers += range(int(first), int(last) + 1) if whole else [first]
         kind = float if self.decimals else int
         return list(dict.fromkeys(map(kind, numbers)))
@@ -329,7 +332,10 @@ _READING: dict[str, dict[str, Any]] = {
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
-    "missing": {"metavar": "'?,NA'", "help": "Values that mean missing, replacing the default."},
+    "missing": {
+        "metavar": "'?,NA'",
+        "help": "Values that mean missing. Default: empty, ?, NA, NaN, null and the like.",
+    },
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
@@ -338,8 +344,11 @@ _READING: dict[str, dict[str, Any]] = {
     },
     "schema": {"metavar": "JSON", "help": "Schema to read by, as written by inspect."},
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
-    "no_header": {"is_flag": True, "help": "No header line; columns are named x1, x2, …"},
-    "keep_identifiers": {"is_flag": True, "help": "Keep columns that identify rows."},
+    "no_header": {
+        "is_flag": True,
+        "help": "Read the first line as a row; columns are named x1, x2, …",
+    },
+    "keep_identifiers": {"is_flag": True, "help": "Keep columns that look like identifiers."},
 }
 
 
@@ -415,7 +424,12 @@ gain_option = click.option(
     "matrix of a sample.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Random seed.",
 )
 models_option = click.option(
     "--models",
@@ -430,6 +444,7 @@ def repeats_option(default: str) -> Callable[[Decorated], Decorated]:
     return click.option(
         "--repeats",
         type=click.IntRange(min=1),
+        metavar="N",
         help=f"Number of repetitions with a new random split. Default: {default}.",
     )
 
@@ -443,6 +458,7 @@ def comparison_options(report: str) -> Callable[[Decorated], Decorated]:
         click.option(
             "--jobs",
             type=int,
+            metavar="N",
             default=1,
             show_default=True,
             help="Number of processes that refit scikit-learn models.",

@@ -75,13 +75,6 @@ def progress(quiet: bool) -> Iterator[Tell | None]:
         bar.close()
 
 
-def settle_streams() -> None:
-    """Replace characters that a terminal cannot show instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-
-
 def plain(value: Any) -> Any:
     """Convert a value to what JSON can hold; NaN and infinity become null."""
     if isinstance(value, Mapping):
