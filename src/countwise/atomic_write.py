@@ -18,7 +18,7 @@ def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Pa
     """Give a temporary file to write to; it takes the place of `path` when the block ends well.
 
     The temporary file lies in the same directory and has the same suffix. When the block ends it
-    is brought to the disk and renamed over `path`, which no reader and no crash can see half done.
+    is flushed to the disk and renamed over `path`, which no reader and no crash can see half done.
     When the block raises, the temporary file is removed and `path` is as it was. A link is
     followed, and the permissions of a file that is replaced are kept.
     """
@@ -39,17 +39,17 @@ def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Pa
 
 
 def _target(path: str | os.PathLike[str], who: str) -> tuple[Path, int | None]:
-    """Follow links; return the real place and the permissions of what lies there."""
+    """Follow links; return the real place and the permissions of the file."""
     try:
         target = Path(os.path.realpath(path))
-        there = target.stat()
+        status = target.stat()
     except FileNotFoundError:
         return target, None
     except (OSError, ValueError, TypeError) as why:
         raise _unwritable(who, path, why) from None
-    if stat.S_ISREG(there.st_mode):
-        return target, stat.S_IMODE(there.st_mode)
-    what = "a directory" if stat.S_ISDIR(there.st_mode) else "a device or a pipe"
+    if stat.S_ISREG(status.st_mode):
+        return target, stat.S_IMODE(status.st_mode)
+    what = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
     raise StoreError(f"{who}: {shown(path)} must be a file; it is {what}.")
 
 

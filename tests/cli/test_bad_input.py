@@ -18,7 +18,7 @@ READERS = {
 LEARNERS = ("neighbors", "compare", "curve", "fit")
 
 
-def told(command, file):
+def arguments(command, file):
     return [part.format(file=file) for part in READERS[command]]
 
 
@@ -65,7 +65,7 @@ def bad_file(kind):
 def test_a_file_that_cannot_be_read(run, folder, command, kind, words):
     bad_file(kind)
     before = set(os.listdir())
-    assert words in refused(run(*told(command, "bad.csv")))
+    assert words in refused(run(*arguments(command, "bad.csv")))
     assert set(os.listdir()) == before
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_read(run, folder, command, kind, words):
 def test_a_table_that_teaches_nothing(run, folder, command, kind, words):
     bad_file(kind)
     before = set(os.listdir())
-    assert words in refused(run(*told(command, "bad.csv")))
+    assert words in refused(run(*arguments(command, "bad.csv")))
     assert set(os.listdir()) == before
 
 
@@ -95,7 +95,7 @@ def test_inspect_shows_such_tables_all_the_same(run, folder, kind):
 @pytest.mark.parametrize("command", ["inspect", *LEARNERS])
 @pytest.mark.parametrize("option", ["--target", "--nominal", "--numeric", "--drop"])
 def test_a_column_that_is_not_there(run, folder, command, option):
-    line = refused(run(*told(command, "good.csv"), option, "clas"))
+    line = refused(run(*arguments(command, "good.csv"), option, "clas"))
     assert f"{option} names a column 'clas'" in line
     assert "Did you mean 'class'?" in line
 
@@ -103,7 +103,7 @@ def test_a_column_that_is_not_there(run, folder, command, option):
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_a_column_that_the_model_needs(run, folder, command):
     write_csv("lack.csv", [(row[0], row[2]) for row in rows_of()], ("a", "class"))
-    assert "needs a column 'x'" in refused(run(*told(command, "lack.csv")))
+    assert "needs a column 'x'" in refused(run(*arguments(command, "lack.csv")))
 
 
 @pytest.mark.parametrize("command", ["predict", "explain", "inspect"])
@@ -190,7 +190,7 @@ def test_a_gain_matrix_that_does_not_fit(run, folder, command, rows, words):
         labels = ("good", "bad") if rows and rows[0][0] == "good" else ("yes", "no")
         write_csv("gain.csv", rows, ("true", *labels))
     before = set(os.listdir())
-    assert words in refused(run(*told(command, "good.csv"), "--gain", "gain.csv"))
+    assert words in refused(run(*arguments(command, "good.csv"), "--gain", "gain.csv"))
     assert set(os.listdir()) == before
 
 
@@ -270,7 +270,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["neighbors", "sample:iris", "good.csv", "-o", "good.csv"], "another file"),
         (["neighbors", "sample:iris", "absent.csv", "-o", "a.svg"], "no file 'absent.csv'"),
     ],
-    ids=lambda own: " ".join(own) if isinstance(own, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_command_that_is_wrong(run, folder, args, words):
     assert words in refused(run(*args))
@@ -279,14 +279,14 @@ def test_a_command_that_is_wrong(run, folder, args, words):
 def test_a_byte_order_mark_is_read_over(run, folder):
     write_csv("bom.csv", rows_of(), mark="\ufeff")
     for command in READERS:
-        done = run(*told(command, "bom.csv"))
+        done = run(*arguments(command, "bom.csv"))
         assert done.exit_code == 0, done.stderr
 
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_a_cure_is_an_option_that_the_command_has(run, folder, command):
     write_csv("text.csv", [("a", "oops", "yes")])
-    line = refused(run(*[part.replace("31", "1") for part in told(command, "text.csv")]))
+    line = refused(run(*[part.replace("31", "1") for part in arguments(command, "text.csv")]))
     assert "--drop" not in line
     assert "Add it to --missing" in line
 

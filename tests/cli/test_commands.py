@@ -116,7 +116,7 @@ def test_the_default_models_fit_the_table(run, folder):
 
     facts = json.loads(run("compare", "sample:weather", "--folds", "2", "--json").stdout)
     names = {line["model"] for line in facts["summary"]}
-    assert names == {"majority", *(own.name for own in select(None, numeric=False))}
+    assert names == {"majority", *(model.name for model in select(None, numeric=False))}
     assert "naive-bayes-kernel" not in names
 
 
@@ -162,13 +162,13 @@ def test_fit_says_what_it_did(run, folder):
 def test_explained_parts_add_up(run, folder):
     done = run("explain", "m.cw", "good.csv", "--rows", "1-3,7", "--json")
     rows = json.loads(done.stdout)["rows"]
-    assert [own["row"] for own in rows] == [1, 2, 3, 7]
-    for own in rows:
-        total = own["prior_log_odds"] + sum(part["log_odds"] for part in own["parts"])
-        assert total == pytest.approx(own["log_odds"])
+    assert [row["row"] for row in rows] == [1, 2, 3, 7]
+    for row in rows:
+        total = row["prior_log_odds"] + sum(part["log_odds"] for part in row["parts"])
+        assert total == pytest.approx(row["log_odds"])
     model, table = load("m.cw"), cw.read("good.csv", target="class")
     posteriors = model.predict_proba(table)[[0, 1, 2, 6]]
-    assert [[own["posterior"]["no"], own["posterior"]["yes"]] for own in rows] == [
+    assert [[row["posterior"]["no"], row["posterior"]["yes"]] for row in rows] == [
         pytest.approx(line) for line in posteriors.tolist()
     ]
 
@@ -256,7 +256,7 @@ def test_inspect_writes_findings(run, folder, kind):
 )
 def test_missing_marks(run, folder, args, left):
     facts = json.loads(run("inspect", "good.csv", *args, "--json").stdout)
-    assert {own["level"] for own in facts["data"]["columns"][0]["levels"]} == left
+    assert {level["level"] for level in facts["data"]["columns"][0]["levels"]} == left
 
 
 def test_when_missing_for_one_column(run, folder):
@@ -264,7 +264,7 @@ def test_when_missing_for_one_column(run, folder):
     facts = json.loads(run("inspect", "gaps.csv", "--when-missing", "a=drop", "--json").stdout)
     assert facts["data"]["rows"] == 55
     facts = json.loads(run("inspect", "gaps.csv", "--when-missing", "value", "--json").stdout)
-    assert "(missing)" in {own["level"] for own in facts["data"]["columns"][0]["levels"]}
+    assert "(missing)" in {level["level"] for level in facts["data"]["columns"][0]["levels"]}
 
 
 def test_separators_have_names(run, folder):

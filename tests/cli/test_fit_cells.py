@@ -38,8 +38,8 @@ def test_the_model_is_searched_by_the_gains_and_saved(run, data):
     np.testing.assert_array_equal(inner.gain_matrix_, [[1, -1], [-2, 3]])
     assert np.abs(inner.boundaries_[0] - 0.3).min() < 0.02
     assert np.abs(inner.boundaries_[1] - 0.8).min() < 0.02
-    said = run("predict", "m.cw", "data.csv", "-o", "out.csv")
-    assert said.exit_code == 0, said.stderr
+    done = run("predict", "m.cw", "data.csv", "-o", "out.csv")
+    assert done.exit_code == 0, done.stderr
 
 
 def test_without_a_name_the_model_is_called_as_the_file_and_replaces_nothing(run, data):
@@ -78,8 +78,8 @@ def test_the_seed_decides(run, data):
 def test_wrong_input_is_refused_in_one_line(run, data, args, words):
     (data / "short.csv").write_text("true,no\nno,1\n")
     (data / "words.csv").write_text("true,no,yes\nno,much,little\nyes,1,2\n")
-    told = refused(run("fit", "data.csv", *SEARCH, "-o", "m.cw", *args))
-    assert words in told
+    line = refused(run("fit", "data.csv", *SEARCH, "-o", "m.cw", *args))
+    assert words in line
     assert not (data / "m.cw").exists()
 
 

@@ -24,8 +24,8 @@ def test_one_file_and_its_map(tmp_path):
 def test_several_files_and_their_mean(tmp_path):
     done = run("sample:iris", "sample:glass", "-k", "1,5", "-p", "2", "--json")
     plain = json.loads(done.stdout)
-    assert [own["data"] for own in plain["grids"]] == ["sample:iris", "sample:glass"]
-    first, second = (own["accuracy"][0][0] for own in plain["grids"])
+    assert [grid["data"] for grid in plain["grids"]] == ["sample:iris", "sample:glass"]
+    first, second = (grid["accuracy"][0][0] for grid in plain["grids"])
     assert abs(plain["mean"]["accuracy"][0][0] - (first + second) / 2) < 1e-12
     run("sample:iris", "-k", "1,5", "-p", "2", "-o", str(tmp_path / "grid.csv"))
     assert len((tmp_path / "grid.csv").read_text().splitlines()) == 3
@@ -46,9 +46,9 @@ def test_exponents_as_people_write_them(tmp_path):
 
 def test_leave_one_out_is_said_either_way():
     ways = (["--leave-one-out"], ["--folds", "leave-one-out"])
-    said = [run("sample:iris", "-k", "1", "-p", "2", *way).output for way in ways]
-    assert said[0] == said[1]
-    assert "leave-one-out over 150 rows" in said[0]
+    outputs = [run("sample:iris", "-k", "1", "-p", "2", *way).output for way in ways]
+    assert outputs[0] == outputs[1]
+    assert "leave-one-out over 150 rows" in outputs[0]
 
 
 def test_explain_names_the_rows_that_voted(tmp_path):
@@ -82,9 +82,9 @@ def test_folds_and_leave_one_out_are_two_ways():
 
 
 def test_what_is_best_can_be_trained_as_it_is_said(tmp_path):
-    wish = ["-k", "3", "-p", "maximum", "--weights", "rank", "--scale", "none", "-t", "class"]
-    said = run("sample:iris", *wish).stderr
-    words = shlex.split(said.partition("train the best: ")[2])
+    options = ["-k", "3", "-p", "maximum", "--weights", "rank", "--scale", "none", "-t", "class"]
+    notes = run("sample:iris", *options).stderr
+    words = shlex.split(notes.partition("train the best: ")[2])
     done = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "m.cw")])
     assert done.exit_code == 0
     model = cw.load(tmp_path / "m.cw")

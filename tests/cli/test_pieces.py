@@ -33,7 +33,7 @@ def test_lines_read_back_as_they_were_written(levels, data):
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_shares_have_six_digits(shares):
     cells = csv_lines([share_cells(np.array(shares))]).decode().split()
-    assert [float(cell) for cell in cells] == [pytest.approx(own, abs=5.1e-7) for own in shares]
+    assert [float(cell) for cell in cells] == [pytest.approx(share, abs=5.1e-7) for share in shares]
     assert {len(cell) for cell in cells} == {8}
 
 

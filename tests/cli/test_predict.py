@@ -20,8 +20,8 @@ def answers(text):
 
 
 def expected(path="good.csv", model="m.cw"):
-    made = load(model)
-    return made, made.predict_proba(cw.read(path, target="class"))
+    loaded = load(model)
+    return loaded, loaded.predict_proba(cw.read(path, target="class"))
 
 
 def test_stdout_is_csv_and_the_accuracy_goes_to_stderr(run, folder):
@@ -33,7 +33,7 @@ def test_stdout_is_csv_and_the_accuracy_goes_to_stderr(run, folder):
     assert np.abs(shares - posteriors).max() <= 5.1e-7
     assert [row["class"] for row in found] == model.predict(cw.read("good.csv", "class")).tolist()
     assert [row["class"] for row in found] == [row["decision"] for row in found]
-    right = np.mean([row["class"] == own[2] for row, own in zip(found, rows_of(), strict=True)])
+    right = np.mean([row["class"] == truth[2] for row, truth in zip(found, rows_of(), strict=True)])
     assert f"Accuracy {right:.4f} on the 60 rows" in done.stderr
 
 

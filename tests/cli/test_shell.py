@@ -20,13 +20,13 @@ SOURCE = str(Path(countwise.__file__).resolve().parents[1])
 
 
 def shell(*args, **settings):
-    own = {"PYTHONPATH": SOURCE, **settings.pop("env", {})}
+    given = {"PYTHONPATH": SOURCE, **settings.pop("env", {})}
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "COUNTWISE_DEBUG")}
     return subprocess.run(
         [sys.executable, "-m", "countwise", *map(str, args)],
         capture_output=True,
         timeout=120,
-        env=environment | own,
+        env=environment | given,
         **settings,
     )
 
@@ -149,11 +149,11 @@ def test_a_stopped_command_leaves_nothing_behind(tmp_path, sign, code):
         time.sleep(0.02)  # until the draft is there, so that the signal meets it half-written
         waited += 0.02
     process.send_signal(sign)
-    said = process.communicate(timeout=60)[1]
+    errors = process.communicate(timeout=60)[1]
     assert process.returncode == code
     assert os.listdir(tmp_path / "out") == ["answers.csv"]
     assert (tmp_path / "out" / "answers.csv").read_text() == "as it was"
-    assert b"Traceback" not in said
+    assert b"Traceback" not in errors
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
@@ -173,7 +173,7 @@ def test_output_fits_the_encoding(tmp_path, encoding):
         assert b"Traceback" not in done.stderr
         assert done.returncode == (2 if args[1] == "größer.csv" else 0), done.stderr
     found = json.loads(shell("inspect", "umlaut.csv", "--json", cwd=tmp_path).stdout)
-    assert {own["class"] for own in found["data"]["balance"]} == {"größer ≥", "kleiner"}
+    assert {line["class"] for line in found["data"]["balance"]} == {"größer ≥", "kleiner"}
 
 
 def test_rows_are_utf_8_whatever_the_terminal(tmp_path):

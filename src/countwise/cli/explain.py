@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--rows",
-    type=NumberList(highest=math.inf, most=1000),
+    type=NumberList(highest=1_000_000_000, most=1000),
     metavar="1-5",
     help="Several rows to explain, as 1-5 or 1,4,7.",
 )

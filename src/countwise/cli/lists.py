@@ -1,4 +1,4 @@
-"""``countwise samples``, ``models`` and ``version``: what there is."""
+"""``countwise samples``, ``models`` and ``version``: lists of what is available."""
 
 from __future__ import annotations
 

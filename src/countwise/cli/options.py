@@ -47,7 +47,7 @@ _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon"
 
 @dataclass(frozen=True)
 class Read:
-    """A table, and remarks on how it was read that are not the table's own."""
+    """A table, and remarks on how the command read it."""
 
     table: Table
     remarks: tuple[str, ...] = ()
@@ -283,7 +283,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
 
     name = "numbers"
 
-    def __init__(self, highest: float = 10_000, most: int = 10_000, decimals: bool = False) -> None:
+    def __init__(self, highest: int = 10_000, most: int = 10_000, decimals: bool = False) -> None:
         self.highest, self.most, self.decimals = highest, most, decimals
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
@@ -308,10 +308,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
                 also = ", 1.5 or maximum" if self.decimals else ""
                 self._refuse(f"as 1-20 or 1,3,5{also}", value, param, ctx)
             if first < 1 or last > self.highest:
-                above = (
-                    "of at least 1" if self.highest == math.inf else f"from 1 to {self.highest:,}"
-                )
-                self._refuse(above, value, param, ctx)
+                self._refuse(f"from 1 to {self.highest:,}", value, param, ctx)
             if last - first >= self.most:
                 self._refuse(f"(up to {self.most:,})", value, param, ctx)
             numbers += range(int(first), int(last) + 1) if whole else [first]
@@ -332,10 +329,7 @@ _READING: dict[str, dict[str, Any]] = {
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
-    "missing": {
-        "metavar": "'?,NA'",
-        "help": "Values that mean missing. Default: empty, ?, NA, NaN, null and the like.",
-    },
+    "missing": {"metavar": "'?,NA'", "help": "Values that mean missing, instead of the default."},
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
