@@ -15,7 +15,7 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.counts.row_hash import row_keys
 from countwise.errors import ParameterError
-from countwise.evaluation.folds import generator, holdouts_of
+from countwise.evaluation.folds import generator, split_holdout
 from countwise.evaluation.intervals import Estimate, corrected
 from countwise.models.ensembles.bagging import Bagging
 from countwise.models.ensembles.members import cast
@@ -82,11 +82,10 @@ def bagged_votes(
             f"bagged_votes: at least two repeats are needed for an interval, but {repeats} came."
         )
     rng = generator("bagged_votes", random_state)
-    split = holdouts_of(table, holdout, repeats, True, rng)
+    split = split_holdout(table, holdout, repeats, True, rng)
     accuracy: dict[str, list[float]] = {way: [] for way in WAYS}
     alone: list[float] = []
-    for place, deal in enumerate(split.deals):
-        test, train = np.flatnonzero(deal.part == 0), np.flatnonzero(deal.part != 0)
+    for place, (train, test) in enumerate(split.folds()):
         model = Bagging(base, n_estimators=members, random_state=random_state + place)
         model.fit(table.take(train))
         tested = table.take(test)

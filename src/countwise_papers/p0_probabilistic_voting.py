@@ -286,10 +286,10 @@ def _claims(every: Mapping[str, Trials]) -> list[Finding]:
 def _true_shares(trials: Trials, entry: str) -> list[tuple[FloatArray, FloatArray, NDArray[Any]]]:
     """For each repeat: the true class's share, all shares, and whether the largest is right."""
     lines = []
-    for part, piece in zip(trials.parts, trials.entries[entry].pieces, strict=True):
-        shares = np.asarray(piece.posteriors, dtype=np.float64)
-        rows = np.arange(len(part.truth))
-        lines.append((shares[rows, part.truth], shares, piece.decided == part.truth))
+    for fold, predicted in zip(trials.folds, trials.entries[entry].predictions, strict=True):
+        shares = np.asarray(predicted.posteriors, dtype=np.float64)
+        rows = np.arange(len(fold.truth))
+        lines.append((shares[rows, fold.truth], shares, predicted.decided == fold.truth))
     return lines
 
 
@@ -397,7 +397,7 @@ def figure_2(work: Work) -> Outcome:
         grids.append(grid)
         for at, k in enumerate(grid.k):
             first, second = (
-                corrected(own[:, at, 0].tolist(), 3 / 7) for own in (grid.parts, grid.expected)
+                corrected(own[:, at, 0].tolist(), 3 / 7) for own in (grid.folds, grid.expected)
             )
             spread = np.std(first.values, ddof=1), np.std(second.values, ddof=1)
             cells += 1

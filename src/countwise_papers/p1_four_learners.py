@@ -128,7 +128,7 @@ def _strata(found: Mapping[str, Table]) -> Finding:
     for table in found.values():
         trials = evaluate(NaiveBayes(), table, folds=10)
         counts = np.asarray(
-            [np.bincount(part.truth, minlength=len(trials.classes)) for part in trials.parts]
+            [np.bincount(fold.truth, minlength=len(trials.classes)) for fold in trials.folds]
         )
         worst = max(worst, int((counts.max(axis=0) - counts.min(axis=0)).max()))
     return held(

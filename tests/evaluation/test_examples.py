@@ -4,30 +4,32 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
-from countwise.evaluation.folds import Deal, usable
-from countwise.evaluation.from_counts import leave_one_out, without_each
-from countwise.evaluation.predictions import largest, widened
-from countwise.evaluation.refit import material_of
-from countwise.evaluation.trials import table_of
+from countwise.evaluation.candidates import Learner
+from countwise.evaluation.folds import Repeat, drop_unlabelled
+from countwise.evaluation.from_counts import predict_left_out
+from countwise.evaluation.predictions import largest, widen
+from countwise.evaluation.refit import prepare_rows
+from countwise.evaluation.trials import align_columns
 
 
-def test_material_of_example():
-    assert material_of(LogisticRegression(), cw.read("sample:iris")).steps is None
-    assert material_of(LogisticRegression(), cw.read("sample:weather")).X.shape == (14, 4)
+def test_prepare_rows_example():
+    assert prepare_rows(LogisticRegression(), cw.read("sample:iris")).steps is None
+    assert prepare_rows(LogisticRegression(), cw.read("sample:weather")).X.shape == (14, 4)
 
 
-def test_deal_example():
-    deal = Deal(np.array([1, 0, 2, 0], dtype=np.uint8), parts=2)
-    assert (deal.order.tolist(), deal.edges.tolist()) == ([1, 3, 0, 2], [0, 2, 3, 4])
+def test_repeat_example():
+    repeat = Repeat.from_numbers(np.array([1, 0, 2, 0], dtype=np.uint8), tested=2)
+    assert [block.tolist() for block in repeat.blocks] == [[1, 3], [0], [2]]
+    assert [fold.train.tolist() for fold in repeat.folds()] == [[0, 2], [1, 2, 3]]
 
 
-def test_usable_example():
-    assert len(usable("evaluate", cw.read("sample:weather"))[0]) == 14
+def test_drop_unlabelled_example():
+    assert len(drop_unlabelled("evaluate", cw.read("sample:weather"))[0]) == 14
 
 
 def test_leave_one_out_example():
     weather = cw.read("sample:weather")
-    answer = leave_one_out(cw.NaiveBayes(), weather)
+    answer = predict_left_out(Learner("NB", cw.NaiveBayes()), weather)
     model = cw.NaiveBayes().fit(weather.take(slice(1, None)))
     assert bool(np.allclose(answer.posteriors[:1], model.predict_proba(weather.take([0]))))
 
@@ -37,16 +39,17 @@ def test_largest_example():
 
 
 def test_widened_example():
-    assert repr(widened([[0.3, 0.7]], ["a", "c"], ["a", "b", "c"])) == "array([[0.3, 0. , 0.7]])"
+    assert repr(widen([[0.3, 0.7]], ["a", "c"], ["a", "b", "c"])) == "array([[0.3, 0. , 0.7]])"
 
 
-def test_without_each_example():
+def test_sum_training_example():
     table = cw.read("sample:weather")
     parts = cw.count_groups(table, groups=[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1])
-    assert without_each(parts, 3)[1] == parts[0] + parts[2]
+    repeat = Repeat.cross([np.arange(at, 14, 3) for at in range(3)], 3)
+    assert repeat.sum_training(dict(enumerate(parts)))[1] == parts[0] + parts[2]
 
 
 def test_table_of_example():
-    assert str(table_of([{"model": "a", "accuracy": 0.5}], ["model", "accuracy"])) == (
+    assert str(align_columns([{"model": "a", "accuracy": 0.5}], ["model", "accuracy"])) == (
         "model  accuracy\na           0.5"
     )

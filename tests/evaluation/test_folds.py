@@ -7,11 +7,11 @@ from countwise.errors import ParameterError
 from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.folds import (
     deal,
-    folds_of,
     generator,
-    given_split,
-    holdouts_of,
     proportions,
+    split_folds,
+    split_given,
+    split_holdout,
 )
 
 
@@ -20,9 +20,18 @@ def glass():
     return cw.read("sample:glass")
 
 
+def number_rows(repeat, rows):
+    """Return the number of the block each row is in."""
+    numbers = np.full(rows, -1)
+    for number, block in enumerate(repeat.blocks):
+        numbers[block] = number
+    return numbers
+
+
 @pytest.mark.parametrize("folds", [2, 3, 10])
 def test_folds_are_even_in_size_and_in_every_class(glass, folds):
-    part = folds_of(glass, folds, 1, True, np.random.default_rng(0)).deals[0].part
+    split = split_folds("evaluate", glass, folds, 1, True, np.random.default_rng(0))
+    part = number_rows(split.repeats[0], len(glass))
     sizes = np.bincount(part, minlength=folds)
     assert sizes.max() - sizes.min() <= 1
     for code in range(len(glass.classes)):
@@ -31,17 +40,18 @@ def test_folds_are_even_in_size_and_in_every_class(glass, folds):
 
 
 def test_folds_differ_from_repeat_to_repeat_and_seeds_repeat_them(glass):
-    split = folds_of(glass, 5, 2, True, np.random.default_rng(3))
-    again = folds_of(glass, 5, 2, True, np.random.default_rng(3))
-    assert not np.array_equal(split.deals[0].part, split.deals[1].part)
-    assert np.array_equal(split.deals[1].part, again.deals[1].part)
+    split = split_folds("evaluate", glass, 5, 2, True, np.random.default_rng(3))
+    again = split_folds("evaluate", glass, 5, 2, True, np.random.default_rng(3))
+    first, second = (number_rows(repeat, len(glass)) for repeat in split.repeats)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(second, number_rows(again.repeats[1], len(glass)))
 
 
 def test_holdout_sets_thirty_percent_of_every_class_aside(glass):
-    split = holdouts_of(glass, 0.3, 10, True, np.random.default_rng(0))
-    assert len(split.deals) == 10
-    for own in split.deals:
-        tested = own.part == 0
+    split = split_holdout(glass, 0.3, 10, True, np.random.default_rng(0))
+    assert len(split.repeats) == 10
+    for repeat in split.repeats:
+        tested = number_rows(repeat, len(glass)) == 0
         assert tested.sum() == round(0.3 * len(glass))
         for code in range(len(glass.classes)):
             rows = glass.target == code
@@ -63,7 +73,8 @@ def test_unstratified_deals_have_the_sizes_too(glass):
     rng = np.random.default_rng(0)
     part = deal(proportions([10, 204], glass, False, rng), glass, False, rng)
     assert np.bincount(part).tolist() == [10, 204]
-    assert np.bincount(folds_of(glass, 4, 1, False, rng).deals[0].part).tolist() == [54, 54, 53, 53]
+    repeat = split_folds("evaluate", glass, 4, 1, False, rng).repeats[0]
+    assert [len(block) for block in repeat.blocks] == [54, 54, 53, 53]
 
 
 def test_small_classes_are_noted(glass):
@@ -87,54 +98,58 @@ def test_numbers_a_splitter_and_pairs_give_the_same_folds(glass):
     numbers = np.empty(len(glass), dtype=int)
     for fold, (_, test) in enumerate(pairs):
         numbers[test] = fold
-    splits = [given_split(glass, folds) for folds in (splitter, pairs, numbers)]
+    splits = [split_given(glass, folds) for folds in (splitter, pairs, numbers)]
     for split in splits:
-        assert len(split.deals) == 1
-        assert np.array_equal(split.deals[0].part, numbers)
+        assert len(split.repeats) == 1
+        assert np.array_equal(number_rows(split.repeats[0], len(glass)), numbers)
 
 
 def test_repeated_splitters_become_repeats(glass):
-    split = given_split(glass, RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0))
-    assert [own.parts for own in split.deals] == [5, 5, 5]
+    split = split_given(glass, RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0))
+    assert [len(repeat.parts) for repeat in split.repeats] == [5, 5, 5]
     assert split.words == "the 15 splits of RepeatedStratifiedKFold"
 
 
 def test_splits_that_leave_rows_out_stand_alone(glass):
     splitter = ShuffleSplit(3, test_size=20, train_size=50, random_state=0)
-    split = given_split(glass, splitter)
-    assert [len(own.order) for own in split.deals] == [70, 70, 70]
+    split = split_given(glass, splitter)
+    assert [sum(map(len, repeat.blocks)) for repeat in split.repeats] == [70, 70, 70]
     trials = evaluate(cw.NaiveBayes(), glass, folds=splitter)
-    assert [part.trained for part in trials.parts] == [50, 50, 50]
-    for part, (train, test) in zip(trials.parts, splitter.split(np.zeros(214)), strict=True):
+    assert [part.trained for part in trials.folds] == [50, 50, 50]
+    for part, (train, test) in zip(trials.folds, splitter.split(np.zeros(214)), strict=True):
         assert np.array_equal(part.rows, np.sort(test))
         fitted = cw.NaiveBayes().fit(glass.take(np.sort(train)))
-        said = trials.entries["NaiveBayes"].pieces[part.repeat].posteriors
+        said = trials.entries["NaiveBayes"].predictions[part.repeat].posteriors
         place = [glass.classes.index(label) for label in fitted.classes_.tolist()]
         assert np.allclose(said[:, place], fitted.predict_proba(glass.take(part.rows)))
 
 
 def test_rows_with_a_negative_number_always_train(glass):
     numbers = np.where(np.arange(len(glass)) < 100, -1, np.arange(len(glass)) % 2)
-    split = given_split(glass, PredefinedSplit(numbers))
-    assert split.deals[0].edges.tolist() == given_split(glass, numbers).deals[0].edges.tolist()
-    assert split.deals[0].edges.tolist() == [0, 57, 114, 214]
+    for folds in (PredefinedSplit(numbers), numbers):
+        repeat = split_given(glass, folds).repeats[0]
+        assert [len(block) for block in repeat.blocks] == [57, 57, 100]
+        assert [fold.train.size for fold in repeat.folds()] == [157, 157]
 
 
 WRONG = [
-    ({"folds": 1}, "folds must be a whole number of at least 2, but 1 came"),
-    ({"folds": 2.5}, "folds must be a whole number of at least 2, but 2.5 came"),
-    ({"folds": 500}, "at least as many rows as folds, but 500 folds were asked of 214 rows"),
-    ({"repeats": 0}, "repeats must be a whole number of at least 1, but 0 came"),
-    ({"holdout": 1.5}, "holdout must be a share of the rows between 0 and 1"),
-    ({"holdout": True}, "holdout must be a share of the rows between 0 and 1"),
+    ({"folds": 1}, "folds must be a whole number of at least 2; got 1"),
+    ({"folds": 2.5}, "folds must be a whole number of at least 2; got 2.5"),
+    (
+        {"folds": 500},
+        "folds must be at most the number of rows, 214; got 500. Use fewer folds, or leave_one",
+    ),
+    ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
+    ({"holdout": 1.5}, "holdout must be a fraction above 0 and below 1, or None; got"),
+    ({"holdout": True}, "holdout must be a fraction above 0 and below 1, or None; got"),
     ({"holdout": 0.3, "repeats": -1}, "repeats must be a whole number"),
     ({"random_state": -1}, "random_state must be a whole number of at least 0"),
-    ({"stratified": "yes"}, "stratified and leave_one_out must be True or False"),
+    ({"stratified": "yes"}, "stratified must be True or False; got 'yes'"),
     ({"leave_one_out": True, "repeats": 3}, "tests every row once"),
     ({"folds": [0, 1]}, "one whole number for each of the 214 rows"),
     ({"folds": [0.5] * 214}, "one whole number for each of the 214 rows"),
     ({"folds": [1] * 214}, "must name at least two groups of rows"),
-    ({"folds": [0, 1] * 107, "repeats": 2}, "folds that are given are not dealt anew"),
+    ({"folds": [0, 1] * 107, "repeats": 2}, "repeats must be 1 where the folds are given; got 2"),
     ({"folds": []}, "one whole number for each of the 214 rows"),
     ({"folds": "ten"}, "folds must be a whole number, one fold number a row"),
     ({"folds": [([0, 1], [1, 2])]}, "split 0 holds some in both"),
@@ -153,7 +168,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(glass, options, message):
 
 def test_one_class_is_refused():
     table = cw.read({"a": ["x", "y", "x"], "y": ["p", "p", "p"]}, target="y")
-    with pytest.raises(ParameterError, match="rows of at least two classes, but column 'y' holds"):
+    with pytest.raises(ParameterError, match="rows of at least two classes; column 'y' holds"):
         evaluate(cw.NaiveBayes(), table)
 
 

@@ -6,13 +6,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.evaluation.evaluate import task_of
-from countwise.evaluation.folds import folds_of
+from countwise.evaluation.evaluate import prepare_task
+from countwise.evaluation.folds import split_folds
 from countwise.evaluation.learning_curve import (
-    fold_rounds,
-    holdout_rounds,
+    grow_from_folds,
+    grow_from_holdout,
     learning_curve,
-    sizes_of,
+    read_sizes,
 )
 
 
@@ -21,41 +21,42 @@ def test_every_size_equals_refitting_on_its_rows(protocol, monkeypatch):
     from countwise.evaluation import learning_curve as learning_curve_module
 
     kept = []
-    inner = learning_curve_module.grown
+    inner = learning_curve_module.predict_folds
     monkeypatch.setattr(
-        learning_curve_module, "grown", lambda t, r, s: kept.append(r) or inner(t, r, s)
+        learning_curve_module, "predict_folds", lambda t, s, r: kept.append(s) or inner(t, s, r)
     )
     table = cw.read("sample:votes")
     curve = learning_curve(cw.NaiveBayes(), table, points=[15, 60, 200], **protocol)
-    rounds = kept[0]
     for step, trials in enumerate(curve.trials):
-        pieces = trials.entries["NaiveBayes"].pieces
-        for own, part, piece in zip(rounds, trials.parts, pieces, strict=True):
-            train = own.trained(step)
+        trained = kept[0].folds()[step::3]
+        predictions = trials.entries["NaiveBayes"].predictions
+        for (train, _), fold, predicted in zip(trained, trials.folds, predictions, strict=True):
             assert len(train) == curve.sizes[step]
-            assert not np.intersect1d(train, part.rows).size
+            assert not np.intersect1d(train, fold.rows).size
             fitted = cw.NaiveBayes().fit(table.take(train))
-            assert np.array_equal(piece.posteriors, fitted.predict_proba(table.take(part.rows)))
+            assert np.array_equal(predicted.posteriors, fitted.predict_proba(table.take(fold.rows)))
 
 
 def test_sizes_hold_one_another_and_the_tested_rows_stay():
     table = cw.read("sample:votes")
     rng = np.random.default_rng(0)
-    own = holdout_rounds(table, 130, (10, 50, 305), 1, 20_000, True, rng)[0]
-    assert len(own.tested) == 130
-    assert set(own.trained(0)) < set(own.trained(1)) < set(own.trained(2))
-    assert len(own.trained(2)) == 305
+    repeat = grow_from_holdout(table, 130, (10, 50, 305), 1, True, rng)[0]
+    first, second, third = repeat.folds()
+    assert len(first.test) == 130
+    assert set(first.test) == set(second.test) == set(third.test)
+    assert set(first.train) < set(second.train) < set(third.train)
+    assert len(third.train) == 305
 
 
 def test_folds_test_every_row_once():
     table = cw.read("sample:votes")
     rng = np.random.default_rng(0)
-    deals = folds_of(table, 4, 1, True, rng).deals
-    rounds = fold_rounds(table, deals, (10, 300), 20_000, True, rng)
-    rows = np.concatenate([own.tested for own in rounds])
+    split = split_folds("learning_curve", table, 4, 1, True, rng)
+    grown = grow_from_folds(table, split, (10, 300), 20_000, True, rng)
+    rows = np.concatenate([repeat.blocks[-1] for repeat in grown])
     assert np.array_equal(np.sort(rows), np.arange(435))
-    capped = fold_rounds(table, deals, (10, 300), 50, True, rng)
-    assert [len(own.tested) for own in capped] == [50] * 4
+    capped = grow_from_folds(table, split, (10, 300), 50, True, rng)
+    assert [len(repeat.blocks[-1]) for repeat in capped] == [50] * 4
 
 
 def test_other_classifiers_are_refitted():
@@ -86,7 +87,7 @@ def test_records_are_tidy_and_plain():
 
 def test_nothing_is_capped_in_silence():
     curve = learning_curve(cw.NaiveBayes(), "sample:votes", points=3, test_rows=50, repeats=1)
-    assert [len(part.rows) for part in curve.trials[0].parts] == [50]
+    assert [len(fold.rows) for fold in curve.trials[0].folds] == [50]
     said = " ".join(map(str, curve.notes))
     assert "50 rows were tested in a repeat, at random, of the 130 set aside" in said
     assert "One repeat" in said
@@ -96,9 +97,9 @@ def test_nothing_is_capped_in_silence():
 
 
 def test_the_number_of_repeats_follows_the_rows():
-    assert len(learning_curve(cw.NaiveBayes(), "sample:iris", points=2).trials[0].parts) == 10
+    assert len(learning_curve(cw.NaiveBayes(), "sample:iris", points=2).trials[0].folds) == 10
     curve = learning_curve(cw.NaiveBayes(), "sample:iris", points=2, folds=5)
-    assert len(curve.trials[0].parts) == 5
+    assert len(curve.trials[0].folds) == 5
 
 
 def test_weights_and_gains_go_along():
@@ -134,13 +135,25 @@ def test_progress_counts_to_its_total():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"points": 1}, "points must be at least 2, or a list of sizes, but 1 came"),
-        ({"points": "many"}, "points must be a number of points, sizes in rows or shares"),
-        ({"points": [-3, 5]}, "points must be a number of points, sizes in rows or shares"),
-        ({"points": [5, 5000]}, "no size may exceed the 105 training rows, but 5000 came"),
-        ({"holdout": 2}, "holdout must be a share of the rows between 0 and 1"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, but 0 came"),
-        ({"test_rows": 0}, "test_rows must be a whole number of at least 1, but 0 came"),
+        (
+            {"points": 1},
+            "points must be a number of points of at least 2, sizes in rows, or fractions up to 1",
+        ),
+        (
+            {"points": "many"},
+            "points must be a number of points of at least 2, sizes in rows, or fractions",
+        ),
+        (
+            {"points": [-3, 5]},
+            "points must be a number of points of at least 2, sizes in rows, or fractions",
+        ),
+        (
+            {"points": [5, 5000]},
+            "points must be at most the number of training rows, 105; got 5000",
+        ),
+        ({"holdout": 2}, "holdout must be a fraction above 0 and below 1; got 2"),
+        ({"repeats": 0}, "repeats must be a whole number of at least 1, or None; got 0"),
+        ({"test_rows": 0}, "test_rows must be a whole number of at least 1; got 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(options, message):
@@ -150,15 +163,15 @@ def test_what_cannot_be_is_refused_in_a_sentence(options, message):
 
 
 def test_sizes_are_whole_ascending_and_different():
-    assert sizes_of(3, 8, 2) == (8,)
-    assert sizes_of([50, 10, 10], 100, 2) == (10, 50)
-    assert sizes_of([0.001], 100, 2) == (1,)
+    assert read_sizes(3, 8, 2) == (8,)
+    assert read_sizes([50, 10, 10], 100, 2) == (10, 50)
+    assert read_sizes([0.001], 100, 2) == (1,)
 
 
 def test_one_class_is_refused():
     with pytest.raises(ParameterError, match="learning_curve: there must be rows of at least two"):
-        task_of(
-            "learning_curve",
+        prepare_task(
+            learning_curve,
             cw.NaiveBayes(),
             {"a": ["x", "y"], "y": ["p", "p"]},
             "y",

@@ -7,7 +7,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.evaluation.folds import folds_of
+from countwise.evaluation.folds import split_folds
 from countwise.tables.table import Table
 
 
@@ -29,18 +29,18 @@ from countwise.tables.table import Table
 def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
     table = cw.read(f"sample:{sample}")
     grid = cw.neighbor_grid(table, k=(1, 2, 6), p=(1, 3), folds=4, random_state=5, **wish)
-    deal = folds_of(table, 4, 1, True, np.random.default_rng(5)).deals[0]
+    folds = split_folds("neighbor_grid", table, 4, 1, True, np.random.default_rng(5)).folds()
     for at, k in enumerate(grid.k):
         for by, p in enumerate(grid.p):
             model = cw.Neighbors(k, p=p, **wish)
-            for fold in range(4):
-                test = table.take(deal.part == fold)
-                shares = model.fit(table.take(deal.part != fold)).predict_proba(_bare(test))
+            for fold, (train, tested) in enumerate(folds):
+                test = table.take(tested)
+                shares = model.fit(table.take(train)).predict_proba(_bare(test))
                 present = [list(table.classes).index(label) for label in model.classes_]
                 full = np.zeros((len(test), len(table.classes)))
                 full[:, present] = shares
                 right = np.mean(full.argmax(axis=1) == test.target)
-                assert grid.parts[fold, at, by] == pytest.approx(right, abs=1e-12)
+                assert grid.folds[fold, at, by] == pytest.approx(right, abs=1e-12)
                 hoped = full[np.arange(len(test)), test.target].mean()
                 assert grid.expected[fold, at, by] == pytest.approx(hoped, abs=1e-9)
 
@@ -55,7 +55,7 @@ def test_rows_without_a_class_are_left_out(folds):
     wish = {"k": (1, 3), "p": (1, 2), "folds": folds}
     grid = cw.neighbor_grid(table, **wish)
     known = cw.neighbor_grid(table.take(table.target < 2), **wish)
-    np.testing.assert_array_equal(grid.parts, known.parts)
+    np.testing.assert_array_equal(grid.folds, known.folds)
     assert grid.sizes.sum() == 37
 
 
@@ -69,8 +69,8 @@ def test_weights_of_attributes_may_be_an_array_a_list_or_by_name(folds):
         cw.neighbor_grid("sample:iris", attribute_weights=own, **wish)
         for own in (np.array(given), given, by_name)
     )
-    np.testing.assert_array_equal(one.parts, two.parts)
-    np.testing.assert_array_equal(one.parts, three.parts)
+    np.testing.assert_array_equal(one.folds, two.folds)
+    np.testing.assert_array_equal(one.folds, three.folds)
 
 
 def _bare(table):
@@ -81,11 +81,11 @@ def _bare(table):
 def test_every_neighbour_votes_once_where_folds_have_fewer_rows_than_k():
     table = cw.read("sample:weather").take(np.arange(11))  # 7, 7 and 8 rows to train with
     grid = cw.neighbor_grid(table, k=(7, 8, 9), p=(2,), folds=3, random_state=5)
-    deal = folds_of(table, 3, 1, True, np.random.default_rng(5)).deals[0]
-    for fold in range(3):
-        test = table.take(deal.part == fold)
+    folds = split_folds("neighbor_grid", table, 3, 1, True, np.random.default_rng(5)).folds()
+    for fold, (train, tested) in enumerate(folds):
+        test = table.take(tested)
         for at, k in enumerate(grid.k):
-            model = cw.Neighbors(k, metric="vdm", p=2).fit(table.take(deal.part != fold))
+            model = cw.Neighbors(k, metric="vdm", p=2).fit(table.take(train))
             shares = model.predict_proba(_bare(test))
             hoped = shares[np.arange(len(test)), test.target].mean()
             assert grid.expected[fold, at, 0] == pytest.approx(hoped, abs=1e-12)
@@ -97,7 +97,7 @@ def test_folds_side_by_side_and_in_turn_say_the_same(monkeypatch):
     for number in ("1", "4"):
         monkeypatch.setenv("COUNTWISE_THREADS", number)
         grids.append(cw.neighbor_grid("sample:heart-c", **wish))
-    np.testing.assert_array_equal(grids[0].parts, grids[1].parts)
+    np.testing.assert_array_equal(grids[0].folds, grids[1].folds)
     np.testing.assert_array_equal(grids[0].expected, grids[1].expected)
 
 
@@ -130,7 +130,7 @@ def test_leave_one_out_finds_hits_and_misses_by_each_exponent():
 
 def test_more_neighbours_than_training_rows():
     grid = cw.neighbor_grid("sample:weather", k=(1, 40), p=(2,), folds=7)
-    assert np.isfinite(grid.parts).all()
+    assert np.isfinite(grid.folds).all()
     # Then everybody votes, and the majority wins.
     assert grid.accuracy[1, 0] == pytest.approx(9 / 14)
 
@@ -141,7 +141,7 @@ def test_weights_count_in_training_and_in_scores():
     weight[3] = 0
     grid = cw.neighbor_grid(table, k=(3,), p=(2,), folds="leave-one-out", sample_weight=weight)
     without = cw.neighbor_grid(table.take(weight > 0), k=(3,), p=(2,), folds="leave-one-out")
-    np.testing.assert_array_equal(grid.parts, without.parts)
+    np.testing.assert_array_equal(grid.folds, without.folds)
 
 
 def test_the_best_cell_and_plain_data():
@@ -151,7 +151,7 @@ def test_the_best_cell_and_plain_data():
     assert plain["best"]["accuracy"] == max(map(max, plain["accuracy"]))
     assert "best k" in grid.describe()
     repeated = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), holdout=0.3, repeats=3)
-    assert repeated.parts.shape == (3, 1, 1)
+    assert repeated.folds.shape == (3, 1, 1)
 
 
 def test_the_mean_over_data_sets_counts_each_the_same():
@@ -192,6 +192,6 @@ def test_every_step_is_told_once(wish, steps):
 def test_a_grid_says_in_short_what_it_is():
     grid = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), folds=5)
     assert repr(grid).startswith("<NeighborGrid: sample:iris: best k = 1 and p = 2, accuracy 0.9")
-    assert f" ± {grid.best['spread']:.4f} over test parts (vdm, " in repr(grid)
+    assert f" ± {grid.best['spread']:.4f} over folds (vdm, " in repr(grid)
     alone = cw.neighbor_grid("sample:iris", k=(1,), p=(2,), folds="leave-one-out")
     assert "±" not in alone.describe()

@@ -31,11 +31,11 @@ def test_seventy_thirty_ten_times_argmax_against_the_wheel(uci):
     trials = evaluate(
         {"argmax": model, "wheel": cw.Decide(model, "roulette")}, table, holdout=0.3, repeats=10
     )
-    assert len(trials.parts) == 10
-    assert {len(part.rows) for part in trials.parts} == {round(0.3 * 435)}
-    for part, piece in zip(trials.parts, trials.entries["wheel"].pieces, strict=True):
-        hit = piece.posteriors[np.arange(len(part.truth)), part.truth]
-        at = part.repeat
+    assert len(trials.folds) == 10
+    assert {len(fold.rows) for fold in trials.folds} == {round(0.3 * 435)}
+    for fold, predicted in zip(trials.folds, trials.entries["wheel"].predictions, strict=True):
+        hit = predicted.posteriors[np.arange(len(fold.truth)), fold.truth]
+        at = fold.repeat
         assert trials.score("accuracy", "wheel").values[at] == pytest.approx(hit.mean())
 
 

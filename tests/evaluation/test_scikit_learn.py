@@ -123,12 +123,12 @@ def test_weights_reach_those_who_take_them():
         sample_weight=weight,
     )
     note = next(note for note in trials.notes if note.code == "E08")
-    assert note.text.startswith("KNeighborsClassifier: cannot be given weights")
-    part, piece = trials.parts[0], trials.entries["GaussianNB"].pieces[0]
-    train = np.setdiff1d(np.arange(len(table)), part.rows)
+    assert note.text.startswith("KNeighborsClassifier: takes no weights")
+    fold, predicted = trials.folds[0], trials.entries["GaussianNB"].predictions[0]
+    train = np.setdiff1d(np.arange(len(table)), fold.rows)
     X = np.column_stack([table.values(column.name) for column in table.schema.numeric])
     fitted = GaussianNB().fit(X[train], table.labels[train], sample_weight=weight[train])
-    assert np.array_equal(piece.posteriors, fitted.predict_proba(X[part.rows]))
+    assert np.array_equal(predicted.posteriors, fitted.predict_proba(X[fold.rows]))
 
 
 def test_processes_give_what_one_process_gives():
@@ -141,8 +141,8 @@ def test_processes_give_what_one_process_gives():
 def test_leave_one_out_refits_those_who_do_not_count():
     table = cw.read("sample:weather-numeric")
     trials = evaluate([GaussianNB(), cw.NaiveBayes()], table, leave_one_out=True)
-    assert len(trials.entries["GaussianNB"].pieces[0].posteriors) == 14
-    assert trials.parts[0].trained == 13
+    assert len(trials.entries["GaussianNB"].predictions[0].posteriors) == 14
+    assert trials.folds[0].trained == 13
 
 
 def test_what_cannot_enter_is_refused():
@@ -165,7 +165,7 @@ def test_a_model_that_fails_is_named():
         def fit(self, X, y, sample_weight=None):
             raise RuntimeError("out of luck.")
 
-    with pytest.raises(ParameterError, match=r"'Fails' could not be trained on .* out of luck"):
+    with pytest.raises(ParameterError, match=r"'Fails' must train on .* out of luck"):
         evaluate(Fails(), "sample:weather", folds=2)
 
 

@@ -21,8 +21,8 @@ def trials(request):
 
 def each(trials, entry="NaiveBayes"):
     classes = np.asarray(trials.classes)
-    for part, piece in zip(trials.parts, trials.entries[entry].pieces, strict=True):
-        yield classes[part.truth], classes[piece.decided], piece.posteriors
+    for fold, predicted in zip(trials.folds, trials.entries[entry].predictions, strict=True):
+        yield classes[fold.truth], classes[predicted.decided], predicted.posteriors
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_weights_weigh_scores():
     weight = np.random.default_rng(0).random(len(table))
     trials = evaluate(cw.NaiveBayes(), table, folds=3, sample_weight=weight)
     for at, (true, decided, posteriors) in enumerate(each(trials)):
-        own = weight[trials.parts[at].rows]
+        own = weight[trials.folds[at].rows]
         assert trials.score("accuracy", "NaiveBayes").values[at] == pytest.approx(
             metrics.accuracy_score(true, decided, sample_weight=own)
         )
@@ -95,7 +95,10 @@ def test_the_wheel_is_scored_by_its_exact_expectation():
     trials = evaluate(
         {"NB": model, "wheel": cw.Decide(model, "roulette")}, "sample:credit-g", folds=3, gain=GAIN
     )
-    assert trials.entries["wheel"].pieces[0].posteriors is trials.entries["NB"].pieces[0].posteriors
+    assert (
+        trials.entries["wheel"].predictions[0].posteriors
+        is trials.entries["NB"].predictions[0].posteriors
+    )
     for at, (true, _, posteriors) in enumerate(each(trials, "wheel")):
         wanted = expected_accuracy(RouletteWheel(), posteriors, true, trials.classes)
         assert trials.score("accuracy", "wheel").values[at] == pytest.approx(wanted)
@@ -137,12 +140,12 @@ def test_a_prior_in_decide_moves_the_posteriors():
     decide = cw.Decide(cw.NaiveBayes(), prior={"good": 0.5, "bad": 0.5})
     trials = evaluate(decide, table, folds=3)
     name = trials.names[0]
-    for part, piece in zip(trials.parts, trials.entries[name].pieces, strict=True):
-        train = np.setdiff1d(np.arange(len(table)), part.rows)
+    for fold, predicted in zip(trials.folds, trials.entries[name].predictions, strict=True):
+        train = np.setdiff1d(np.arange(len(table)), fold.rows)
         fitted = cw.Decide(cw.NaiveBayes(), prior={"good": 0.5, "bad": 0.5}).fit(table.take(train))
-        assert np.allclose(piece.posteriors, fitted.predict_proba(table.take(part.rows)))
-        decided = np.asarray(trials.classes)[piece.decided]
-        assert np.array_equal(decided, fitted.predict(table.take(part.rows)))
+        assert np.allclose(predicted.posteriors, fitted.predict_proba(table.take(fold.rows)))
+        decided = np.asarray(trials.classes)[predicted.decided]
+        assert np.array_equal(decided, fitted.predict(table.take(fold.rows)))
 
 
 def test_what_is_no_score_is_refused(trials):
@@ -154,7 +157,9 @@ def test_what_is_no_score_is_refused(trials):
         trials.score("recall", "NaiveBayes", label="no such class")
     with pytest.raises(ParameterError, match=r"there is no entry 'NaiveBaies'. Did you mean"):
         trials.score("accuracy", "NaiveBaies")
-    with pytest.raises(ParameterError, match="level must be a number between 0 and 1"):
+    with pytest.raises(
+        ParameterError, match="level must be a fraction above 0 and below 1; got 95"
+    ):
         trials.score("accuracy", "NaiveBayes", level=95)
 
 

@@ -5,10 +5,10 @@ import pytest
 
 import countwise as cw
 from countwise.evaluation import predictions
-from countwise.evaluation.candidates import entrants_of, learners_of
+from countwise.evaluation.candidates import list_learners, read_candidates
 from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.intervals import Estimate
-from countwise.evaluation.trials import sentence
+from countwise.evaluation.trials import compose_verdict
 
 GAIN = {"good": {"good": 1, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 
@@ -21,7 +21,7 @@ def trials():
 
 def test_every_row_is_tested_once_a_repeat(trials):
     for repeat in (0, 1):
-        rows = np.concatenate([part.rows for part in trials.parts if part.repeat == repeat])
+        rows = np.concatenate([fold.rows for fold in trials.folds if fold.repeat == repeat])
         assert np.array_equal(np.sort(rows), np.arange(1000))
 
 
@@ -46,8 +46,8 @@ def test_differences_are_taken_part_by_part(trials):
 def test_plain_data_is_json(trials):
     plain = json.loads(json.dumps(trials.to_dict(), allow_nan=False))
     assert plain["ranked_by"] == "expected_gain"
-    assert len(plain["parts"]) == 10
-    assert plain["parts"][0] == {"repeat": 0, "fold": 0, "tested": 200, "trained": 800}
+    assert len(plain["folds"]) == 10
+    assert plain["folds"][0] == {"repeat": 0, "fold": 0, "tested": 200, "trained": 800}
     assert plain["confusion"]["NB"]["classes"] == ["bad", "good"]
 
 
@@ -86,13 +86,13 @@ def test_models_that_count_share_one_pass(monkeypatch):
 
 def test_the_same_estimator_is_trained_once():
     model = cw.NaiveBayes()
-    entrants = entrants_of("evaluate", {"a": model, "b": cw.Decide(model, "roulette")}, None)
-    assert [learner.name for learner in learners_of(entrants)] == ["a", "majority"]
+    candidates = read_candidates("evaluate", {"a": model, "b": cw.Decide(model, "roulette")}, None)
+    assert [learner.name for learner in list_learners(candidates)] == ["a", "majority"]
 
 
 def test_names_of_a_list_differ():
     models = [cw.NaiveBayes(), cw.NaiveBayes(), cw.Decide(cw.NaiveBayes(), "roulette")]
-    names = [entrant.name for entrant in entrants_of("evaluate", models, None)]
+    names = [candidate.name for candidate in read_candidates("evaluate", models, None)]
     assert names == ["NaiveBayes", "NaiveBayes 2", "NaiveBayes by roulette", "majority"]
 
 
@@ -106,9 +106,9 @@ def test_many_posteriors_are_kept_in_single_precision(monkeypatch):
     model = cw.NaiveBayes()
     models = {"NB": model, "wheel": cw.Decide(model, "roulette")}
     exact = evaluate(models, "sample:votes", folds=5)
-    monkeypatch.setattr(predictions, "MOST_DOUBLES", 100)
+    monkeypatch.setattr(predictions, "MAX_DOUBLES", 100)
     small = evaluate(models, "sample:votes", folds=5)
-    assert small.entries["NB"].pieces[0].posteriors.dtype == np.float32
+    assert small.entries["NB"].predictions[0].posteriors.dtype == np.float32
     for name in ("NB", "majority"):
         assert small.score("accuracy", name).values == exact.score("accuracy", name).values
     assert small.score("accuracy", "wheel").value == pytest.approx(
@@ -143,7 +143,7 @@ def test_large_parts_are_worked_on_side_by_side(monkeypatch):
     from countwise.evaluation import from_counts
 
     one = evaluate(cw.NaiveBayes(), "sample:votes")
-    monkeypatch.setattr(from_counts, "WORTH_THREADS", 1)
+    monkeypatch.setattr(from_counts, "MIN_ROWS_FOR_THREADS", 1)
     monkeypatch.setattr(from_counts, "threads", lambda: 3)
     many = evaluate(cw.NaiveBayes(), "sample:votes")
     assert np.array_equal(one.posteriors("NaiveBayes"), many.posteriors("NaiveBayes"))
@@ -167,7 +167,7 @@ def test_leave_one_out_accuracy_has_wilson_s_interval():
 def test_leave_one_out_of_the_majority_by_hand():
     # Three a, two b: without an a there are two of each, and the first class is called.
     table = cw.read({"x": list("ppqqq"), "y": list("aaabb")}, target="y")
-    said = evaluate(cw.NaiveBayes(), table, leave_one_out=True).entries["majority"].pieces[0]
+    said = evaluate(cw.NaiveBayes(), table, leave_one_out=True).entries["majority"].predictions[0]
     assert said.posteriors[0].tolist() == [0.5, 0.5]
     assert said.posteriors[4].tolist() == [0.75, 0.25]
 
@@ -197,8 +197,8 @@ def test_rows_without_a_class_are_left_out():
     assert len(table) == 6
     trials = evaluate(cw.NaiveBayes(), table, folds=2, sample_weight=np.arange(1.0, 7.0))
     assert any(note.code == "E02" for note in trials.notes)
-    assert sum(len(part.rows) for part in trials.parts) == 5
-    weights = np.concatenate([part.weight for part in trials.parts])
+    assert sum(len(fold.rows) for fold in trials.folds) == 5
+    weights = np.concatenate([fold.weight for fold in trials.folds])
     assert sorted(weights.tolist()) == [1.0, 2.0, 4.0, 5.0, 6.0]
 
 
@@ -215,7 +215,7 @@ def test_verdicts_say_what_the_data_support():
     }
 
     def said(*others, baseline="majority"):
-        return sentence("NB", others, baseline, gaps.__getitem__, "accuracy")
+        return compose_verdict("NB", others, baseline, gaps.__getitem__, "accuracy")
 
     assert said("kernel", "majority") == (
         "NB is ahead of majority in accuracy by 0.12 (95 % interval 0.09 to 0.15); it and kernel "

@@ -36,14 +36,14 @@ def tables(draw, numeric=False):
     return Table(Schema(tuple(columns)), data)
 
 
-def refit(model, table, part, weight=None):
-    """What a model fitted anew on the rows outside the part says about those inside."""
-    train = np.setdiff1d(np.arange(len(table)), part.rows)
+def refit(model, table, fold, weight=None):
+    """Return the posteriors of a fold's rows by a model fitted to all other rows."""
+    train = np.setdiff1d(np.arange(len(table)), fold.rows)
     given = None if weight is None else weight[train]
     fitted = model.fit(table.take(train), sample_weight=given)
-    said = np.zeros((len(part.rows), len(table.classes)))
+    said = np.zeros((len(fold.rows), len(table.classes)))
     place = [table.classes.index(label) for label in fitted.classes_.tolist()]
-    said[:, place] = fitted.predict_proba(table.take(part.rows))
+    said[:, place] = fitted.predict_proba(table.take(fold.rows))
     return said
 
 
@@ -52,9 +52,9 @@ def refit(model, table, part, weight=None):
 def test_nominal_tables_agree_to_the_last_bit(table, folds, seed, smoothing):
     model = cw.NaiveBayes(smoothing=smoothing)
     trials = evaluate(model, table, folds=folds, random_state=seed)
-    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
-        again = refit(cw.NaiveBayes(smoothing=smoothing), table, part)
-        assert np.array_equal(piece.posteriors, again)
+    for fold, predicted in zip(trials.folds, trials.entries["NaiveBayes"].predictions, strict=True):
+        again = refit(cw.NaiveBayes(smoothing=smoothing), table, fold)
+        assert np.array_equal(predicted.posteriors, again)
 
 
 JOINT = {
@@ -70,8 +70,8 @@ JOINT = {
 @given(tables(), st.integers(2, 5), st.integers(0, 3))
 def test_models_of_pairs_agree_to_the_last_bit(make, table, folds, seed):
     trials = evaluate({"one": make()}, table, folds=folds, random_state=seed)
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(make(), table, fold))
 
 
 @pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))
@@ -80,8 +80,8 @@ def test_models_of_pairs_agree_on_real_tables(make, name):
     table = cw.read(f"sample:{name}")
     assert make().counts_needed(table.schema) is not None
     trials = evaluate({"one": make(), "other": cw.NaiveBayes()}, table, folds=5, repeats=2)
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(make(), table, fold))
 
 
 @pytest.mark.parametrize("make", [*JOINT.values(), lambda: KDB(2)], ids=[*JOINT, "selective KDB"])
@@ -89,8 +89,8 @@ def test_cuts_and_families_are_those_of_the_training_rows_alone(make):
     table = cw.read("sample:glass")
     assert make().counts_needed(table.schema) is None
     trials = evaluate({"one": make()}, table, folds=4)
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(make(), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(make(), table, fold))
 
 
 def codes_of(trials):
@@ -111,8 +111,8 @@ def test_pairs_of_cut_numbers_are_counted_once_and_agree(table, folds, seed, cut
     trials = evaluate(models, table, folds=folds, random_state=seed, sample_weight=weight)
     assert "E14" not in codes_of(trials)
     for name, model in models.items():
-        for part, piece in zip(trials.parts, trials.entries[name].pieces, strict=True):
-            assert np.array_equal(piece.posteriors, refit(model, table, part, weight))
+        for fold, predicted in zip(trials.folds, trials.entries[name].predictions, strict=True):
+            assert np.array_equal(predicted.posteriors, refit(model, table, fold, weight))
 
 
 @pytest.mark.parametrize("name", ["glass", "credit-g"])
@@ -122,16 +122,16 @@ def test_pairs_of_cut_numbers_agree_on_real_tables(name, protocol):
     trials = evaluate({"one": TAN(cuts="frequency"), "other": AODE()}, table, **protocol)
     note = next(note for note in trials.notes if note.code == "E05")
     assert note.text.startswith("one, other: trained from merged counts")
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(TAN(cuts="frequency"), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(TAN(cuts="frequency"), table, fold))
 
 
 def test_rows_that_always_train_or_never_count_for_cut_numbers():
     table = cw.read("sample:iris")
-    part = np.arange(len(table)) % 4 - 1  # every fourth row always trains
-    trials = evaluate({"one": AODE()}, table, folds=part)
-    for own, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(AODE(), table, own))
+    numbers = np.arange(len(table)) % 4 - 1  # every fourth row always trains
+    trials = evaluate({"one": AODE()}, table, folds=numbers)
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(AODE(), table, fold))
 
 
 def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so(monkeypatch):
@@ -142,19 +142,24 @@ def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so
         "one: refitted for every fold, because weights are not whole numbers, of which sums "
         "are exact."
     )
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(TAN(), table, part, half))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(TAN(), table, fold, half))
     monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", 1500)
     trials = evaluate({"one": TAN(cuts="frequency")}, table, folds=3)
     assert "too large" in next(n for n in trials.notes if n.code == "E14").text
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(TAN(cuts="frequency"), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(TAN(cuts="frequency"), table, fold))
 
 
 @pytest.mark.parametrize("make", list(JOINT.values()), ids=list(JOINT))
 def test_leave_one_out_of_models_of_pairs(make):
     table = cw.read("sample:contact-lenses")
-    said = evaluate({"one": make()}, table, leave_one_out=True).entries["one"].pieces[0].posteriors
+    said = (
+        evaluate({"one": make()}, table, leave_one_out=True)
+        .entries["one"]
+        .predictions[0]
+        .posteriors
+    )
     for row in range(len(table)):
         fitted = make().fit(table.take(np.delete(np.arange(len(table)), row)))
         assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-12)
@@ -164,9 +169,9 @@ def test_leave_one_out_of_models_of_pairs(make):
 @given(tables(numeric=True), st.sampled_from(["gaussian", "kernel"]))
 def test_numbers_agree_but_for_rounding(table, numeric):
     trials = evaluate(cw.NaiveBayes(numeric=numeric), table, folds=3)
-    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
-        again = refit(cw.NaiveBayes(numeric=numeric), table, part)
-        assert np.allclose(piece.posteriors, again, rtol=1e-6, atol=1e-9)
+    for fold, predicted in zip(trials.folds, trials.entries["NaiveBayes"].predictions, strict=True):
+        again = refit(cw.NaiveBayes(numeric=numeric), table, fold)
+        assert np.allclose(predicted.posteriors, again, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["votes", "breast-cancer"])
@@ -174,26 +179,26 @@ def test_numbers_agree_but_for_rounding(table, numeric):
 def test_real_nominal_tables_agree_to_the_last_bit(name, protocol):
     table = cw.read(f"sample:{name}")
     trials = evaluate(cw.NaiveBayes(), table, **protocol)
-    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(cw.NaiveBayes(), table, part))
+    for fold, predicted in zip(trials.folds, trials.entries["NaiveBayes"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(cw.NaiveBayes(), table, fold))
 
 
 @pytest.mark.parametrize("name", ["credit-g", "glass"])
 def test_real_mixed_tables_agree_but_for_rounding(name):
     table = cw.read(f"sample:{name}")
     trials = evaluate(cw.NaiveBayes(), table)
-    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
-        again = refit(cw.NaiveBayes(), table, part)
-        assert np.allclose(piece.posteriors, again, rtol=1e-9, atol=1e-12)
-        assert np.array_equal(piece.decided, again.argmax(axis=1))
+    for fold, predicted in zip(trials.folds, trials.entries["NaiveBayes"].predictions, strict=True):
+        again = refit(cw.NaiveBayes(), table, fold)
+        assert np.allclose(predicted.posteriors, again, rtol=1e-9, atol=1e-12)
+        assert np.array_equal(predicted.decided, again.argmax(axis=1))
 
 
 def test_weighted_rows_agree():
     table = cw.read("sample:votes")
     weight = np.random.default_rng(1).integers(0, 4, len(table)).astype(float)
     trials = evaluate(cw.NaiveBayes(), table, folds=5, sample_weight=weight)
-    for part, piece in zip(trials.parts, trials.entries["NaiveBayes"].pieces, strict=True):
-        assert np.array_equal(piece.posteriors, refit(cw.NaiveBayes(), table, part, weight))
+    for fold, predicted in zip(trials.folds, trials.entries["NaiveBayes"].predictions, strict=True):
+        assert np.array_equal(predicted.posteriors, refit(cw.NaiveBayes(), table, fold, weight))
 
 
 @settings(max_examples=30, deadline=None)
@@ -201,7 +206,7 @@ def test_weighted_rows_agree():
 def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothing):
     options = {"when_missing": missing, "smoothing": smoothing}
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
-    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    said = trials.entries["NaiveBayes"].predictions[0].posteriors
     for row in range(len(table)):
         fitted = cw.NaiveBayes(**options).fit(table.take(np.delete(np.arange(len(table)), row)))
         again = np.zeros(len(table.classes))
@@ -227,7 +232,7 @@ def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothin
 def test_leave_one_out_on_real_tables(name, options):
     table = cw.read(f"sample:{name}")
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
-    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    said = trials.entries["NaiveBayes"].predictions[0].posteriors
     rows = np.random.default_rng(0).permutation(len(table))[:40]
     for row in rows:
         fitted = cw.NaiveBayes(**options).fit(table.take(np.delete(np.arange(len(table)), row)))
@@ -260,7 +265,7 @@ def test_leave_one_out_equals_refitting_for_every_setting_and_weight(name, optio
     rng = np.random.default_rng(3)
     weight = None if weights is None else rng.choice(weights, len(table))
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True, sample_weight=weight)
-    said = trials.entries["NaiveBayes"].pieces[0].posteriors
+    said = trials.entries["NaiveBayes"].predictions[0].posteriors
     for row in rng.permutation(len(table))[:30]:
         rest = np.delete(np.arange(len(table)), row)
         given = None if weight is None else weight[rest]

@@ -1,4 +1,4 @@
-"""The models that enter an evaluation: their names, their rules, and the majority to be beaten."""
+"""The models that are compared: their names, their rules, and the majority they must beat."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError
-from countwise.models.base import Classifier
-from countwise.models.bayes.joint import JointClassifier
 from countwise.tables.schema import Schema
 
 #: The name of the baseline: the class shares of the training rows, whatever the row.
@@ -22,7 +20,7 @@ MAJORITY = "majority"
 
 
 class Majority:
-    """Stands for the baseline that always answers with the class shares of its training rows."""
+    """Stands for the baseline, which predicts the class shares of its training rows."""
 
     def __repr__(self) -> str:
         return "Majority()"
@@ -30,7 +28,7 @@ class Majority:
 
 @dataclass(frozen=True)
 class Learner:
-    """A model to be trained; several entrants may decide on what it says."""
+    """A model to be trained; several candidates may decide on its posteriors."""
 
     name: str
     model: Any
@@ -45,17 +43,8 @@ class Learner:
     @property
     def cut(self) -> bool:
         """Whether it learns from counts alone once the numbers of this schema are cut."""
-        return (
-            isinstance(self.model, JointClassifier)
-            and self.schema is not None
-            and bool(self.schema.numeric)
-            and self.model.cuts_suffice
-        )
-
-    @property
-    def ours(self) -> bool:
-        """Whether it takes tables as they are."""
-        return isinstance(self.model, Classifier)
+        numeric = self.schema is not None and bool(self.schema.numeric)
+        return numeric and bool(getattr(self.model, "cuts_suffice", False))
 
     @property
     def baseline(self) -> bool:
@@ -65,7 +54,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model under a rule: a line of the ranking. Without a rule it decides as it likes."""
+    """A model under a rule: a line of the ranking. Without a rule its `predict` decides."""
 
     name: str
     learner: str
@@ -75,7 +64,7 @@ class Candidate:
     baseline: bool = False
 
     @property
-    def words(self) -> str:
+    def rule_name(self) -> str:
         """The rule in a word."""
         if self.rule is None or isinstance(self.rule, Argmax):
             return "argmax"
@@ -84,90 +73,87 @@ class Candidate:
         return "gain" if isinstance(self.rule, ExpectedGain) else type(self.rule).__name__
 
 
-def entrants_of(who: str, models: Any, gain: GainMatrix | None) -> list[Candidate]:
-    """Name the models, look into `Decide`, add the majority and, with a gain, deciding by it."""
-    named = _named(who, models)
-    entrants = _share([_entrant(name, model) for name, model in named.items()])
+def read_candidates(who: str, models: Any, gain: GainMatrix | None) -> list[Candidate]:
+    """Name the models, unwrap `Decide`, add the majority and, with a gain, deciding by it."""
+    named = _name_models(who, models)
+    first: dict[int, str] = {}  # candidates over the very same estimator share its posteriors
+    candidates = []
+    for name, model in named.items():
+        candidate = _unwrap(name, model)
+        learner = first.setdefault(id(candidate.model), name)
+        candidates.append(replace(candidate, learner=learner))
     if MAJORITY not in named:
-        entrants.append(Candidate(MAJORITY, MAJORITY, Majority(), baseline=True))
+        candidates.append(Candidate(MAJORITY, MAJORITY, Majority(), baseline=True))
     if gain is None:
-        return entrants
+        return candidates
     by_gain = ExpectedGain(gain)
     every: list[Candidate] = []
-    for entrant in entrants:
-        every.append(entrant)
-        posteriors = entrant.baseline or hasattr(entrant.model, "predict_proba")
-        if entrant.words == "argmax" and posteriors:
-            every.append(replace(entrant, name=f"{entrant.name} by gain", rule=by_gain))
+    for candidate in candidates:
+        every.append(candidate)
+        posteriors = candidate.baseline or hasattr(candidate.model, "predict_proba")
+        if candidate.rule_name == "argmax" and posteriors:
+            every.append(replace(candidate, name=f"{candidate.name} by gain", rule=by_gain))
     return every
 
 
-def learners_of(entrants: Sequence[Candidate], schema: Schema | None = None) -> list[Learner]:
-    """The models to train: each once, however many entrants decide on its posteriors."""
-    found: dict[str, Learner] = {}
-    for entrant in entrants:
-        found.setdefault(entrant.learner, Learner(entrant.learner, entrant.model, schema))
-    return list(found.values())
+def list_learners(candidates: Sequence[Candidate], schema: Schema | None = None) -> list[Learner]:
+    """Return the models to train: each once, however many candidates decide on its posteriors."""
+    learners: dict[str, Learner] = {}
+    for candidate in candidates:
+        name = candidate.learner
+        learners.setdefault(name, Learner(name, candidate.model, schema))
+    return list(learners.values())
 
 
-def _share(entrants: list[Candidate]) -> list[Candidate]:
-    """Let entrants over the very same estimator share what it says."""
-    first: dict[int, str] = {}
-    return [
-        replace(entrant, learner=first.setdefault(id(entrant.model), entrant.learner))
-        for entrant in entrants
-    ]
-
-
-def _entrant(name: str, model: Any) -> Candidate:
+def _unwrap(name: str, model: Any) -> Candidate:
     if not isinstance(model, Decide):
         return Candidate(name, name, model)
-    rule = rule_of(model.rule)
-    return Candidate(name, name, model.model, rule, model.prior)
+    return Candidate(name, name, model.model, rule_of(model.rule), model.prior)
 
 
-def _named(who: str, models: Any) -> dict[str, Any]:
+def _name_models(who: str, models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
         named = dict(models)
         for name in named:
             if not isinstance(name, str):
-                raise ParameterError(f"{who}: models must be named by texts, but {name!r} came.")
+                raise ParameterError(f"{who}: models must be named by texts; got {name!r}.")
     else:
-        several = list(models) if isinstance(models, list | tuple) else [models]
         named = {}
-        for model in several:
-            base, name, number = _own_name(model), _own_name(model), 2
+        for model in models if isinstance(models, list | tuple) else [models]:
+            base = name = _name_model(model)
+            number = 2
             while name in named:
                 name, number = f"{base} {number}", number + 1
             named[name] = model
     if not named:
-        raise ParameterError(f"{who}: there must be at least one model, but none came. Give some.")
+        raise ParameterError(f"{who}: there must be at least one model; got none.")
     for name, model in named.items():
-        _refuse(who, name, model)
+        _check_model(who, name, model)
     return named
 
 
-def _own_name(model: Any) -> str:
+def _name_model(model: Any) -> str:
     if isinstance(model, Decide):
-        return f"{_own_name(model.model)} by {_entrant('', model).words}"
+        return f"{_name_model(model.model)} by {_unwrap('', model).rule_name}"
     return type(model).__name__
 
 
-def _refuse(who: str, name: str, model: Any) -> None:
+def _check_model(who: str, name: str, model: Any) -> None:
     if isinstance(model, type):
         raise ParameterError(
-            f"{who}: models must be estimators, but {name!r} is the class {model.__name__}. "
-            f"Write {model.__name__}()."
+            f"{who}: models must be estimators; {name!r} is the class {model.__name__}.",
+            hint=f"Write {model.__name__}().",
         )
     if not hasattr(model, "fit") or not (hasattr(model, "predict") and is_classifier(model)):
         raise ParameterError(
-            f"{who}: models must be classifiers with fit and predict, but {name!r} is {model!r}. "
-            "Give one of ours, or one that keeps to scikit-learn's rules."
+            f"{who}: models must be classifiers with fit and predict; {name!r} is {model!r}.",
+            hint="Give one of ours, or one that keeps to scikit-learn's rules.",
         )
     if isinstance(model, Decide):
-        _refuse(who, name, model.model)
+        _check_model(who, name, model.model)
         if not hasattr(model.model, "predict_proba"):
             raise ParameterError(
-                f"{who}: Decide needs posteriors, but {model.model!r} of {name!r} has no "
-                "predict_proba. Choose another model, or wrap it in CalibratedClassifierCV."
+                f"{who}: Decide needs posteriors; {model.model!r} of {name!r} has no "
+                "predict_proba.",
+                hint="Choose another model, or wrap it in CalibratedClassifierCV.",
             )

@@ -1,237 +1,240 @@
-"""What should be said beside the figures of an evaluation, each remark with a code."""
+"""Compare models on rows they have not seen: one loop over folds for every protocol."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError
-from countwise.evaluation import from_counts as loo
-from countwise.evaluation.candidates import Candidate, Learner, entrants_of, learners_of
+from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.folds import (
-    Deal,
+    PROTOCOL,
+    Fold,
+    Repeat,
     Seed,
     Split,
-    folds_of,
+    drop_unlabelled,
     generator,
-    given_split,
-    holdouts_of,
-    usable,
+    read_rows,
+    split_folds,
+    split_given,
+    split_holdout,
+    split_rows,
 )
 from countwise.evaluation.from_counts import (
+    Outputs,
     TooFineError,
-    counted_said,
-    cut_said,
-    majority_said,
-    pass_over,
-    union_plan,
+    count_blocks,
+    merge_plans,
+    predict_counted,
+    predict_cut,
+    predict_left_out,
+    predict_majority,
 )
-from countwise.evaluation.predictions import MOST_DOUBLES, Entry, Part, Said, entry_of
-from countwise.evaluation.refit import Material, expected_seconds, material_of, refitted
+from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
+from countwise.evaluation.refit import Material, expected_seconds, prepare_rows, refit
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
-from countwise.tables.read import read
+from countwise.params import Constraint, Parameter, boolean, check, nothing, number, whole
+from countwise.progress import Progress, Steps, open_progress
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
-if TYPE_CHECKING:
-    pass
-
-
-def remarks(split: Split, entries: Mapping[str, Entry], task: Task) -> Iterator[Note]:
-    """Yield the remarks an evaluation calls for."""
-    draws = [name for name, entry in entries.items() if entry.draws]
-    if draws:
-        yield Note.of("E03", names=_all(draws))
-    certain = [name for name, entry in entries.items() if entry.certain]
-    if certain:
-        yield Note.of("E04", names=_all(certain))
-    once = [own.name for own in task.learners if own.counted or own.name in task.once]
-    if once and split.kind != "leave-one-out":
-        names = once
-        yield Note.of("E05", names=_all(names))
-    for why in dict.fromkeys(task.refits.values()):
-        names = [name for name, own in task.refits.items() if own == why]
-        yield Note.of("E14", names=_all(names), why=why)
-    big = any(sum(p.posteriors.size for p in e.pieces) > MOST_DOUBLES for e in entries.values())
-    if big:
-        yield Note.of("E06", limit=MOST_DOUBLES)
-    encoded = [own.name for own in task.others if task.material(own).encoded]
-    if encoded:
-        yield Note.of("E07", names=_all(encoded))
-    unweighted = [
-        own.name
-        for own in task.others
-        if task.weight is not None and task.material(own).weights(own.model, task.weight) is None
-    ]
-    if unweighted:
-        yield Note.of("E08", names=_all(unweighted))
-    if task.left_out:
-        yield Note.of("E15", names=", ".join(task.left_out))
-    if split.tests == 1 or split.kind == "leave-one-out":
-        yield Note.of("E09")
-
-
-def _all(names: list[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-#: Called with steps done, steps in all, and a text.
-Progress = Callable[[int, int, str], None]
+_N_JOBS = Constraint(
+    "a whole number other than 0, or None",
+    lambda value: value is None or (whole(-(2**31)).admits(value) and value != 0),
+)
+_PARAMETERS: Mapping[str, Parameter] = {
+    **PROTOCOL,
+    "leave_one_out": Parameter(boolean(), "whether every row is tested by itself"),
+    "max_seconds": Parameter(number(above=0) | nothing(), "about how long it may take"),
+}
 
 
 @dataclass
 class Task:
-    """What an evaluation works on: the table, who enters, and whom to tell how far it is."""
+    """The state of an evaluation: the rows, the models, and how far it is."""
 
     table: Table
-    entrants: list[Candidate]
+    candidates: list[Candidate]
     learners: list[Learner]
     gain: GainMatrix | None
     weight: FloatArray | None
     n_jobs: int | None
     notes: tuple[Note, ...]
-    progress: Progress | None = None
-    total: int = 0
-    done: int = 0
+    steps: Steps = field(default_factory=lambda: Steps(None, 0))
     deadline: float | None = None
-    left_out: list[str] = field(default_factory=list)
+    #: Models that would not have finished in time.
+    late: list[str] = field(default_factory=list)
     materials: dict[str, Material] = field(default_factory=dict)
     #: Why models that might have been counted once were refitted.
     refits: dict[str, str] = field(default_factory=dict)
     #: Models that cut numbers and were counted once all the same.
-    once: tuple[str, ...] = ()
+    cut_once: tuple[str, ...] = ()
 
     @property
     def counted(self) -> list[Learner]:
-        """Those who learn from counts."""
+        """The models that learn from counts."""
         return [learner for learner in self.learners if learner.counted]
 
     @property
     def others(self) -> list[Learner]:
-        """Those who are refitted."""
-        return [own for own in self.learners if not own.counted and not own.baseline]
-
-    def expect(
-        self, progress: Progress | None, split: Split, times: int = 1, cut: bool = False
-    ) -> None:
-        """Say how many steps there will be; `cut` if models that cut numbers are counted once."""
-        self.progress = progress
-        tests = split.tests * times
-        if split.kind == "leave-one-out":
-            self.total = len(self.counted) + len(self.others) * len(self.table)
-            return
-        self.total = (len(self.counted) + len(self.others)) * tests
-        once = bool(self.counted) or (cut and any(learner.cut for learner in self.others))
-        self.total += len(split.deals) if once else 0
-
-    def leave_out(self, learner: Learner) -> None:
-        """Let a model out that would not finish in time, with all who decide on what it says."""
-        self.learners = [own for own in self.learners if own is not learner]
-        self.left_out += [own.name for own in self.entrants if own.learner == learner.name]
-        self.entrants = [own for own in self.entrants if own.learner != learner.name]
-
-    def tick(self, text: str) -> None:
-        """Tell that a step is done."""
-        self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.total, text)
+        """The models that need rows."""
+        return [one for one in self.learners if not one.counted and not one.baseline]
 
     def material(self, learner: Learner) -> Material:
-        """The rows as this model takes them, made once."""
+        """Return the rows as a model takes them, prepared once."""
         if learner.name not in self.materials:
-            self.materials[learner.name] = material_of(learner.model, self.table)
+            self.materials[learner.name] = prepare_rows(learner.model, self.table)
         return self.materials[learner.name]
+
+    def leave_out(self, learner: Learner) -> None:
+        """Drop a model that would not finish in time, and all candidates that use it."""
+        self.learners = [other for other in self.learners if other is not learner]
+        names = [one.name for one in self.candidates if one.learner == learner.name]
+        self.late += names
+        self.candidates = [one for one in self.candidates if one.name not in names]
 
     def trials(
         self,
         split: Split,
-        parts: Sequence[Part],
-        said: dict[str, list[Said]],
+        held_out: Sequence[HeldOut],
+        outputs: Mapping[str, Sequence[Output]],
         ratio: float | None = None,
     ) -> Trials:
         """Let every rule decide, and keep the result."""
         classes = self.table.classes
-        entries = {e.name: entry_of(e, said[e.learner], classes) for e in self.entrants}
-        shares = [len(part.rows) / max(part.trained, 1) for part in parts]
-        notes = (*self.notes, *split.notes, *remarks(split, entries, self))
+        entries = {
+            one.name: apply_rule(one, outputs[one.learner], classes) for one in self.candidates
+        }
+        ratios = [len(fold.rows) / max(fold.trained, 1) for fold in held_out]
         return Trials(
             tuple(classes),
-            tuple(parts),
+            tuple(held_out),
             entries,
             split.words,
-            float(np.mean(shares)) if ratio is None else ratio,
-            notes,
+            float(np.mean(ratios)) if ratio is None else ratio,
+            (*self.notes, *split.notes, *_note_results(split, entries, self)),
             self.gain,
         )
 
 
-def task_of(
-    who: str,
+def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> list[Note]:
+    notes = []
+
+    def note(code: str, names: Sequence[str], text: str) -> None:
+        if names:
+            more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+            notes.append(Note(code, None, f"{', '.join(names[:6])}{more}: {text}"))
+
+    note(
+        "E03",
+        [name for name, entry in entries.items() if entry.draws],
+        "the rule draws its decisions; its scores are exact expectations (for accuracy the mean of "
+        "W_i[y_i]), with nothing drawn.",
+    )
+    note(
+        "E04",
+        [name for name, entry in entries.items() if entry.certain],
+        "gives labels but no posteriors, so log loss and Brier score are not defined.",
+    )
+    if split.kind != "leave-one-out":
+        note(
+            "E05",
+            [one.name for one in task.learners if one.counted or one.name in task.cut_once],
+            "trained from merged counts of one pass over the rows; fitting seconds hold a share of "
+            "that pass.",
+        )
+    for why in dict.fromkeys(task.refits.values()):
+        names = [name for name, reason in task.refits.items() if reason == why]
+        note("E14", names, f"refitted for every fold, because {why}.")
+    sizes = [sum(fold.posteriors.size for fold in e.predictions) for e in entries.values()]
+    if max(sizes) > MAX_DOUBLES:
+        text = (
+            f"More than {MAX_DOUBLES} posteriors a model: they are kept in single precision; "
+            "decisions were made in double precision."
+        )
+        notes.append(Note("E06", None, text))
+    note(
+        "E07",
+        [one.name for one in task.others if task.material(one).encoded],
+        "saw nominal columns as one column a level and missing numbers as the median with a "
+        "marker, learned from the training rows.",
+    )
+    if task.weight is not None:
+        note(
+            "E08",
+            [
+                one.name
+                for one in task.others
+                if task.material(one).weights(one.model, task.weight) is None
+            ],
+            "takes no weights and learned from unweighted rows; scores are weighted.",
+        )
+    if task.late:
+        text = f"{', '.join(task.late)}: would not have finished in time and were left out."
+        notes.append(Note("E15", None, text))
+    if split.n_folds == 1 or split.kind == "leave-one-out":
+        text = (
+            "One fold: intervals are those of its rows and leave out that other training rows "
+            "would have given another model."
+        )
+        notes.append(Note("E09", None, text))
+    return notes
+
+
+def prepare_task(
+    caller: Callable[..., Any],
     models: Any,
     data: Any,
     target: Any,
     gain: Gains | None,
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
-    read_options: dict[str, Any],
+    options: dict[str, Any],
 ) -> Task:
-    """Read the data, check who enters, and refuse what cannot be evaluated."""
-    named = entrants_of(who, models, None)
-    table = (
-        data
-        if isinstance(data, Table) and not read_options and target is None
-        else read(data, target=target, **_wishes(who, named, data, read_options))
-    )
+    """Read the data and the models, and refuse what cannot be evaluated."""
+    who = caller.__name__
+    check(who, {"n_jobs": Parameter(_N_JOBS, "number of processes")}, {"n_jobs": n_jobs})
+    candidates = read_candidates(who, models, None)
+    table = read_rows(caller, data, target, _add_nominal(who, candidates, data, options))
     weight = read_weights(sample_weight, len(table), who)
-    rows, notes = usable(who, table)
+    rows, notes = drop_unlabelled(who, table)
     if weight is not None and len(rows) != len(table):
         weight = weight[table.target < table.target_column.width]
     matrix = None if gain is None else GainMatrix.of(gain, table.classes)
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ParameterError(
-            f"{who}: n_jobs must be a whole number other than 0, or None, but {n_jobs!r} came."
-        )
-    entrants = named if matrix is None else entrants_of(who, models, matrix)
-    said = tuple(Note.of("E10", sentence=text) for text in (matrix.notes if matrix else ()))
-    return Task(
-        rows,
-        entrants,
-        learners_of(entrants, rows.schema),
-        matrix,
-        weight,
-        n_jobs,
-        (*table.notes, *notes, *said),
-    )
+    if matrix is not None:
+        candidates = read_candidates(who, models, matrix)
+        notes += tuple(Note("E10", None, text) for text in matrix.notes)
+    learners = list_learners(candidates, rows.schema)
+    return Task(rows, candidates, learners, matrix, weight, n_jobs, (*table.notes, *notes))
 
 
-def _wishes(
-    who: str, entrants: Sequence[Candidate], data: Any, read_options: dict[str, Any]
+def _add_nominal(
+    who: str, candidates: Sequence[Candidate], data: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Read as the models ask for, where they agree and the caller did not say."""
-    wanted: list[Any] = [getattr(entrant.model, "nominal", None) for entrant in entrants]
-    asked = [own if isinstance(own, str) else tuple(own) for own in wanted if _some(own)]
-    if not asked or "nominal" in read_options or isinstance(data, Table):
-        return read_options
-    if any(set(other) != set(asked[0]) for other in asked):
+    """Read columns as nominal where the models say so, they agree and the caller does not."""
+    given: list[Any] = [getattr(candidate.model, "nominal", None) for candidate in candidates]
+    named = [
+        n if isinstance(n, str) else tuple(n) for n in given if hasattr(n, "__len__") and len(n)
+    ]
+    if not named or "nominal" in options or isinstance(data, Table):
+        return options
+    if any(set(names) != set(named[0]) for names in named):
         raise ParameterError(
-            f"{who}: models that are compared see the same table, but their nominal= differ. Pass "
-            f"nominal= to {who}."
+            f"{who}: models that are compared must see the same table; their `nominal=` differ.",
+            hint=f"Pass `nominal=` to {who}.",
         )
-    return {**read_options, "nominal": asked[0]}
-
-
-def _some(names: Any) -> bool:
-    return hasattr(names, "__len__") and len(names) > 0
+    return {**options, "nominal": named[0]}
 
 
 def evaluate(
@@ -248,229 +251,208 @@ def evaluate(
     gain: Gains | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     max_seconds: float | None = None,
     **read_options: Any,
 ) -> Trials:
-    """Compare models on rows they have not seen, and keep all they said.
+    """Compare models on rows they have not seen, and keep all their predictions.
 
     Models that learn from counts are trained by merging: every fold is counted once, for all of
     them together, and the training counts of a fold are the merged counts of the others. The
     posteriors are those of refitting, to the last bit for nominal columns and for numbers cut into
     intervals. Any other classifier is refitted for every fold. A baseline, ``majority``, always
-    enters.
+    takes part.
 
     Parameters
     ----------
     models
         One classifier, a list of them, or a mapping from names to classifiers: ours, scikit-learn's
-        (see `countwise.evaluation.refit` for what they get to see), or a `Decide` over either.
-        Entrants over the very same estimator share its posteriors.
+        (see `countwise.evaluation.refit` for the matrix they are given), or a `Decide` over either.
+        Several `Decide` over the very same estimator share its posteriors.
     data
-        A `Table`, or anything `read` takes; further keywords are handed to `read`.
+        A `Table`, or anything `read` takes; further keywords are those of `read`.
     target
         The class, as in `read`.
     folds
-        How many folds; or one fold number a row (a negative one: the row always trains), a
+        The number of folds; or one fold number a row (a negative one: the row always trains), a
         scikit-learn splitter, or a list of (train, test) indices.
     repeats
         How often the rows are dealt anew.
     holdout
-        A share of the rows to set aside instead of folds: 0.3 for 70:30.
+        A fraction of the rows to set aside instead of folds: 0.3 for 70:30.
     leave_one_out
         Test every row with a model of all the others.
     stratified
-        Give every test part the classes in the proportions of the table.
+        Give every fold the classes in the proportions of the table.
     random_state
-        The seed of the deals.
+        The random seed of the folds, or a generator, as in scikit-learn.
     gain
-        A gain matrix, in any form `GainMatrix.of` reads. Models that decide by argmax then enter
-        a second time deciding by it, and the ranking is by expected gain.
+        A gain matrix, in any form `GainMatrix.of` reads. Models that decide by argmax are then
+        listed a second time deciding by it, and the ranking is by expected gain.
     sample_weight
         One weight a row of the table, for training and for scores.
     n_jobs
-        How many processes refit classifiers that do not learn from counts, as in scikit-learn.
+        The number of processes that refit classifiers, as in scikit-learn.
     progress
-        Called with steps done, steps in all, and a text.
+        A function that is called with steps done, steps in all and a text; True shows a bar on
+        stderr.
     max_seconds
-        How long it may take, about. Models that learn from counts come first; one that would not
-        finish in time is left out whole, and a remark names it.
+        About how long it may take. Models that learn from counts come first; a model that would
+        not finish in time is left out whole, and a note names it.
 
     Examples
     --------
     >>> import countwise as cw
-    >>> from countwise.evaluation.evaluate import evaluate
-    >>> trials = evaluate(cw.NaiveBayes(), "sample:iris", folds=5, repeats=2)
+    >>> trials = cw.evaluate(cw.NaiveBayes(), "sample:iris", folds=5, repeats=2)
     >>> trials.protocol, trials.best
     ('5-fold cross-validation, stratified, 2 repeats', 'NaiveBayes')
-    >>> [len(part.rows) for part in trials.parts][:3]
+    >>> [len(fold.rows) for fold in trials.folds][:3]
     [30, 30, 30]
     """
-    task = task_of("evaluate", models, data, target, gain, sample_weight, n_jobs, read_options)
+    check("evaluate", _PARAMETERS, locals())
+    task = prepare_task(evaluate, models, data, target, gain, sample_weight, n_jobs, read_options)
     if max_seconds is not None:
-        if not isinstance(max_seconds, numbers.Real) or not max_seconds > 0:
-            raise ParameterError(
-                f"evaluate: max_seconds must be a number above 0, or None, but {max_seconds!r} "
-                "came."
-            )
         task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)
     split = _split(task.table, folds, repeats, holdout, leave_one_out, stratified, rng)
-    task.expect(progress, split, cut=True)
-    if split.kind == "leave-one-out":
-        parts, said = _one_by_one(task)
-    else:
-        parts, said = _by_parts(task, split.deals)
-    return task.trials(split, parts, said)
+    with open_progress("evaluate", progress) as report:
+        outputs = predict_folds(task, split, report)
+    return task.trials(split, hold_out(task, split), outputs)
 
 
 def _split(
     table: Table,
     folds: Any,
-    repeats: Any,
-    holdout: Any,
+    repeats: int,
+    holdout: float | None,
     leave_one_out: bool,
     stratified: bool,
     rng: np.random.Generator,
 ) -> Split:
-    if not isinstance(stratified, bool) or not isinstance(leave_one_out, bool):
-        raise ParameterError(
-            "evaluate: stratified and leave_one_out must be True or False, but "
-            f"{stratified!r} and {leave_one_out!r} came."
-        )
     if leave_one_out:
         if holdout is not None or repeats != 1:
             raise ParameterError(
-                "evaluate: leave_one_out tests every row once, so holdout= and repeats= say "
-                f"nothing, but {holdout!r} and {repeats!r} came. Leave them out."
+                "evaluate: leave_one_out tests every row once, without holdout and repeats; got "
+                f"{holdout!r} and {repeats!r}.",
+                hint="Leave out `holdout=` and `repeats=`.",
             )
-        return Split("leave-one-out", f"leave-one-out over {len(table)} rows", ())
+        return split_rows(table)
     if holdout is not None:
-        return holdouts_of(table, holdout, repeats, stratified, rng)
+        return split_holdout(table, holdout, repeats, stratified, rng)
     if isinstance(folds, numbers.Real):
-        return folds_of(table, folds, repeats, stratified, rng)
+        return split_folds("evaluate", table, folds, repeats, stratified, rng)
     if repeats != 1:
         raise ParameterError(
-            f"evaluate: folds that are given are not dealt anew, but repeats={repeats!r} came. "
-            "Leave it out, or give a splitter that repeats."
+            f"evaluate: repeats must be 1 where the folds are given; got {repeats!r}.",
+            hint="Leave out `repeats=`, or give a splitter that repeats.",
         )
-    return given_split(table, folds)
+    return split_given(table, folds)
 
 
-def _by_parts(task: Task, deals: Sequence[Deal]) -> tuple[list[Part], dict[str, list[Said]]]:
-    """Go through the repeats; rows are sorted by test part once, so that a part is a slice."""
-    said: dict[str, list[Said]] = {learner.name: [] for learner in task.learners}
-    parts: list[Part] = []
-    for repeat, deal in enumerate(deals):
-        order, edges = deal.order, deal.edges
-        truth = task.table.target[order]
-        weight = None if task.weight is None else task.weight[order]
-        for fold in range(deal.parts):
-            piece = slice(int(edges[fold]), int(edges[fold + 1]))
-            own = None if weight is None else weight[piece]
-            trained = int(edges[-1]) - (piece.stop - piece.start)
-            parts.append(Part(repeat, fold, order[piece], truth[piece], own, trained))
-        for name, own_said in _counted(task, deal).items():
-            said[name].extend(own_said)
+def hold_out(task: Task, split: Split) -> list[HeldOut]:
+    """Return the tested rows of every fold; leave-one-out is one test of all rows."""
+
+    def hold(repeat: int, fold: int, rows: Any, trained: int) -> HeldOut:
+        weight = None if task.weight is None else task.weight[rows]
+        return HeldOut(repeat, fold, rows, task.table.target[rows], weight, trained)
+
+    if split.kind == "leave-one-out":
+        return [hold(0, 0, np.arange(len(task.table)), len(task.table) - 1)]
+    return [
+        hold(
+            number,
+            part.test if repeat.crossed else 0,
+            repeat.blocks[part.test],
+            repeat.n_trained(part),
+        )
+        for number, repeat in enumerate(split.repeats)
+        for part in repeat.parts
+    ]
+
+
+def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
+    """Return the output of every model for every fold, from counts where they suffice."""
+    outputs: Outputs = {}
+    alone = split.kind == "leave-one-out"
+    task.steps = Steps(report, _count_steps(task, split))
+    if alone:
         for learner in task.learners:
-            if learner.baseline:
-                classes = len(task.table.classes)
-                said[learner.name] += majority_said(truth, edges, deal.parts, classes, weight)
-    left = [learner for learner in task.others if learner.name not in task.once]
-    splits = _splits(deals) if left else []
-    for learner, expected in _quickest_first(task, left, splits):
-        task.total += len(said[learner.name])  # steps that come a second time
-        if task.deadline is not None and perf_counter() + expected > task.deadline:
-            task.leave_out(learner)
-            continue
-        answers_of = refitted(
-            learner,
-            task.material(learner),
-            splits,
-            task.weight,
-            task.table.classes,
-            task.n_jobs,
-            task.tick,
-            task.deadline,
-        )
-        if answers_of is None:
+            output = predict_left_out(learner, task.table, task.weight)
+            if output is not None:
+                outputs[learner.name] = [output]
+                if not learner.baseline:
+                    task.steps.step(f"{learner.name}, all rows")
+    else:
+        for repeat in split.repeats:
+            for name, fresh in _predict_from_counts(task, repeat).items():
+                outputs.setdefault(name, []).extend(fresh)
+    left = [one for one in task.learners if one.name not in outputs or one.name in task.refits]
+    folds = split.folds() if left else []
+    task.steps.total = task.steps.done + len(left) * len(folds)
+    for learner, expected in _quickest_first(task, left, folds):
+        answers = None
+        if task.deadline is None or perf_counter() + expected <= task.deadline:
+            answers = refit(
+                learner,
+                task.material(learner),
+                folds,
+                task.weight,
+                task.table.classes,
+                task.n_jobs,
+                task.steps.step,
+                task.deadline,
+            )
+        if answers is None:
             task.leave_out(learner)
         else:
-            said[learner.name] = answers_of
-    return parts, said
+            outputs[learner.name] = [Output.join(answers)] if alone else answers
+    return outputs
+
+
+def _count_steps(task: Task, split: Split) -> int:
+    """Return the number of steps, as far as it is known before the models were asked."""
+    counted, others = len(task.counted), len(task.others)
+    if split.kind == "leave-one-out":
+        return counted + others * split.n_folds
+    passes = counted or any(one.cut for one in task.others if split.repeats[0].crossed)
+    return (counted + others) * split.n_folds + (len(split.repeats) if passes else 0)
+
+
+def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
+    """Return the outputs of the models that learn from the counts of one pass over a repeat."""
+    table, weight, step = task.table, task.weight, task.steps.step
+    outputs = {
+        learner.name: predict_majority(table, repeat, weight)
+        for learner in task.learners
+        if learner.baseline
+    }
+    cut = [one for one in task.others if one.cut and one.name not in task.refits]
+    cut = cut if repeat.crossed else []
+    if not task.counted and not cut:
+        return outputs
+    plan = merge_plans(task.counted, table)
+    if cut:
+        plan |= Plan(grids=tuple(column.name for column in table.schema.numeric))
+    counted = count_blocks(table, repeat, plan, weight)
+    step("counted once")
+    outputs |= predict_counted(counted, task.counted, step)
+    try:
+        if cut:
+            outputs |= predict_cut(table, counted, cut, weight, step)
+            task.cut_once = tuple(learner.name for learner in cut)
+    except TooFineError as why:
+        task.refits, task.cut_once = {learner.name: str(why) for learner in cut}, ()
+    return outputs
 
 
 def _quickest_first(
-    task: Task, learners: Sequence[Learner], splits: Sequence[tuple[Any, Any]]
+    task: Task, learners: Sequence[Learner], folds: Sequence[Fold]
 ) -> list[tuple[Learner, float]]:
-    """The models in the order of what they can be expected to take, if time is short."""
+    """Return the models with the seconds they are expected to take, if time is short sorted."""
     if task.deadline is None:
         return [(learner, 0.0) for learner in learners]
+    classes, weight = task.table.classes, task.weight
     expected = [
-        expected_seconds(own, task.material(own), splits, task.weight, task.table.classes)
-        for own in learners
+        (one, expected_seconds(one, task.material(one), folds, weight, classes)) for one in learners
     ]
-    order = sorted(range(len(learners)), key=expected.__getitem__)
-    return [(learners[at], expected[at]) for at in order]
-
-
-def _counted(task: Task, deal: Deal) -> dict[str, list[Said]]:
-    """What models say that learn from the counts of one pass over a deal."""
-    cut = [own for own in task.others if own.cut and own.name not in task.refits]
-    if not task.counted and not cut:
-        return {}
-    plan = union_plan(task.counted, task.table)
-    if cut:
-        plan |= Plan(grids=tuple(column.name for column in task.table.schema.numeric))
-    made = pass_over(task.table, deal, plan, task.weight)
-    task.tick("counted once")
-    said = counted_said(made, task.counted, task.tick)
-    try:
-        if cut:
-            said |= cut_said(task.table, deal, made, cut, task.weight, task.tick)
-            task.once = tuple(own.name for own in cut)
-    except TooFineError as why:
-        task.refits, task.once = dict.fromkeys([own.name for own in cut], str(why)), ()
-    return said
-
-
-def _splits(deals: Sequence[Deal]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The rows to train on and to test, for each part."""
-    splits = []
-    for deal in deals:
-        order, edges = deal.order, deal.edges
-        for fold in range(deal.parts):
-            train = np.flatnonzero((deal.part != fold) & (deal.part <= deal.parts))
-            splits.append((train, order[edges[fold] : edges[fold + 1]]))
-    return splits
-
-
-def _one_by_one(task: Task) -> tuple[list[Part], dict[str, list[Said]]]:
-    table, weight = task.table, task.weight
-    every = np.arange(len(table))
-    parts = [Part(0, 0, every, table.target, weight, len(table) - 1)]
-    said: dict[str, list[Said]] = {}
-    for learner in list(task.learners):
-        if learner.baseline:
-            said[learner.name] = [loo.majority(table, weight)]
-        elif (answer := loo.leave_one_out(learner.model, table, weight)) is not None:
-            said[learner.name] = [answer]
-            task.total -= 0 if learner.counted else len(table) - 1
-            task.tick(f"{learner.name}, all rows")
-        else:
-            splits = [(np.delete(every, row), every[row : row + 1]) for row in every]
-            answers = refitted(
-                learner,
-                task.material(learner),
-                splits,
-                weight,
-                table.classes,
-                task.n_jobs,
-                task.tick,
-                task.deadline,
-            )
-            if answers is None:
-                task.leave_out(learner)
-            else:
-                said[learner.name] = [loo.together(answers)]
-    return parts, said
+    return sorted(expected, key=lambda pair: pair[1])

@@ -1,147 +1,267 @@
-"""Which rows are tested when: stratified folds, repeated hold-outs, one row at a time.
+"""The rows that train and the rows that are tested, in every protocol.
 
-One repeat of any protocol is one array: the number of the test part each row falls in. Rows that
-are never tested are numbered after the last part. Sorted by that number, the rows of a part lie
-together, so that a part is a slice and costs no copy.
+The rows of a repeat are dealt into disjoint blocks, so that each row is counted once. A fold tests
+one block and trains on blocks from both ends of their list: its counts are one sum from the front
+and one from the back.
 """
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import accumulate, pairwise
+from operator import add
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import ParameterError, listing
+from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.notes import Note
+from countwise.numeric import draw_seed
+from countwise.params import Parameter, boolean, check, fraction, nothing, seed, whole
+from countwise.tables.read import read
 from countwise.tables.table import Table
 
+Rows = NDArray[np.intp]
 Numbers = NDArray[np.unsignedinteger[Any]]
-Seed = int | np.random.Generator | None
+Seed = int | np.random.RandomState | np.random.Generator | None
 Kind = Literal["folds", "holdout", "leave-one-out", "given"]
 
+#: The parameters that every protocol shares.
+PROTOCOL: dict[str, Parameter] = {
+    "repeats": Parameter(whole(at_least=1), "how often the rows are dealt anew"),
+    "holdout": Parameter(fraction() | nothing(), "fraction of the rows to test instead of folds"),
+    "stratified": Parameter(boolean(), "whether folds keep the class proportions of the table"),
+    "random_state": Parameter(seed(), "random seed of the folds"),
+}
 
-@dataclass(frozen=True)
-class Deal:
-    """One repeat: the test part of each row, and how many parts there are.
 
-    Rows numbered ``parts`` always train; rows numbered ``parts + 1`` take no part at all.
-    """
+#: How functions that can test every row by itself are told to.
+_LEAVE_ONE_OUT = {
+    "evaluate": ("`leave_one_out=True`",),
+    "neighbor_grid": ("`folds='leave-one-out'`",),
+}
 
-    part: Numbers
-    parts: int
+
+class Fold(NamedTuple):
+    """The rows a model is trained on, and the rows it is tested on."""
+
+    train: Rows
+    test: Rows
+
+
+class Part(NamedTuple):
+    """A fold by its blocks: it tests one, and trains on those before `head` and from `tail` on."""
+
+    head: int
+    tail: int
+    test: int
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """Disjoint blocks of rows, and the folds made of them."""
+
+    blocks: tuple[Rows, ...]
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def cross(cls, blocks: Sequence[Rows], tested: int) -> Repeat:
+        """Test each of the first `tested` blocks, training on all others."""
+        filled = [block for block in blocks if len(block)]
+        return cls(tuple(filled), tuple(Part(at, at + 1, at) for at in range(tested)))
+
+    @classmethod
+    def grow(cls, test: Rows, slices: Sequence[Rows]) -> Repeat:
+        """Test the same rows again and again, training on ever more slices."""
+        last = len(slices)
+        return cls((*slices, test), tuple(Part(at + 1, last + 1, last) for at in range(last)))
+
+    @classmethod
+    def from_numbers(cls, numbers: Numbers, tested: int) -> Repeat:
+        """Test the rows of each number below `tested`; rows of that number itself always train."""
+        return cls.cross(group_rows(numbers, tested + 1), tested)
 
     @property
-    def order(self) -> NDArray[np.intp]:
-        """The rows that take part, sorted by part, otherwise as they stood."""
-        order = np.argsort(self.part, kind="stable")
-        return order[: int(np.count_nonzero(self.part <= self.parts))]
+    def crossed(self) -> bool:
+        """Whether every fold trains on all blocks but the one it tests."""
+        return all((part.head, part.tail) == (part.test, part.test + 1) for part in self.parts)
 
     @property
-    def edges(self) -> NDArray[np.intp]:
-        """Where each part begins in `order`, that of the rows that always train included."""
-        sizes = np.bincount(self.part, minlength=self.parts + 1)[: self.parts + 1]
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    def trained(self) -> list[int]:
+        """The blocks that some fold trains on."""
+        head, tail = (max(p.head for p in self.parts), min(p.tail for p in self.parts))
+        return [at for at in range(len(self.blocks)) if at < head or at >= tail]
+
+    def n_trained(self, part: Part) -> int:
+        """Return how many rows a fold trains on."""
+        return sum(map(len, self.blocks[: part.head])) + sum(map(len, self.blocks[part.tail :]))
+
+    def folds(self) -> Iterator[Fold]:
+        """Yield the rows of every fold; training rows in the order of the table."""
+        order = np.concatenate(self.blocks)
+        edges = np.concatenate([[0], np.cumsum([len(block) for block in self.blocks])])
+        for part in self.parts:
+            train = np.concatenate([order[: edges[part.head]], order[edges[part.tail] :]])
+            yield Fold(np.sort(train), self.blocks[part.test])
+
+    def sum_training(self, sums: Mapping[int, Any]) -> list[Any]:
+        """Return, for each fold, the sum of what belongs to the blocks it trains on.
+
+        Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
+        """
+        heads = range(max(part.head for part in self.parts))
+        tails = range(min(part.tail for part in self.parts), len(self.blocks))
+        front = [None, *accumulate(map(sums.get, heads), _add)]
+        back = [
+            None,
+            *accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last)),
+        ]
+        return [_add(front[part.head], back[tails.stop - part.tail]) for part in self.parts]
+
+
+def group_rows(numbers: Numbers, groups: int) -> list[Rows]:
+    """Return the rows of each number below `groups`, in their order."""
+    order = np.argsort(numbers, kind="stable")
+    edges = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=groups)[:groups])])
+    return [order[start:stop] for start, stop in pairwise(edges.tolist())]
+
+
+def _add(left: Any, right: Any) -> Any:
+    """Add, with None for nothing."""
+    if left is None:
+        return right
+    return left if right is None else add(left, right)
 
 
 @dataclass(frozen=True)
 class Split:
-    """A whole protocol: its repeats, its name in words, and what should be said about it."""
+    """A protocol: its repeats, its name in words, and notes on it."""
 
     kind: Kind
     words: str
-    deals: tuple[Deal, ...]
+    repeats: tuple[Repeat, ...]
     notes: tuple[Note, ...] = ()
 
     @property
-    def tests(self) -> int:
-        """How many test parts there are, over all repeats."""
-        return sum(deal.parts for deal in self.deals)
+    def n_folds(self) -> int:
+        """The number of folds in all repeats."""
+        return sum(len(repeat.parts) for repeat in self.repeats)
+
+    def folds(self) -> list[Fold]:
+        """Return the folds of all repeats."""
+        return [fold for repeat in self.repeats for fold in repeat.folds()]
 
 
-def generator(who: str, seed: Any) -> np.random.Generator:
-    """Return the stream of a seed: a whole number, a Generator, or None for a new one each time."""
-    if isinstance(seed, np.random.Generator):
-        return seed
-    whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0
-    if seed is None or whole:
-        return np.random.default_rng(seed)
-    raise ParameterError(
-        f"{who}: random_state must be a whole number of at least 0, a numpy Generator or None, but "
-        f"{seed!r} came."
-    )
+def generator(who: str, random_state: Seed) -> np.random.Generator:
+    """Return a random generator from all that scikit-learn takes as `random_state`."""
+    check(who, {"random_state": PROTOCOL["random_state"]}, {"random_state": random_state})
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(draw_seed(random_state))
+    return np.random.default_rng(random_state)
 
 
-def folds_of(
-    table: Table,
-    folds: Any,
-    repeats: Any,
-    stratified: bool,
-    rng: np.random.Generator,
-    who: str = "evaluate",
+def read_rows(caller: Callable[..., Any], data: Any, target: Any, options: dict[str, Any]) -> Table:
+    """Read the data with the further keywords of a call, which must be parameters of `read`."""
+    known = inspect.signature(read).parameters
+    for name in options:
+        if name not in known:
+            every = [*inspect.signature(caller).parameters, *known]
+            raise ParameterError(
+                f"{caller.__name__}: a keyword must be a parameter of {caller.__name__} or of "
+                f"read; got {name!r}.",
+                hint=did_you_mean(name, every).strip(),
+            )
+    if isinstance(data, Table) and not options and target is None:
+        return data
+    return read(data, target=target, **options)
+
+
+def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
+    """Leave out rows without a known class, and refuse a table of one class."""
+    column = table.target_column
+    known = table.target < column.width
+    notes: tuple[Note, ...] = ()
+    if not known.all():
+        dropped = int(np.count_nonzero(~known))
+        text = f"{dropped} of {len(table)} rows have no known class and were left out."
+        notes = (Note("E02", column.name, text),)
+        table = table.take(known)
+    present = np.flatnonzero(np.bincount(table.target, minlength=column.width))
+    if len(present) < 2:
+        classes = f"only {listing([column.levels[code] for code in present])}"
+        raise ParameterError(
+            f"{who}: there must be rows of at least two classes; column {column.name!r} holds "
+            f"{classes if len(present) else 'none'}.",
+            hint="Name another `target=`, or add rows.",
+        )
+    return table, notes
+
+
+def split_folds(
+    who: str, table: Table, folds: Any, repeats: int, stratified: bool, rng: np.random.Generator
 ) -> Split:
-    """Deal the rows into folds, as evenly as can be, and each class evenly among them.
+    """Deal the rows into folds of equal size, with the classes spread evenly over them.
 
     Every fold has the same number of rows but for one, and the same number of each class but for
     one (two with the sizes taken together), as Kohavi (1995) recommends.
     """
     rows = len(table)
-    _whole(who, "folds", folds, 2)
-    _whole(who, "repeats", repeats, 1)
+    check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
     if folds > rows:
-        alone = "leave_one_out=True" if who == "evaluate" else "folds='leave-one-out'"
-        raise ParameterError(
-            f"{who}: there must be at least as many rows as folds, but {folds} folds were asked "
-            f"of {rows} rows. Use fewer folds, or {alone}."
-        )
-    pattern = (np.arange(rows) % folds).astype(_type(folds))
-    deals = tuple(Deal(deal(pattern, table, stratified, rng), int(folds)) for _ in range(repeats))
-    words = f"{folds}-fold cross-validation{', stratified' if stratified else ''}"
-    words += f", {repeats} repeats" if repeats > 1 else ""
-    return Split("folds", words, deals, _small_classes(table, folds))
+        one_by_one = _LEAVE_ONE_OUT.get(who, ())
+        hint = ("Use fewer folds", *one_by_one)
+        raise ParameterError(who, "folds", f"at most the number of rows, {rows}", folds, hint)
+    pattern = (np.arange(rows) % folds).astype(np.min_scalar_type(folds + 1))
+    dealt = [deal(pattern, table, stratified, rng) for _ in range(repeats)]
+    words = describe(f"{folds}-fold cross-validation", stratified, repeats)
+    made = tuple(Repeat.from_numbers(numbers, int(folds)) for numbers in dealt)
+    return Split("folds", words, made, _note_small_classes(table, folds))
 
 
-def holdouts_of(
-    table: Table,
-    holdout: Any,
-    repeats: Any,
-    stratified: bool,
-    rng: np.random.Generator,
-    who: str = "evaluate",
+def split_holdout(
+    table: Table, holdout: float, repeats: int, stratified: bool, rng: np.random.Generator
 ) -> Split:
-    """Set a share of the rows aside for testing, several times anew."""
-    rows = len(table)
-    tested = tested_rows(who, holdout, rows)
-    _whole(who, "repeats", repeats, 1)
-    deals = []
+    """Set a fraction of the rows aside for testing, several times anew."""
+    rows, tested = len(table), n_tested(holdout, len(table))
+    made = []
     for _ in range(repeats):
         pattern = np.ones(rows, dtype=np.uint8)
         pattern[((np.arange(tested) + rng.random()) * rows / tested).astype(np.intp)] = 0
-        deals.append(Deal(deal(pattern, table, stratified, rng), 1))
-    words = f"hold-out {100 * (1 - holdout):g}:{100 * holdout:g}"
-    words += ", stratified" if stratified else ""
-    words += f", {repeats} repeats" if repeats > 1 else ""
-    return Split("holdout", words, tuple(deals), _small_classes(table, 2))
+        made.append(Repeat.from_numbers(deal(pattern, table, stratified, rng), 1))
+    words = describe_holdout(holdout, stratified, repeats)
+    return Split("holdout", words, tuple(made), _note_small_classes(table, 2))
 
 
-def tested_rows(who: str, holdout: Any, rows: int) -> int:
-    """How many of the rows a hold-out share sets aside; at least one, and not all."""
-    real = isinstance(holdout, numbers.Real) and not isinstance(holdout, bool)
-    if not real or not 0 < float(holdout) < 1:
-        raise ParameterError(
-            f"{who}: holdout must be a share of the rows between 0 and 1, such as 0.3, but "
-            f"{holdout!r} came."
-        )
+def split_rows(table: Table) -> Split:
+    """Test every row by itself, training on all others."""
+    blocks = np.split(np.arange(len(table)), len(table))
+    words = f"leave-one-out over {len(table)} rows"
+    return Split("leave-one-out", words, (Repeat.cross(blocks, len(table)),))
+
+
+def n_tested(holdout: float, rows: int) -> int:
+    """Return how many rows a hold-out fraction sets aside; at least one, and not all."""
     return min(max(round(float(holdout) * rows), 1), rows - 1)
+
+
+def describe_holdout(holdout: float, stratified: bool, repeats: int) -> str:
+    """Return a hold-out protocol in words."""
+    return describe(f"hold-out {100 * (1 - holdout):g}:{100 * holdout:g}", stratified, repeats)
+
+
+def describe(protocol: str, stratified: bool, repeats: int) -> str:
+    """Return a protocol in words."""
+    strata, times = ", stratified" * stratified, f", {repeats} repeats" if repeats > 1 else ""
+    return f"{protocol}{strata}{times}"
 
 
 def deal(pattern: Numbers, table: Table, stratified: bool, rng: np.random.Generator) -> Numbers:
     """Give every row a number of the pattern, at random within its class (or within all rows).
 
-    The pattern is laid along the rows sorted by class; shuffling it class by class leaves how many
+    The pattern is laid along the rows sorted by class; shuffling it class by class keeps how many
     of each number a class gets.
     """
     dealt = pattern.copy()
@@ -166,18 +286,18 @@ def proportions(
     The rows of every class are spread evenly over the numbers, so that the first so many of them
     hold the classes in the proportions of the table.
     """
-    numbers_of = np.repeat(np.arange(len(sizes)), sizes).astype(_type(len(sizes)))
+    numbers = np.repeat(np.arange(len(sizes)), sizes).astype(np.min_scalar_type(len(sizes) + 1))
     if not stratified:
-        return numbers_of
+        return numbers
     counts = np.bincount(table.target, minlength=len(table.classes))
     present = counts[counts > 0]
     keys = np.concatenate([(np.arange(size) + rng.random()) / size for size in present])
-    pattern = np.empty_like(numbers_of)
-    pattern[np.argsort(keys, kind="stable")] = numbers_of
+    pattern = np.empty_like(numbers)
+    pattern[np.argsort(keys, kind="stable")] = numbers
     return pattern
 
 
-def _small_classes(table: Table, folds: int) -> tuple[Note, ...]:
+def _note_small_classes(table: Table, folds: int) -> tuple[Note, ...]:
     counts = np.bincount(table.target, minlength=len(table.classes))
     few = [
         f"{label!r} ({size})"
@@ -187,137 +307,96 @@ def _small_classes(table: Table, folds: int) -> tuple[Note, ...]:
     if not few:
         return ()
     more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-    classes = f"{', '.join(few[:5])}{more}"
-    return (Note.of("E01", table.target_column.name, classes=classes),)
+    text = (
+        f"Fewer rows than folds: class {', '.join(few[:5])}{more}. Some folds lack such a class, "
+        "and a class of one row is never known when it is tested."
+    )
+    return (Note("E01", table.target_column.name, text),)
 
 
-def usable(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
-    """Leave out rows without a known class, and refuse a table of one class."""
-    column = table.target_column
-    known = table.target < column.width
-    notes: tuple[Note, ...] = ()
-    if not known.all():
-        gone = int(np.count_nonzero(~known))
-        notes = (Note.of("E02", column.name, left_out=gone, rows=len(table)),)
-        table = table.take(known)
-    present = np.flatnonzero(np.bincount(table.target, minlength=column.width))
-    if len(present) < 2:
-        shown = f"only {listing([column.levels[code] for code in present])}"
-        raise ParameterError(
-            f"{who}: there must be rows of at least two classes, but column {column.name!r} holds "
-            f"{shown if len(present) else 'none'}. Name another target, or add rows."
-        )
-    return table, notes
-
-
-def _whole(who: str, name: str, value: Any, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
-        raise ParameterError(
-            f"{who}: {name} must be a whole number of at least {least}, but {value!r} came."
-        )
-
-
-def _type(parts: int) -> np.dtype[Any]:
-    return np.min_scalar_type(parts + 1)
-
-
-Pair = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-def given_split(table: Table, folds: Any) -> Split:
-    """Return the protocol that given folds describe."""
+def split_given(table: Table, folds: Any) -> Split:
+    """Return the protocol that a user's folds describe."""
     if hasattr(folds, "split") and not isinstance(folds, str):
         pairs = list(folds.split(np.zeros((len(table), 1)), table.labels))
-        return _from_pairs(len(table), pairs, type(folds).__name__)
-    listed = list(folds) if isinstance(folds, Iterable) and not isinstance(folds, str) else None
-    if listed is None:
+        return _split_pairs(len(table), pairs, type(folds).__name__)
+    if not isinstance(folds, Iterable) or isinstance(folds, str):
         raise ParameterError(
-            "evaluate: folds must be a whole number, one fold number a row, a scikit-learn "
-            f"splitter or a list of (train, test) indices, but {folds!r} came."
+            "evaluate",
+            "folds",
+            "a whole number, one fold number a row, a scikit-learn splitter or a list of "
+            "(train, test) indices",
+            folds,
         )
+    listed = list(folds)
     if listed and isinstance(listed[0], tuple | list) and len(listed[0]) == 2:
-        return _from_pairs(len(table), listed, "pairs of indices")
-    return _from_numbers(len(table), np.asarray(folds if isinstance(folds, np.ndarray) else listed))
+        return _split_pairs(len(table), listed, "pairs of indices")
+    numbers = folds if isinstance(folds, np.ndarray) else np.asarray(listed)
+    return _split_numbers(len(table), numbers)
 
 
-def _from_numbers(rows: int, numbers: NDArray[Any]) -> Split:
+def _split_numbers(rows: int, numbers: NDArray[Any]) -> Split:
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ParameterError(
-            f"evaluate: folds must be one whole number for each of the {rows} rows, but an array "
-            f"of {numbers.dtype} with shape {numbers.shape} came."
+            f"evaluate: folds must be one whole number for each of the {rows} rows; got an array "
+            f"of {numbers.dtype} with shape {numbers.shape}."
         )
     tested = np.unique(numbers[numbers >= 0])
-    trains = bool(np.any(numbers < 0))
-    if len(tested) + trains < 2:
+    if len(tested) + bool(np.any(numbers < 0)) < 2:
         raise ParameterError(
             "evaluate: folds must name at least two groups of rows, to train on one and test on "
-            f"the other, but every row is of fold {numbers[0]}. Give other numbers."
+            f"the other; got fold {numbers[0]} for every row."
         )
     place = np.where(numbers >= 0, np.searchsorted(tested, numbers), len(tested))
-    part = place.astype(np.min_scalar_type(len(tested) + 1))
-    return Split("given", f"the {len(tested)} folds given", (Deal(part, len(tested)),))
+    repeat = Repeat.from_numbers(place.astype(np.min_scalar_type(len(tested) + 1)), len(tested))
+    return Split("given", f"the {len(tested)} folds given", (repeat,))
 
 
-def _from_pairs(rows: int, pairs: Sequence[Any], source: str) -> Split:
-    """Put pairs whose tests are apart, each against all other rows, together into one repeat."""
+def _split_pairs(rows: int, pairs: Sequence[Any], source: str) -> Split:
+    """Put pairs with disjoint tests, each against all other rows, together into one repeat."""
     if not pairs:
-        raise ParameterError(
-            "evaluate: folds must hold at least one (train, test) pair, but none came. Give some."
-        )
-    deals: list[Deal] = []
-    group: list[NDArray[np.intp]] = []
+        raise ParameterError("evaluate: folds must hold at least one (train, test) pair; got none.")
+    repeats: list[Repeat] = []
+    tests: list[Rows] = []
     free = np.ones(rows, dtype=bool)
 
     def close() -> None:
-        if group:
-            deals.append(_complementary(rows, group))
-            group.clear()
+        if tests:
+            repeats.append(Repeat.cross([*tests, np.flatnonzero(free)], len(tests)))
+            tests.clear()
             free[:] = True
 
     for place, pair in enumerate(pairs):
-        train, test = _checked(rows, pair, place)
-        if len(train) + len(test) < rows:
+        fold = _check_pair(rows, pair, place)
+        if len(fold.train) + len(fold.test) < rows:
             close()
-            deals.append(_apart(rows, train, test))
+            repeats.append(Repeat.cross([fold.test, fold.train], 1))
             continue
-        if not free[test].all():
+        if not free[fold.test].all():
             close()
-        group.append(test)
-        free[test] = False
+        tests.append(fold.test)
+        free[fold.test] = False
     close()
-    return Split("given", f"the {len(pairs)} splits of {source}", tuple(deals))
+    return Split("given", f"the {len(pairs)} splits of {source}", tuple(repeats))
 
 
-def _complementary(rows: int, tests: Sequence[NDArray[np.intp]]) -> Deal:
-    part = np.full(rows, len(tests), dtype=np.min_scalar_type(len(tests) + 1))
-    for number, test in enumerate(tests):
-        part[test] = number
-    return Deal(part, len(tests))
-
-
-def _apart(rows: int, train: NDArray[np.intp], test: NDArray[np.intp]) -> Deal:
-    part = np.full(rows, 2, dtype=np.uint8)
-    part[test], part[train] = 0, 1
-    return Deal(part, 1)
-
-
-def _checked(rows: int, pair: Any, place: int) -> Pair:
+def _check_pair(rows: int, pair: Any, place: int) -> Fold:
     sides = []
-    for name, given in zip(("train", "test"), pair, strict=True):
+    for name, given in zip(Fold._fields, pair, strict=True):
         side = np.asarray(given)
         if side.dtype == bool and side.shape == (rows,):
             side = np.flatnonzero(side)
-        whole = side.ndim == 1 and side.dtype.kind in "iu" and side.size > 0
-        if not whole or side.min() < 0 or side.max() >= rows:
+        indices = side.ndim == 1 and side.dtype.kind in "iu" and side.size > 0
+        if not indices or side.min() < 0 or side.max() >= rows:
             raise ParameterError(
-                f"evaluate: the {name} rows of split {place} must be indices from 0 to {rows - 1}, "
-                f"but {side.dtype} of shape {side.shape} came, or one is out of range."
+                f"evaluate: the {name} rows of split {place} must be indices from 0 to {rows - 1}; "
+                f"got {side.dtype} of shape {side.shape}, or one out of range."
             )
         sides.append(np.unique(side).astype(np.intp))
-    train, test = sides
-    if len(np.intersect1d(train, test, assume_unique=True)):
+    fold = Fold(*sides)
+    if len(np.intersect1d(*fold, assume_unique=True)):
         raise ParameterError(
-            f"evaluate: a row is trained on or tested, but split {place} holds some in both. "
-            "Take them out of one."
+            "evaluate: a row must be trained on or tested, not both; split "
+            f"{place} holds some in both.",
+            hint="Take them out of one.",
         )
-    return train, test
+    return fold

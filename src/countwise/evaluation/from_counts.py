@@ -1,9 +1,9 @@
-"""Count once where numbers are cut anew for every test part.
+"""Predictions of models that learn from counts: each block of rows is counted once.
 
-The cuts of each part are learned from fine counts of its training rows, merged from those of the
-other parts. Pairs of columns are then counted once, on the cut points of all parts together: every
-part's own intervals are unions of those, so its counts are sums of cells, from which the tested
-rows are taken away. For whole weights that is exact.
+Where numbers are cut into intervals, the cut points of each fold are learned from fine counts of
+its training rows. Pairs of columns are then counted once, on the cut points of all folds together:
+the intervals of every fold are unions of those, so its counts are sums of cells, from which the
+tested rows are subtracted. For whole weights that is exact.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
@@ -30,14 +28,19 @@ from countwise.discretize import rare_levels
 from countwise.discretize.cut_points import collapse_cuts, cut_points, cut_table
 from countwise.discretize.rare_levels import width_limit
 from countwise.evaluation.candidates import Learner
-from countwise.evaluation.folds import Deal
-from countwise.evaluation.predictions import Said, widened
+from countwise.evaluation.folds import Repeat
+from countwise.evaluation.predictions import Output, widen
 from countwise.parallel import threads
 from countwise.tables.table import Table
 
+Outputs = dict[str, list[Output]]
 Points = dict[str, FloatArray]
 #: How numbers are cut: the method and the number of intervals.
-Way = tuple[str, int]
+Method = tuple[str, int]
+Step = Callable[[str], None]
+
+#: Smaller blocks are done before a thread has begun.
+MIN_ROWS_FOR_THREADS = 20_000
 
 
 class TooFineError(Exception):
@@ -45,296 +48,217 @@ class TooFineError(Exception):
 
 
 @dataclass(frozen=True)
-class _Cutting:
-    """The rows of all parts counted on all cut points, and the cut points of each part."""
+class CountedRepeat:
+    """The blocks of a repeat, and for each fold the merged counts of the rows it trains on."""
 
-    made: Pass
-    total: Counts
-    fine: Points
-    points: dict[Way, list[Points]]
-
-    def training(self, way: Way, part: int) -> Counts:
-        """The counts of the rows outside a part, in the intervals learned from them."""
-        own = self.points[way][part]
-        block = cut_table(self.made.blocks[part], own)
-        tested = count(block, Plan.pairs(block.schema), sample_weight=self.made.weights[part])
-        return collapse_cuts(self.total, self.fine, own) - tested
-
-
-def cut_said(
-    table: Table,
-    deal: Deal,
-    made: Pass,
-    learners: Sequence[Learner],
-    weight: FloatArray | None,
-    tick: Tick,
-) -> dict[str, list[Said]]:
-    """Train and ask models that count pairs of cut columns, for each part of a deal.
-
-    `made` holds the fine counts of the numeric columns. Raises `TooFineError` if the models had
-    better be refitted.
-    """
-    started = perf_counter()
-    if weight is not None and np.any(weight != np.floor(weight)):
-        raise TooFineError("weights are not whole numbers, of which sums are exact")
-    ways: dict[Way, list[Learner]] = {}
-    for learner in learners:
-        ways.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)
-    cutting = _cut(table, deal, made, tuple(ways), weight)
-    shared = made.seconds + (perf_counter() - started) / (deal.parts * len(learners))
-    jobs = [(way, part) for way in ways for part in range(deal.parts)]
-
-    def answered(job: tuple[Way, int]) -> list[Said]:
-        way, part = job
-        begun = perf_counter()
-        training = cutting.training(way, part)
-        own = shared + (perf_counter() - begun) / len(ways[way])
-        points, block = cutting.points[way][part], made.blocks[part]
-        return [
-            asked(
-                lambda model: model.fit_cut(training, points, table),
-                learner.model,
-                training,
-                block,
-                own,
-            )
-            for learner in ways[way]
-        ]
-
-    said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
-    with side_by_side(made.rows) as mapped:
-        for (way, part), answers in zip(jobs, mapped(answered, jobs), strict=True):
-            for learner, answer in zip(ways[way], answers, strict=True):
-                said[learner.name].append(answer)
-                tick(f"{learner.name}, part {part + 1} of {deal.parts}")
-    return said
-
-
-def _cut(
-    table: Table, deal: Deal, made: Pass, ways: Sequence[Way], weight: FloatArray | None
-) -> _Cutting:
-    numeric = tuple(column.name for column in table.schema.numeric)
-
-    def cut(job: tuple[Way, int]) -> Points:
-        way, part = job
-        grids = made.trained[part].grids
-        return {name: cut_points(grids[name], *way) for name in numeric}
-
-    jobs = [(way, part) for way in ways for part in range(deal.parts)]
-    with side_by_side(made.rows) as mapped:
-        every = list(mapped(cut, jobs))
-    fine = {n: np.unique(np.concatenate([own[n] for own in every])) for n in numeric}
-    _refuse_large(table, [*every, fine])
-    order = deal.order
-    if len(order) < len(table):
-        table, weight = table.take(order), None if weight is None else weight[order]
-    whole = cut_table(table, fine)
-    total = count(whole, Plan.pairs(whole.schema), sample_weight=weight)
-    points = {way: every[at * deal.parts : (at + 1) * deal.parts] for at, way in enumerate(ways)}
-    return _Cutting(made, total, fine, points)
-
-
-def _refuse_large(table: Table, cuts: Sequence[Points]) -> None:
-    """Refuse cuts whose tables would not fit, of one part or of all together."""
-    nominal = [column.width for column in table.schema.nominal]
-    classes = table.target_column.width
-    most = rare_levels.MOST_PAIR_CELLS
-    for place, own in enumerate(cuts):
-        last = place == len(cuts) - 1
-        widths = nominal + [len(points) + 1 for points in own.values()]
-        if width_limit(widths, classes, most // 2 if last else most) is not None:
-            raise TooFineError("the cut points of all parts together make tables too large")
-
-
-Tick = Callable[[str], None]
-
-#: Smaller blocks are done before a thread has begun.
-WORTH_THREADS = 20_000
-
-
-def union_plan(learners: Sequence[Learner], table: Table) -> Plan:
-    """What all counted models want counted, together, so that they share one pass."""
-    plans: list[Plan] = [learner.model.counts_needed(table.schema) for learner in learners]
-    return reduce(Plan.__or__, plans, Plan())
-
-
-def without_each(parts: Sequence[Counts], tested: int) -> list[Counts]:
-    """Return, for each of the first `tested` parts, the merged counts of all the others.
-
-    Merges run from both ends and meet, so that k parts cost about 3 k merges, not k².
-    """
-    after: list[Counts | None] = [None]
-    for part in reversed(parts[1:]):
-        after.append(_merged(part, after[-1]))
-    after.reverse()
-    before: Counts | None = None
-    trained = []
-    for place in range(tested):
-        both = _merged(before, after[place])
-        if both is not None:
-            trained.append(both)
-        before = _merged(before, parts[place])
-    return trained
-
-
-@dataclass(frozen=True)
-class Pass:
-    """The rows of a deal, counted part by part in one pass.
-
-    `blocks` are the parts (those that always train last), `trained` for each tested part the merged
-    counts of all the others, `seconds` what that took for each tested part.
-    """
-
+    repeat: Repeat
     blocks: Sequence[Table]
     weights: Sequence[FloatArray | None]
-    trained: Sequence[Counts]
-    seconds: float
-
-    @property
-    def rows(self) -> int:
-        """How many rows a part has, on average."""
-        return sum(map(len, self.blocks)) // len(self.blocks)
-
-
-def pass_over(table: Table, deal: Deal, plan: Plan, weight: FloatArray | None) -> Pass:
-    """Count each part of a deal once."""
-    started = perf_counter()
-    order = deal.order
-    indices = [order[start:stop] for start, stop in pairwise(deal.edges.tolist()) if stop > start]
-    weights = [None if weight is None else weight[index] for index in indices]
-
-    def counted(place: int) -> tuple[Table, Counts]:
-        block = table.take(indices[place])
-        return block, count(block, plan, sample_weight=weights[place])
-
-    with side_by_side(len(order) // len(indices)) as mapped:
-        blocks, counts = zip(*mapped(counted, range(len(indices))), strict=True)
-    trained = without_each(counts, deal.parts)
-    return Pass(blocks, weights, trained, (perf_counter() - started) / deal.parts)
-
-
-def counted_said(made: Pass, learners: Sequence[Learner], tick: Tick) -> dict[str, list[Said]]:
-    """Train counted models from what one pass has counted, and ask them about each part.
-
-    The seconds of the pass are shared out evenly among the test parts. Large parts are worked on
-    side by side, so that their seconds may overlap.
-    """
-    parts = len(made.trained)
-    jobs = [(learner, place) for place in range(parts) for learner in learners]
-    said: dict[str, list[Said]] = {learner.name: [] for learner in learners}
-    with side_by_side(made.rows) as mapped:
-        answers = mapped(
-            lambda job: said_by(
-                job[0].model, made.trained[job[1]], made.blocks[job[1]], made.seconds
-            ),
-            jobs,
-        )
-        for (learner, place), answer in zip(jobs, answers, strict=True):
-            said[learner.name].append(answer)
-            tick(f"{learner.name}, part {place + 1} of {parts}")
-    return said
+    training: Sequence[Counts]
+    seconds: Sequence[float]
 
 
 @contextmanager
-def side_by_side(rows: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Give a `map` that works in threads where blocks of so many rows are worth it."""
-    if rows < WORTH_THREADS or threads() == 1:
+def map_blocks(repeat: Repeat) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Give a `map` that works in threads where the blocks of a repeat are large enough."""
+    if max(map(len, repeat.blocks)) < MIN_ROWS_FOR_THREADS or threads() == 1:
         yield map
         return
     with ThreadPoolExecutor(threads()) as pool:
         yield pool.map
 
 
-def said_by(model: Any, training: Counts, block: Table, shared: float) -> Said:
-    """Learn from counts and answer for the rows of one block."""
-    return asked(lambda own: own.fit_counts(training), model, training, block, shared)
+def merge_plans(learners: Sequence[Learner], table: Table) -> Plan:
+    """Return what all counted models need counted, so that they share one pass."""
+    plans: list[Plan] = [learner.model.counts_needed(table.schema) for learner in learners]
+    return reduce(Plan.__or__, plans, Plan())
 
 
-def asked(
-    fit: Callable[[Any], Any], model: Any, training: Counts, block: Table, shared: float
-) -> Said:
-    """Let a copy of a model learn, and ask it about the rows of one block."""
+def count_blocks(
+    table: Table, repeat: Repeat, plan: Plan, weight: FloatArray | None
+) -> CountedRepeat:
+    """Count each block of a repeat that some fold trains on, once."""
+    weights = [None if weight is None else weight[rows] for rows in repeat.blocks]
+    trained = set(repeat.trained)
+
+    def count_block(at: int) -> tuple[Table, Counts | None, float]:
+        started = perf_counter()
+        block = table.take(repeat.blocks[at])
+        counts = count(block, plan, weight=weights[at]) if at in trained else None
+        return block, counts, perf_counter() - started
+
+    with map_blocks(repeat) as mapped:
+        counted = list(mapped(count_block, range(len(repeat.blocks))))
+    blocks = [block for block, _, _ in counted]
+    training = repeat.sum_training({at: counted[at][1] for at in trained})
+    # What is counted once for several tests is shared among them.
+    tests = len({part.test for part in repeat.parts})
+    seconds = repeat.sum_training({at: counted[at][2] / tests for at in trained})
+    return CountedRepeat(repeat, blocks, weights, training, seconds)
+
+
+def predict_counted(counted: CountedRepeat, learners: Sequence[Learner], step: Step) -> Outputs:
+    """Train counted models on the counts of each fold, and predict its tested rows.
+
+    Large blocks are worked on side by side, so that their seconds may overlap.
+    """
+    parts = counted.repeat.parts
+    jobs = [(place, learner) for place in range(len(parts)) for learner in learners]
+
+    def predict(job: tuple[int, Learner]) -> Output:
+        place, learner = job
+        block, training = counted.blocks[parts[place].test], counted.training[place]
+        model, seconds = clone(learner.model), counted.seconds[place]
+        return _fit_and_predict(lambda: model.fit_counts(training), training, block, seconds)
+
+    outputs: Outputs = {learner.name: [] for learner in learners}
+    with map_blocks(counted.repeat) as mapped:
+        for (place, learner), output in zip(jobs, mapped(predict, jobs), strict=True):
+            outputs[learner.name].append(output)
+            step(f"{learner.name}, fold {place + 1} of {len(parts)}")
+    return outputs
+
+
+def _fit_and_predict(
+    fit: Callable[[], Any], training: Counts, block: Table, seconds: float
+) -> Output:
+    """Fit a model and predict the rows of a block; counting took it so many seconds."""
     started = perf_counter()
-    fitted = fit(clone(model))
-    learned = perf_counter()
-    posteriors = widened(fitted.predict_proba(block), fitted.classes_, block.classes)
+    model = fit()
+    fitted = perf_counter()
+    posteriors = widen(model.predict_proba(block), model.classes_, block.classes)
     ended = perf_counter()
-    told = getattr(fitted, "class_prior_", None)
+    prior = getattr(model, "class_prior_", None)
     shares = training.weight[:-1] / training.total
-    if told is not None:
-        shares = widened(told[None, :], fitted.classes_, block.classes)[0]
-    return Said(posteriors, shares, shared + learned - started, ended - learned)
+    if prior is not None:
+        shares = widen(prior[None, :], model.classes_, block.classes)[0]
+    return Output(posteriors, shares, seconds + fitted - started, ended - fitted)
 
 
-def majority_said(
-    truth: NDArray[Any],
-    edges: NDArray[np.intp],
-    parts: int,
-    classes: int,
+def predict_cut(
+    table: Table,
+    counted: CountedRepeat,
+    learners: Sequence[Learner],
     weight: FloatArray | None,
-) -> list[Said]:
-    """What the baseline says: the class shares of the training rows, of every row the same."""
+    step: Step,
+) -> Outputs:
+    """Train models on pairs of cut columns, for each fold, and predict its tested rows.
+
+    `counted` holds the fine counts of the numeric columns. Raises `TooFineError` if the models
+    should rather be refitted.
+    """
     started = perf_counter()
-    counts = np.zeros((len(edges) - 1, classes))
-    for at in range(len(counts)):
-        piece = slice(edges[at], edges[at + 1])
-        given = None if weight is None else weight[piece]
-        counts[at] = np.bincount(truth[piece], given, minlength=classes)
-    said = []
-    for at in range(parts):
-        others = np.delete(counts, at, axis=0).sum(axis=0)
-        shares = others / others.sum()
-        lines = np.broadcast_to(shares, (int(edges[at + 1] - edges[at]), classes))
-        said.append(Said(lines, shares, (perf_counter() - started) / parts, 0.0))
-    return said
+    if weight is not None and np.any(weight != np.floor(weight)):
+        raise TooFineError("weights are not whole numbers, of which sums are exact")
+    methods: dict[Method, list[Learner]] = {}
+    for learner in learners:
+        methods.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)
+    folds = range(len(counted.repeat.parts))
+    jobs = [(method, place) for method in methods for place in folds]
+    cuts = _learn_cuts(table, counted, jobs)
+    total, fine = _count_on_all_cuts(table, counted.repeat, list(cuts.values()), weight)
+    shared = (perf_counter() - started) / (len(folds) * len(learners))
+
+    def predict(job: tuple[Method, int]) -> list[Output]:
+        begun = perf_counter()
+        points, block = cuts[job], counted.blocks[job[1]]
+        tested = cut_table(block, points)
+        training = collapse_cuts(total, fine, points) - count(
+            tested, Plan.pairs(tested.schema), weight=counted.weights[job[1]]
+        )
+        group = methods[job[0]]
+        seconds = counted.seconds[job[1]] + shared + (perf_counter() - begun) / len(group)
+
+        def predict_one(model: Any) -> Output:
+            return _fit_and_predict(
+                lambda: model.fit_cut(training, points, table), training, block, seconds
+            )
+
+        return [predict_one(clone(learner.model)) for learner in group]
+
+    outputs: Outputs = {learner.name: [] for learner in learners}
+    with map_blocks(counted.repeat) as mapped:
+        for (method, place), answers in zip(jobs, mapped(predict, jobs), strict=True):
+            for learner, output in zip(methods[method], answers, strict=True):
+                outputs[learner.name].append(output)
+                step(f"{learner.name}, fold {place + 1} of {len(folds)}")
+    return outputs
 
 
-def _merged(left: Counts | None, right: Counts | None) -> Counts | None:
-    if left is None:
-        return right
-    return left if right is None else left + right
+def _learn_cuts(
+    table: Table, counted: CountedRepeat, jobs: Sequence[tuple[Method, int]]
+) -> dict[tuple[Method, int], Points]:
+    """Return the cut points of each method and fold."""
+
+    def learn(job: tuple[Method, int]) -> Points:
+        grids = counted.training[job[1]].grids
+        return {column.name: cut_points(grids[column.name], *job[0]) for column in columns}
+
+    columns = table.schema.numeric
+    with map_blocks(counted.repeat) as mapped:
+        return dict(zip(jobs, mapped(learn, jobs), strict=True))
 
 
-def leave_one_out(model: Any, table: Table, weight: FloatArray | None = None) -> Said | None:
-    """Return the posteriors of every row by the model of all other rows, if it can tell them."""
-    ask = getattr(model, "leave_one_out", None)
+def _count_on_all_cuts(
+    table: Table, repeat: Repeat, cuts: Sequence[Points], weight: FloatArray | None
+) -> tuple[Counts, Points]:
+    """Count the rows of all blocks on the cut points of all folds together."""
+    fine = {
+        column.name: np.unique(np.concatenate([points[column.name] for points in cuts]))
+        for column in table.schema.numeric
+    }
+    _refuse_large(table, cuts, rare_levels.MOST_PAIR_CELLS)
+    _refuse_large(table, [fine], rare_levels.MOST_PAIR_CELLS // 2)
+    rows = np.concatenate(repeat.blocks)
+    if len(rows) < len(table):
+        table, weight = table.take(rows), None if weight is None else weight[rows]
+    whole = cut_table(table, fine)
+    return count(whole, Plan.pairs(whole.schema), weight=weight), fine
+
+
+def _refuse_large(table: Table, cuts: Sequence[Points], most: int) -> None:
+    nominal = [column.width for column in table.schema.nominal]
+    for points in cuts:
+        widths = nominal + [len(bounds) + 1 for bounds in points.values()]
+        if width_limit(widths, table.target_column.width, most) is not None:
+            raise TooFineError("the cut points of all folds together make tables too large")
+
+
+def predict_majority(table: Table, repeat: Repeat, weight: FloatArray | None) -> list[Output]:
+    """Return the class shares of the training rows, the same for every tested row."""
+    counts = {at: _class_weights(table, weight, repeat.blocks[at]) for at in repeat.trained}
+    outputs = []
+    for part, training in zip(repeat.parts, repeat.sum_training(counts), strict=True):
+        shares = training / training.sum()
+        lines = np.broadcast_to(shares, (len(repeat.blocks[part.test]), len(shares)))
+        outputs.append(Output(lines, shares, 0.0, 0.0))
+    return outputs
+
+
+def _class_weights(table: Table, weight: FloatArray | None, rows: Any = slice(None)) -> FloatArray:
+    given = None if weight is None else weight[rows]
+    return np.bincount(table.target[rows], given, minlength=len(table.classes)).astype(np.float64)
+
+
+def predict_left_out(
+    learner: Learner, table: Table, weight: FloatArray | None = None
+) -> Output | None:
+    """Return the posteriors of every row by the model of all other rows; None if it must refit."""
+    others = np.tile(_class_weights(table, weight), (len(table), 1))
+    others[np.arange(len(table)), table.target] -= 1.0 if weight is None else weight
+    if learner.baseline:
+        others /= others.sum(axis=1, keepdims=True)
+        return Output(others, others, 0.0, 0.0)
+    ask = getattr(learner.model, "leave_one_out", None)
     started = perf_counter()
     posteriors = None if ask is None else ask(table, weight)
     if posteriors is None:
         return None
     # The prior within the posteriors: the one the model was given, else the other rows' shares.
     shares = np.zeros_like(posteriors)
-    present = np.flatnonzero(np.bincount(table.target, weight, minlength=posteriors.shape[1]) > 0)
-    prior = getattr(model, "prior", None)
-    others = _class_weights_without_each_row(table, weight)[:, present]
+    present = np.flatnonzero(_class_weights(table, weight) > 0)
+    prior = getattr(learner.model, "prior", None)
     classes = [table.classes[code] for code in present.tolist()]
-    shares[:, present] = prior_of(prior, others.T, classes, type(model).__name__).T
-    return Said(posteriors, shares, perf_counter() - started, 0.0)
-
-
-def _class_weights_without_each_row(table: Table, weight: FloatArray | None) -> FloatArray:
-    given = np.ones(len(table)) if weight is None else weight
-    counts = np.bincount(table.target, given, minlength=len(table.classes))
-    lines: FloatArray = np.tile(counts.astype(np.float64), (len(table), 1))
-    lines[np.arange(len(table)), table.target] -= given
-    return lines
-
-
-def majority(table: Table, weight: FloatArray | None) -> Said:
-    """The class shares of all other rows, for every row."""
-    lines = _class_weights_without_each_row(table, weight)
-    lines /= lines.sum(axis=1, keepdims=True)
-    return Said(lines, lines, 0.0, 0.0)
-
-
-def together(answers: Sequence[Said]) -> Said:
-    """Put the answers for single rows below each other."""
-    decided = [own.decided for own in answers if own.decided is not None]
-    return Said(
-        np.concatenate([own.posteriors for own in answers]),
-        np.stack([own.training for own in answers]),
-        sum(own.fit_seconds for own in answers),
-        sum(own.predict_seconds for own in answers),
-        np.concatenate(decided) if decided else None,
-        answers[0].certain,
-    )
+    name = type(learner.model).__name__
+    shares[:, present] = prior_of(prior, others[:, present].T, classes, name).T
+    return Output(posteriors, shares, perf_counter() - started, 0.0)

@@ -1,4 +1,4 @@
-"""What one model said about the rows of one test part, and what its rule made of it."""
+"""What one model predicts for the rows of one fold, and what its rule decides."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from countwise.decisions.class_prior import class_shares
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import ParameterError
 from countwise.evaluation.candidates import Candidate
+from countwise.evaluation.folds import Rows
 from countwise.tables.labels import Label, plain
 
 Reals = NDArray[np.floating[Any]]
 Codes = NDArray[np.unsignedinteger[Any]]
 
 #: With more posteriors than this a model's are kept as single-precision numbers.
-MOST_DOUBLES = 5_000_000
+MAX_DOUBLES = 5_000_000
 
 
 @dataclass(frozen=True)
-class Part:
-    """The rows of one test part: which they are, their true classes, how many rows trained."""
+class HeldOut:
+    """The tested rows of a fold: their true classes, their weights, how many rows trained."""
 
     repeat: int
     fold: int
-    rows: NDArray[np.intp]
+    rows: Rows
     truth: Codes
     weight: FloatArray | None
     trained: int
 
 
 @dataclass(frozen=True)
-class Said:
-    """A model's posteriors for one test part, before any rule.
+class Output:
+    """A model's posteriors for one fold, before any rule.
 
     `decided` are the answers of a model whose `predict` need not be the largest posterior;
     `training` are the class shares within the posteriors, one line or one a row; `certain` says
@@ -51,10 +52,23 @@ class Said:
     decided: Codes | None = None
     certain: bool = False
 
+    @classmethod
+    def join(cls, outputs: Sequence[Output]) -> Output:
+        """Put the outputs for single rows below each other."""
+        decided = [output.decided for output in outputs if output.decided is not None]
+        return cls(
+            np.concatenate([output.posteriors for output in outputs]),
+            np.stack([output.training for output in outputs]),
+            sum(output.fit_seconds for output in outputs),
+            sum(output.predict_seconds for output in outputs),
+            np.concatenate(decided) if decided else None,
+            outputs[0].certain,
+        )
+
 
 @dataclass(frozen=True)
-class Piece:
-    """Posteriors and decisions for one test part; `shares` where the rule draws."""
+class Predictions:
+    """Posteriors and decisions for one fold; `shares` where the rule draws."""
 
     posteriors: Reals
     decided: Codes
@@ -65,55 +79,55 @@ class Piece:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a ranking: a model under a rule, and what it said in every test part."""
+    """One line of a ranking: a model under a rule, and its predictions in every fold."""
 
     name: str
     model: str
     rule: str
     decisions: tuple[Label, ...]
-    pieces: tuple[Piece, ...]
+    predictions: tuple[Predictions, ...]
     certain: bool = False
     baseline: bool = False
 
     @property
     def draws(self) -> bool:
         """Whether the rule draws its decisions; scores are then exact expectations."""
-        return any(piece.shares is not None for piece in self.pieces)
+        return any(fold.shares is not None for fold in self.predictions)
 
 
-def entry_of(entrant: Candidate, said: Sequence[Said], classes: Sequence[Label]) -> Entry:
-    """Let the entrant's rule decide on what its model said."""
+def apply_rule(candidate: Candidate, outputs: Sequence[Output], classes: Sequence[Label]) -> Entry:
+    """Let the rule of a candidate decide on the outputs of its model."""
     names = [plain(label) for label in classes]
-    rule = None if entrant.rule is None else entrant.rule.bind(names)
+    rule = None if candidate.rule is None else candidate.rule.bind(names)
     decisions = tuple(names) if rule is None else tuple(map(plain, rule.decisions(names)))
     if list(decisions[: len(names)]) != names:
         raise ParameterError(
-            f"evaluate: the decisions of {entrant.name!r} must begin with the classes in their "
-            f"order, but they are {decisions!r}. Mend the rule's decisions()."
+            f"evaluate: the decisions of {candidate.name!r} must begin with the classes in their "
+            f"order; got {decisions!r}.",
+            hint="Correct the rule's decisions().",
         )
-    single = sum(own.posteriors.size for own in said) > MOST_DOUBLES
-    wanted = class_shares(entrant.prior, names, "Decide")
-    pieces = tuple(_piece(own, rule, wanted, len(decisions), single) for own in said)
+    single = sum(output.posteriors.size for output in outputs) > MAX_DOUBLES
+    prior = class_shares(candidate.prior, names, "Decide")
     return Entry(
-        entrant.name,
-        entrant.learner,
-        entrant.words,
+        candidate.name,
+        candidate.learner,
+        candidate.rule_name,
         decisions,
-        pieces,
-        any(own.certain for own in said),
-        entrant.baseline,
+        tuple(_decide(output, rule, prior, len(decisions), single) for output in outputs),
+        any(output.certain for output in outputs),
+        candidate.baseline,
     )
 
 
-def _piece(
-    said: Said, rule: Rule | None, wanted: FloatArray | None, decisions: int, single: bool
-) -> Piece:
-    posteriors: Reals = said.posteriors
-    if wanted is not None:
-        posteriors = _under(said.posteriors, wanted, said.training)
+def _decide(
+    output: Output, rule: Rule | None, prior: FloatArray | None, decisions: int, single: bool
+) -> Predictions:
+    posteriors: Reals = output.posteriors
+    if prior is not None:
+        posteriors = _shift_prior(output.posteriors, prior, output.training)
     shares: Reals | None = None
-    if rule is None and said.decided is not None:
-        decided = said.decided
+    if rule is None and output.decided is not None:
+        decided = output.decided
     elif rule is None or isinstance(rule, Argmax):
         decided = largest(posteriors)
     elif isinstance(rule, RouletteWheel):
@@ -125,29 +139,24 @@ def _piece(
             shares = None
     if single:
         same = shares is posteriors
-        posteriors = _single(posteriors)
-        shares = posteriors if same else None if shares is None else _single(shares)
-    return Piece(
-        posteriors,
-        decided.astype(np.min_scalar_type(decisions)),
-        shares,
-        said.fit_seconds,
-        said.predict_seconds,
-    )
+        posteriors = _to_single(posteriors)
+        shares = posteriors if same else None if shares is None else _to_single(shares)
+    codes = decided.astype(np.min_scalar_type(decisions))
+    return Predictions(posteriors, codes, shares, output.fit_seconds, output.predict_seconds)
 
 
-def _under(posteriors: FloatArray, prior: FloatArray, training: FloatArray) -> FloatArray:
-    """Posteriors under another prior; a class that training never saw stays impossible."""
+def _shift_prior(posteriors: FloatArray, prior: FloatArray, training: FloatArray) -> FloatArray:
+    """Return posteriors under another prior; a class that training never saw stays impossible."""
     known = np.broadcast_to(training, posteriors.shape)
     ratio = np.divide(prior, known, out=np.zeros(posteriors.shape), where=known > 0)
     moved = posteriors * ratio
-    lost = moved.sum(axis=1) <= 0
-    moved[lost] = ratio[lost] > 0
+    empty = moved.sum(axis=1) <= 0
+    moved[empty] = ratio[empty] > 0
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
-def _single(figures: Reals) -> Reals:
-    if figures.strides[0] == 0:  # one line said of every row stays one line
+def _to_single(figures: Reals) -> Reals:
+    if figures.strides[0] == 0:  # one line for all rows stays one line
         return np.broadcast_to(figures[:1].astype(np.float32), figures.shape)
     return figures.astype(np.float32)
 
@@ -171,8 +180,8 @@ def largest(figures: Reals) -> Codes:
     return best
 
 
-def widened(posteriors: Any, classes: Any, every: Sequence[Label]) -> FloatArray:
-    """Return posteriors with a column for every class; classes the model never saw have none."""
+def widen(posteriors: Any, classes: Any, every: Sequence[Label]) -> FloatArray:
+    """Return posteriors with a column for every class: 0 for a class the model never saw."""
     known = [plain(label) for label in classes]
     names = [plain(label) for label in every]
     given = np.asarray(posteriors, dtype=np.float64)

@@ -1,16 +1,16 @@
-"""The table as scikit-learn's classifiers can take it.
+"""Any classifier, refitted for every fold; scikit-learn's are given matrices they can take.
 
-Models of ours take the table itself. A table of numbers without a gap goes to other classifiers as
-it is, so that their results are those of scikit-learn's own `cross_validate`. Otherwise, within
-each training part and from it alone, nominal columns become one column a level (an unknown level
-none, a missing cell a level of its own), and gaps in numbers the median with a column that says so;
-classifiers that take gaps themselves get them. A pipeline that begins with a `ColumnTransformer`
-gets a pandas frame with the columns' own names and values, and does as it likes.
+Our own models take the table itself. A table of numbers without missing values goes to other
+classifiers as it is, so that their results are those of scikit-learn's own `cross_validate`.
+Otherwise, within each training part and from it alone, nominal columns become one column a level
+(an unknown level none, a missing cell a level of its own), and missing numbers the median with a
+column that says so; classifiers that take missing values get them. A pipeline that begins with a
+`ColumnTransformer` gets a pandas frame with the names and values of the columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -30,13 +30,13 @@ from countwise._typing import FloatArray
 from countwise.decisions.prior_shift import training_shares
 from countwise.errors import CountwiseError, ParameterError
 from countwise.evaluation.candidates import Learner
-from countwise.evaluation.predictions import Said, widened
-from countwise.models.base import Classifier
+from countwise.evaluation.folds import Fold, Rows
+from countwise.evaluation.predictions import Codes, Output, widen
 from countwise.tables.labels import Label, plain
 from countwise.tables.table import Table
 
 #: Beyond this many cells one column a level is kept as a sparse matrix.
-MOST_CELLS = 50_000_000
+MAX_DENSE_CELLS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -54,34 +54,34 @@ class Material:
             return clone(model)
         return Pipeline([("encode", clone(self.steps)), ("model", clone(model))])
 
-    def rows(self, index: NDArray[np.intp]) -> Any:
+    def rows(self, index: Rows) -> Any:
         """Return some of the rows."""
         if isinstance(self.X, Table):
             return self.X.take(index)
         return self.X.iloc[index] if hasattr(self.X, "iloc") else self.X[index]
 
-    def labels(self, index: NDArray[np.intp]) -> Any:
-        """Return their classes; None where the rows bring them along."""
+    def labels(self, index: Rows) -> Any:
+        """Return their classes; None where the rows hold them."""
         return None if isinstance(self.X, Table) else self.y[index]
 
-    def weights(self, model: Any, weight: NDArray[np.float64] | None) -> dict[str, Any] | None:
-        """Name the weights as the model's fit calls them; None if it cannot take any."""
+    def weights(self, model: Any, weight: FloatArray | None) -> dict[str, Any] | None:
+        """Return the weights under the name `fit` has for them; None if it takes none."""
         if weight is None:
             return {}
         if self.steps is not None:
             inner = Material(self.X, self.y).weights(model, weight)
-            return None if inner is None else {f"model__{k}": w for k, w in inner.items()}
+            return None if inner is None else {f"model__{name}": w for name, w in inner.items()}
         if isinstance(model, Pipeline):
             name, last = model.steps[-1]
-            takes = has_fit_parameter(last, "sample_weight")
-            return {f"{name}__sample_weight": weight} if takes else None
+            weighted = has_fit_parameter(last, "sample_weight")
+            return {f"{name}__sample_weight": weight} if weighted else None
         return {"sample_weight": weight} if has_fit_parameter(model, "sample_weight") else None
 
 
-def material_of(model: Any, table: Table) -> Material:
-    """Bring a table to the shape a model takes."""
+def prepare_rows(model: Any, table: Table) -> Material:
+    """Bring a table to the shape a model takes; a model that knows of counts takes tables."""
     labels = table.labels
-    if isinstance(model, Classifier):
+    if hasattr(model, "counts_needed"):
         return Material(table, labels)
     if _names_columns(model):
         return Material(_frame(table), labels)
@@ -89,26 +89,26 @@ def material_of(model: Any, table: Table) -> Material:
     arrays = [_codes(table, c.name) if c.coded else table.values(c.name) for c in columns]
     X = np.column_stack(arrays)
     nominal = [at for at, column in enumerate(columns) if column.coded]
-    gaps = [
+    missing = [
         at for at, column in enumerate(columns) if not column.coded and np.isnan(X[:, at]).any()
     ]
     if get_tags(model).input_tags.allow_nan:
-        gaps = []
-    if not nominal and not gaps:
+        missing = []
+    if not nominal and not missing:
         return Material(X, labels)
     width = sum(columns[at].width + 1 for at in nominal) + len(columns)
     steps = ColumnTransformer(
         [
             ("levels", OneHotEncoder(handle_unknown="ignore"), nominal),
-            ("gaps", SimpleImputer(strategy="median", add_indicator=True), gaps),
+            ("missing", SimpleImputer(strategy="median", add_indicator=True), missing),
         ],
         remainder="passthrough",
-        sparse_threshold=1.0 if width * len(table) > MOST_CELLS else 0.0,
+        sparse_threshold=1.0 if width * len(table) > MAX_DENSE_CELLS else 0.0,
     )
     return Material(X, labels, steps, encoded=True)
 
 
-def _codes(table: Table, name: str) -> NDArray[np.float64]:
+def _codes(table: Table, name: str) -> FloatArray:
     codes = table.codes(name).astype(np.float64)
     codes[codes >= table.schema[name].width] = np.nan
     return codes
@@ -123,124 +123,117 @@ def _frame(table: Table) -> Any:
         import pandas as pd
     except ImportError:
         raise ParameterError(
-            "evaluate: a pipeline that begins with a ColumnTransformer needs a pandas frame, but "
-            "pandas is not installed. Install it, or give the classifier alone."
+            "evaluate: a pipeline that begins with a ColumnTransformer needs a pandas frame; "
+            "pandas is not installed.",
+            hint="Install pandas, or give the classifier alone.",
         ) from None
     return pd.DataFrame({c.name: table.decode(c.name) for c in table.schema.attributes})
 
 
-Rows = NDArray[np.intp]
-
-#: How many rows tell whether a model can be done in time.
+#: The number of rows by which the time of a model is estimated.
 _PROBED = 2000
 
 
-def refitted(
+def refit(
     learner: Learner,
     material: Material,
-    splits: Sequence[tuple[Rows, Rows]],
+    folds: Sequence[Fold],
     weight: FloatArray | None,
     classes: Sequence[Label],
     n_jobs: int | None,
-    tick: Callable[[str], None],
+    step: Callable[[str], None],
     deadline: float | None = None,
-) -> list[Said] | None:
-    """Fit a copy of the model for every (train, test) pair and ask it about the tested rows.
+) -> list[Output] | None:
+    """Fit a copy of the model for every fold and predict its tested rows.
 
-    None if that would not be done before the deadline: what a part took is what the next is
-    expected to take.
+    None if that would not be done before the deadline: each fold is expected to take as long as
+    the mean of those before it.
     """
     jobs = (
-        delayed(_refit)(learner.name, learner.model, material, train, test, weight, classes)
-        for train, test in splits
+        delayed(_refit_fold)(learner.name, learner.model, material, fold, weight, classes)
+        for fold in folds
     )
-    said = []
+    outputs = []
     started = perf_counter()
-    answers: Iterator[Said] = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    for place, own in enumerate(answers, 1):
-        said.append(own)
+    for place, output in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
+        outputs.append(output)
         taken = (perf_counter() - started) / place
-        if deadline is not None and perf_counter() + taken * (len(splits) - place) > deadline:
+        if deadline is not None and perf_counter() + taken * (len(folds) - place) > deadline:
             return None
-        tick(f"{learner.name}, part {place} of {len(splits)}")
-    return said
+        step(f"{learner.name}, fold {place} of {len(folds)}")
+    return outputs
 
 
 def expected_seconds(
     learner: Learner,
     material: Material,
-    splits: Sequence[tuple[Rows, Rows]],
+    folds: Sequence[Fold],
     weight: FloatArray | None,
     classes: Sequence[Label],
 ) -> float:
-    """How long all parts can be expected to take, judged by a part of few rows.
+    """Return how long all folds can be expected to take, judged by a few rows of the first.
 
-    Half of what they say, because some of what few rows take many do not; and nothing of tables
-    so small that it is found out soon enough.
+    Half of what they say, because part of the time does not grow with the rows; and 0 for tables so
+    small that it is found out soon enough.
     """
-    train, test = splits[0]
+    train, test = folds[0]
     if len(train) <= 2 * _PROBED:
         return 0.0
     some = train[:: max(1, len(train) // _PROBED)]
     if len(np.unique(material.y[some])) < len(np.unique(material.y[train])):
         return 0.0
     started = perf_counter()
-    _refit(learner.name, learner.model, material, some, test[:_PROBED], weight, classes)
+    few = Fold(some, test[:_PROBED])
+    _refit_fold(learner.name, learner.model, material, few, weight, classes)
     taken = perf_counter() - started
-    return taken * len(splits) * len(train) / len(some) / 2
+    return taken * len(folds) * len(train) / len(some) / 2
 
 
-def _refit(
+def _refit_fold(
     name: str,
     model: Any,
     material: Material,
-    train: Rows,
-    test: Rows,
+    fold: Fold,
     weight: FloatArray | None,
     classes: Sequence[Label],
-) -> Said:
+) -> Output:
     estimator = material.estimator(model)
-    given = material.weights(model, None if weight is None else weight[train]) or {}
-    rows, labels, asked = material.rows(train), material.labels(train), material.rows(test)
+    train_weight = None if weight is None else weight[fold.train]
+    weights = material.weights(model, train_weight) or {}
+    rows, labels = material.rows(fold.train), material.labels(fold.train)
+    tested = material.rows(fold.test)
     started = perf_counter()
     try:
-        estimator.fit(rows, labels, **given)
-        learned = perf_counter()
-        answer = _answer(estimator, asked, classes)
+        estimator.fit(rows, labels, **weights)
+        fitted = perf_counter()
+        posteriors, decided, certain = _predict(estimator, tested, classes)
     except CountwiseError:
         raise
-    except Exception as why:
+    except Exception as error:
         raise ParameterError(
-            f"evaluate: {name!r} could not be trained on {len(train)} rows and asked about "
-            f"{len(test)}: {type(why).__name__}: {why} Mend the model, or leave it out."
-        ) from why
+            f"evaluate: {name!r} must train on {len(fold.train)} rows and predict "
+            f"{len(fold.test)}; got {type(error).__name__}: {error}",
+            hint="Correct the model, or leave it out.",
+        ) from error
     ended = perf_counter()
-    posteriors, decided, certain = answer
-    own = getattr(estimator, "classes_", np.asarray(classes))
+    known = getattr(estimator, "classes_", np.asarray(classes))
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
-    part = None if weight is None else weight[train]
-    shares = training_shares(last, own, material.y[train], part)
-    return Said(
-        posteriors,
-        widened(shares[None, :], own, classes)[0],
-        learned - started,
-        ended - learned,
-        decided,
-        certain,
-    )
+    shares = training_shares(last, known, material.y[fold.train], train_weight)
+    training = widen(shares[None, :], known, classes)[0]
+    return Output(posteriors, training, fitted - started, ended - fitted, decided, certain)
 
 
-def _answer(
-    estimator: Any, asked: Any, classes: Sequence[Label]
-) -> tuple[FloatArray, NDArray[Any], bool]:
-    """Posteriors and decisions; where a model gives labels only, they stand as sure posteriors."""
+def _predict(
+    estimator: Any, tested: Any, classes: Sequence[Label]
+) -> tuple[FloatArray, Codes, bool]:
+    """Return posteriors and decisions; of a model that gives labels only, certain posteriors."""
     names = [plain(label) for label in classes]
-    labels, place = np.unique(np.asarray(estimator.predict(asked)), return_inverse=True)
+    labels, place = np.unique(np.asarray(estimator.predict(tested)), return_inverse=True)
     codes = np.asarray([names.index(plain(label)) for label in labels], dtype=np.intp)
     decided = codes[place.ravel()].astype(np.min_scalar_type(len(names)))
     if not hasattr(estimator, "predict_proba"):
         return np.eye(len(names))[decided], decided, True
-    posteriors = widened(estimator.predict_proba(asked), estimator.classes_, names)
+    posteriors = widen(estimator.predict_proba(tested), estimator.classes_, names)
     if not np.isfinite(posteriors).all():
-        raise ValueError("its posteriors must be finite numbers, but some are not.")
+        raise ValueError("the posteriors must be finite numbers; some are not.")
     return posteriors, decided, False

@@ -1,126 +1,53 @@
-"""Trials as people read them: ranked records, a sentence, a text, plain data."""
+"""Trials: the predictions of every model in every fold, and the scores that follow from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from html import escape
+from importlib.util import find_spec
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.decisions.confusion import Confusion
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import Estimate, corrected, of_rows
-from countwise.evaluation.predictions import Entry, Part
+from countwise.evaluation.predictions import Entry, HeldOut
 from countwise.evaluation.scores import (
     LIMITS,
     ROWS,
     WIDE,
+    FoldResult,
     Scored,
-    View,
-    cells_of,
-    estimate_of_one,
-    score_named,
+    count_decisions,
+    estimate_fold,
+    score_fold,
 )
 from countwise.notes import Note
+from countwise.params import Parameter, check, fraction, nothing, one_of
 from countwise.tables.labels import Label
-
-if TYPE_CHECKING:
-    pass
-
 
 #: The scores a summary shows beside the one it ranks by.
 SUMMARY = ("accuracy", "balanced_accuracy", "log_loss", "brier")
+#: Libraries of frames, the first one installed first.
+Backend = Literal["pandas", "polars", "pyarrow"]
+#: The parameter `level` of everything that has an interval.
+LEVEL: Mapping[str, Parameter] = {"level": Parameter(fraction(), "confidence of intervals")}
+_BACKEND = {"backend": Parameter(one_of(*get_args(Backend)) | nothing(), "library of the frame")}
 
 
-def summary_of(trials: Trials, level: float) -> list[dict[str, Any]]:
-    """Return one flat record an entry, the best first."""
-    lines = []
-    for name, entry in trials.entries.items():
-        line: dict[str, Any] = {"model": name, "rule": entry.rule, "baseline": entry.baseline}
-        for what in _scores(trials):
-            plain = trials.score(what, name, level=level).to_dict()
-            line[what] = plain["value"]
-            line[f"{what}_low"], line[f"{what}_high"] = plain["low"], plain["high"]
-        line["fit_seconds"] = float(np.mean([piece.fit_seconds for piece in entry.pieces]))
-        line["predict_seconds"] = float(np.mean([piece.predict_seconds for piece in entry.pieces]))
-        lines.append(line)
-    key = trials.ranked_by
-    lines.sort(key=lambda line: (-line[key], line["log_loss"] or math.inf, line["baseline"]))
-    return [{"rank": place, **line} for place, line in enumerate(lines, 1)]
-
-
-def verdict_of(trials: Trials, level: float) -> str:
-    """Compare the first with the best entry of every other model."""
-    ranked = [trials.entries[line["model"]] for line in summary_of(trials, level)]
-    leader = ranked[0]
-    rivals: dict[str, Entry] = {}
-    for entry in ranked:
-        if entry.model != leader.model:
-            rivals.setdefault(entry.model, entry)
-    baseline = next((entry.name for entry in rivals.values() if entry.baseline), None)
-    return sentence(
-        leader.name,
-        [entry.name for entry in rivals.values()],
-        leader.name if leader.baseline else baseline,
-        lambda other: trials.difference(leader.name, other, trials.ranked_by, level=level),
-        trials.ranked_by,
-    )
-
-
-def text_of(trials: Trials, level: float) -> str:
-    """Return the ranking, the verdict and the notes as text."""
-    key = trials.ranked_by
-    shown = [key, f"{key}_low", f"{key}_high", *(what for what in SUMMARY if what != key)]
-    columns = ["rank", "model", "rule", *shown, "fit_seconds", "predict_seconds"]
-    head = f"{trials.protocol}; {100 * level:g} % intervals"
-    table = table_of(summary_of(trials, level), columns)
-    return "\n".join([head, table, verdict_of(trials, level), *map(str, trials.notes)])
-
-
-def plain_of(trials: Trials) -> dict[str, Any]:
-    """Return everything but the single rows as plain data."""
-    names = trials.names
-    return {
-        "protocol": trials.protocol,
-        "classes": list(trials.classes),
-        "gain": None if trials.gain is None else [list(row) for row in trials.gain.rows],
-        "parts": [
-            {"repeat": p.repeat, "fold": p.fold, "tested": len(p.rows), "trained": p.trained}
-            for p in trials.parts
-        ],
-        "ranked_by": trials.ranked_by,
-        "summary": trials.summary(),
-        "verdict": trials.verdict(),
-        "scores": {
-            what: {name: own.to_dict() for name, own in trials.score(what).items()}
-            for what in _scores(trials)
-        },
-        "by_class": {name: trials.by_class(name) for name in names},
-        "confusion": {name: trials.confusion(name).to_dict() for name in names},
-        "times": {
-            name: {kind: list(seconds) for kind, seconds in own.items()}
-            for name, own in trials.times.items()
-        },
-        "notes": [note.to_dict() for note in trials.notes],
-    }
-
-
-def _scores(trials: Trials) -> tuple[str, ...]:
-    return SUMMARY if trials.gain is None else ("expected_gain", *SUMMARY)
-
-
-def sentence(
+def compose_verdict(
     leader: str,
     others: Sequence[str],
     baseline: str | None,
     difference: Callable[[str], Estimate],
     score: str,
 ) -> str:
-    """Say whom the leader is ahead of, by how much, and from whom it cannot be told apart.
+    """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with.
 
     `difference` gives the leader's advantage over another entry with its interval.
     """
@@ -129,70 +56,70 @@ def sentence(
         return f"{leader} was the only entry: there is nothing to compare it with."
     gaps = {name: difference(name) for name in others}
     behind = [name for name in others if gaps[name].low > 0]
-    level = [name for name in others if name not in behind]
-    ahead = _ahead(leader, behind, gaps, words)
+    tied = [name for name in others if name not in behind]
+    ahead = _name_beaten(leader, behind, gaps, words)
     if leader == baseline:
         return (
             f"No model does better than {leader} in {words}: the attributes did not help"
-            f"{_apart(level)}."
+            f"{_add_tied(tied)}."
         )
-    if baseline is not None and baseline in level:
+    if baseline is not None and baseline in tied:
         gap = gaps[baseline]
         return (
             f"{leader} leads in {words}, but the data do not show that it beats {baseline}: the "
-            f"difference is {_figures(gap)}."
+            f"difference is {_quote_gap(gap)}."
         )
-    if not level:
+    if not tied:
         return f"{ahead}."
     if not behind:
-        return f"{leader} leads in {words}, but {_cannot(leader, level)}."
-    return f"{ahead}; {_cannot('it', level)}."
+        return f"{leader} leads in {words}, but {_name_tied(leader, tied)}."
+    return f"{ahead}; {_name_tied('it', tied)}."
 
 
-def _ahead(leader: str, behind: Sequence[str], gaps: dict[str, Estimate], words: str) -> str:
+def _name_beaten(leader: str, behind: Sequence[str], gaps: dict[str, Estimate], words: str) -> str:
     if not behind:
         return ""
     nearest = min(behind, key=lambda name: gaps[name].value)
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
-    return f"{leader} is ahead of {_joined(behind)} in {words}{more} {_figures(gaps[nearest])}"
+    return f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
 
 
-def _cannot(who: str, level: Sequence[str]) -> str:
-    if len(level) == 1:
-        return f"{who} and {level[0]} cannot be told apart on these rows"
-    return f"{who} cannot be told apart from {_joined(level)} on these rows"
+def _name_tied(who: str, tied: Sequence[str]) -> str:
+    if len(tied) == 1:
+        return f"{who} and {tied[0]} cannot be told apart on these rows"
+    return f"{who} cannot be told apart from {_join(tied)} on these rows"
 
 
-def _apart(level: Sequence[str]) -> str:
-    return f", and {_cannot('it', level)}" if level else ""
+def _add_tied(tied: Sequence[str]) -> str:
+    return f", and {_name_tied('it', tied)}" if tied else ""
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _figures(gap: Estimate) -> str:
+def _quote_gap(gap: Estimate) -> str:
     return f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
 
 
-def table_of(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
-    """Lay lines out in columns; numbers with four digits, what is unknown as a dash."""
-    cells = [[_shown(line[name]) for name in columns] for line in lines]
+def align_columns(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    """Return lines in aligned columns; numbers with four digits, an unknown value as a dash."""
+    cells = [[_to_text(line[name]) for name in columns] for line in lines]
     heads = [name.replace("_", " ") for name in columns]
     widths = [max(len(row[at]) for row in [heads, *cells]) for at in range(len(columns))]
     left = [isinstance(lines[0][name], str) if lines else True for name in columns]
 
-    def laid(row: Sequence[str]) -> str:
+    def align(row: Sequence[str]) -> str:
         parts = [
             cell.ljust(width) if to_left else cell.rjust(width)
             for cell, width, to_left in zip(row, widths, left, strict=True)
         ]
         return "  ".join(parts).rstrip()
 
-    return "\n".join([laid(heads), *map(laid, cells)])
+    return "\n".join([align(heads), *map(align, cells)])
 
 
-def _shown(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -200,34 +127,33 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trials:
-    """What every entry said about every tested row; scores, intervals and words follow from it.
+    """The predictions of every entry for every tested row, with scores, intervals and a verdict.
 
-    `evaluate` makes one. An entry is a model under a rule: ``NaiveBayes``, or ``NaiveBayes by
-    gain``. Scores are means over the test parts, as scikit-learn's `cross_validate` has them;
-    intervals are those of `countwise.evaluation.intervals`.
+    `evaluate` returns one. An entry is a model under a rule: ``NaiveBayes``, or ``NaiveBayes by
+    gain``. Scores are means over the folds, as scikit-learn's `cross_validate` has them; intervals
+    are those of `countwise.evaluation.intervals`.
 
     Attributes
     ----------
     classes
         The class labels; posteriors and codes are in their order.
-    parts
-        The test parts: rows, true codes, weights.
+    folds
+        The tested rows of every fold: which they are, true codes, weights.
     entries
-        The entries by name: posteriors, decisions and seconds for each test part.
+        The entries by name: posteriors, decisions and seconds for each fold.
     protocol
         How rows were set aside, in words.
     ratio
         Tested rows over training rows, for the corrected variance.
     notes
-        What should be known about the data and the protocol.
+        Notes on the data and the protocol.
     gain
         The gain matrix, or None.
 
     Examples
     --------
     >>> import countwise as cw
-    >>> from countwise.evaluation.evaluate import evaluate
-    >>> trials = evaluate(cw.NaiveBayes(), "sample:votes", folds=10)
+    >>> trials = cw.evaluate(cw.NaiveBayes(), "sample:votes", folds=10)
     >>> trials
     <Trials: 2 entries, 435 rows, 10-fold cross-validation, stratified>
     >>> trials.best
@@ -237,7 +163,7 @@ class Trials:
     """
 
     classes: tuple[Label, ...]
-    parts: tuple[Part, ...]
+    folds: tuple[HeldOut, ...]
     entries: dict[str, Entry]
     protocol: str
     ratio: float
@@ -245,8 +171,19 @@ class Trials:
     gain: GainMatrix | None = None
 
     def __repr__(self) -> str:
-        rows = len(np.unique(np.concatenate([part.rows for part in self.parts])))
+        rows = len(np.unique(np.concatenate([fold.rows for fold in self.folds])))
         return f"<Trials: {len(self.entries)} entries, {rows} rows, {self.protocol}>"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        lines = [[_to_text(line[name]) for name in columns] for line in self.summary()]
+        heads = [name.replace("_", " ") for name in columns]
+        about = [f"{self.protocol}; 95 % intervals", self.verdict(), *map(str, self.notes)]
+        text = "".join(f"<p>{escape(sentence)}</p>" for sentence in about)
+        return f"{html_table(heads, lines)}{text}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -257,6 +194,11 @@ class Trials:
     def ranked_by(self) -> str:
         """The score that ranks: expected gain if a gain matrix was given, else accuracy."""
         return "accuracy" if self.gain is None else "expected_gain"
+
+    @property
+    def best(self) -> str:
+        """The entry that ranks first."""
+        return str(self.summary()[0]["model"])
 
     @overload
     def score(
@@ -296,21 +238,20 @@ class Trials:
         what
             ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``expected_gain``,
             ``precision``, ``recall``, or a callable that takes true labels, decisions and
-            posteriors of one test part and returns a number.
+            posteriors of one fold and returns a number.
         model
             The name of an entry; all entries without it.
         label
             For precision and recall: the class; without it the mean over the classes.
         gain
-            For the expected gain: another matrix than the one evaluated with.
+            For the expected gain: another matrix than that of `evaluate`.
         level
-            Of the interval.
+            The confidence of the interval.
 
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.evaluate import evaluate
-        >>> trials = evaluate(cw.NaiveBayes(), "sample:votes")
+        >>> trials = cw.evaluate(cw.NaiveBayes(), "sample:votes")
         >>> print(trials.score("recall", "NaiveBayes", label="republican"))
         0.9165 (0.8571 to 0.976)
         """
@@ -319,11 +260,11 @@ class Trials:
                 name: self.score(what, name, label=label, gain=gain, level=level)
                 for name in self.entries
             }
-        _check_level(level)
-        views = list(self._views(model, gain))
-        if len(views) == 1:
-            return estimate_of_one(what, views[0], label, level)
-        values = [score_named(what, view, label) for view in views]
+        check("Trials", LEVEL, {"level": level})
+        results = list(self._results(model, gain))
+        if len(results) == 1:
+            return estimate_fold(what, results[0], label, level)
+        values = [score_fold(what, result, label) for result in results]
         return corrected(values, self.ratio, level).within(*LIMITS.get(str(what), WIDE))
 
     def difference(
@@ -336,41 +277,46 @@ class Trials:
         gain: Gains | None = None,
         level: float = 0.95,
     ) -> Estimate:
-        """Return by how much one entry exceeds another, test part by test part on the same rows.
+        """Return by how much one entry exceeds another, fold by fold on the same rows.
 
         The interval is of this one pair; with many pairs some will seem to differ by chance.
 
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.evaluate import evaluate
-        >>> trials = evaluate(cw.NaiveBayes(), "sample:votes")
+        >>> trials = cw.evaluate(cw.NaiveBayes(), "sample:votes")
         >>> print(trials.difference("NaiveBayes", "majority"))
         0.2874 (0.2609 to 0.3139)
         """
-        _check_level(level)
-        pairs = list(zip(self._views(first, gain), self._views(second, gain), strict=True))
+        check("Trials", LEVEL, {"level": level})
+        pairs = list(zip(self._results(first, gain), self._results(second, gain), strict=True))
         if len(pairs) == 1 and isinstance(what, str) and what in ROWS:
             left, right = pairs[0]
-            return of_rows(ROWS[what](left) - ROWS[what](right), left.part.weight, level)
+            return of_rows(ROWS[what](left) - ROWS[what](right), left.fold.weight, level)
         gaps = [
-            score_named(what, left, label) - score_named(what, right, label)
-            for left, right in pairs
+            score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
         ]
         return corrected(gaps, self.ratio, level)
-
-    @property
-    def best(self) -> str:
-        """The entry that ranks first."""
-        return str(self.summary()[0]["model"])
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.
 
         Each score has three fields, such as ``accuracy``, ``accuracy_low`` and ``accuracy_high``;
-        seconds are means over the test parts, fitting and predicting apart.
+        seconds are means over the folds, fitting and predicting apart.
         """
-        return summary_of(self, level)
+        lines = []
+        for name, entry in self.entries.items():
+            line: dict[str, Any] = {"model": name, "rule": entry.rule, "baseline": entry.baseline}
+            for what in self._scores():
+                figures = self.score(what, name, level=level).to_dict()
+                line[what] = figures["value"]
+                line[f"{what}_low"], line[f"{what}_high"] = figures["low"], figures["high"]
+            for kind, seconds in self.times[name].items():
+                line[f"{kind}_seconds"] = float(np.mean(seconds))
+            lines.append(line)
+        key = self.ranked_by
+        lines.sort(key=lambda line: (-line[key], line["log_loss"] or math.inf, line["baseline"]))
+        return [{"rank": place, **line} for place, line in enumerate(lines, 1)]
 
     def verdict(self, level: float = 0.95) -> str:
         """Say in one sentence what the data support.
@@ -378,19 +324,31 @@ class Trials:
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.evaluate import evaluate
-        >>> evaluate(cw.NaiveBayes(), "sample:votes").verdict()
+        >>> cw.evaluate(cw.NaiveBayes(), "sample:votes").verdict()
         'NaiveBayes is ahead of majority in accuracy by 0.287 (95 % interval 0.261 to 0.314).'
         """
-        return verdict_of(self, level)
+        ranked = [self.entries[line["model"]] for line in self.summary(level)]
+        leader = ranked[0]
+        rivals: dict[str, Entry] = {}  # the best entry of every other model
+        for entry in ranked:
+            if entry.model != leader.model:
+                rivals.setdefault(entry.model, entry)
+        baseline = next((entry.name for entry in rivals.values() if entry.baseline), None)
+        return compose_verdict(
+            leader.name,
+            [entry.name for entry in rivals.values()],
+            leader.name if leader.baseline else baseline,
+            lambda other: self.difference(leader.name, other, self.ranked_by, level=level),
+            self.ranked_by,
+        )
 
     def confusion(self, model: str) -> Confusion:
-        """Return the true classes against the decisions of all test parts together."""
-        views = list(self._views(model, None))
-        cells = np.sum([cells_of(view) for view in views], axis=0)
-        joint = cells / cells.sum()
-        decisions = views[0].entry.decisions
-        return Confusion(self.classes, decisions, _lines(cells), _lines(joint))
+        """Return the true classes against the decisions of all folds together."""
+        cells = np.sum([count_decisions(result) for result in self._results(model, None)], axis=0)
+        decisions = self._entry(model).decisions
+        return Confusion(
+            self.classes, decisions, _to_tuples(cells), _to_tuples(cells / cells.sum())
+        )
 
     def by_class(self, model: str, level: float = 0.95) -> list[dict[str, Any]]:
         """Return precision, recall and weight of every class, with intervals."""
@@ -407,49 +365,142 @@ class Trials:
 
     @property
     def times(self) -> dict[str, dict[str, tuple[float, ...]]]:
-        """Seconds of fitting and of predicting, apart, for every entry and test part."""
+        """Seconds of fitting and of predicting, apart, for every entry and fold."""
         return {
             name: {
-                "fit": tuple(piece.fit_seconds for piece in entry.pieces),
-                "predict": tuple(piece.predict_seconds for piece in entry.pieces),
+                "fit": tuple(fold.fit_seconds for fold in entry.predictions),
+                "predict": tuple(fold.predict_seconds for fold in entry.predictions),
             }
             for name, entry in self.entries.items()
         }
 
     def rows(self, model: str) -> Iterator[dict[str, Any]]:
-        """Yield one record a tested row: where it stood, its class, the decision, the posteriors.
+        """Yield one record a tested row: its number, its class, the decision, the posteriors.
 
         Examples
         --------
         >>> import countwise as cw
-        >>> from countwise.evaluation.evaluate import evaluate
-        >>> sorted(next(evaluate(cw.NaiveBayes(), "sample:iris").rows("NaiveBayes")))
+        >>> sorted(next(cw.evaluate(cw.NaiveBayes(), "sample:iris").rows("NaiveBayes")))
         ['decided', 'fold', 'posteriors', 'repeat', 'row', 'true', 'weight']
         """
-        for view in self._views(model, None):
-            weight: Any = view.part.weight
-            for at, row in enumerate(view.part.rows.tolist()):
+        for result in self._results(model, None):
+            fold, predicted = result.fold, result.predictions
+            for at, row in enumerate(fold.rows.tolist()):
                 yield {
-                    "repeat": view.part.repeat,
-                    "fold": view.part.fold,
+                    "repeat": fold.repeat,
+                    "fold": fold.fold,
                     "row": row,
-                    "true": self.classes[view.part.truth[at]],
-                    "decided": view.entry.decisions[view.piece.decided[at]],
-                    "posteriors": view.piece.posteriors[at].tolist(),
-                    "weight": 1.0 if weight is None else float(weight[at]),
+                    "true": self.classes[fold.truth[at]],
+                    "decided": result.entry.decisions[predicted.decided[at]],
+                    "posteriors": predicted.posteriors[at].tolist(),
+                    "weight": 1.0 if fold.weight is None else float(fold.weight[at]),
                 }
 
-    def posteriors(self, model: str) -> NDArray[np.float64]:
-        """Return the posteriors of all test parts, one below the other, as the parts list rows."""
-        return np.concatenate([p.posteriors for p in self._entry(model).pieces]).astype(np.float64)
+    def posteriors(self, model: str) -> FloatArray:
+        """Return the posteriors of all folds, one below the other, as the folds list rows."""
+        posteriors = [fold.posteriors for fold in self._entry(model).predictions]
+        return np.concatenate(posteriors).astype(np.float64)
+
+    def to_frame(self, scores: Sequence[str] = (), backend: Backend | None = None) -> Any:
+        """Return the scores as a data frame with one row per model, fold and score.
+
+        Parameters
+        ----------
+        scores
+            Names of scores, as in `score`; those of `summary` if none are given.
+        backend
+            ``pandas``, ``polars`` or ``pyarrow``; the first of them that is installed if not given.
+            pyarrow always is.
+
+        Returns
+        -------
+        A frame of that library with the columns ``model``, ``rule``, ``repeat``, ``fold``,
+        ``score`` and ``value``; a value that is not defined is missing.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> trials = cw.evaluate(cw.NaiveBayes(), "sample:iris", folds=5)
+        >>> frame = trials.to_frame(["accuracy"], backend="polars")
+        >>> frame.columns
+        ['model', 'rule', 'repeat', 'fold', 'score', 'value']
+        >>> frame.shape
+        (10, 6)
+        """
+        import narwhals as nw
+
+        check("Trials.to_frame", _BACKEND, {"backend": backend})
+        backends: tuple[Backend, ...] = get_args(Backend)
+        library = backend or next(name for name in backends if find_spec(name))
+        if find_spec(str(library)) is None:
+            raise ParameterError(
+                f"Trials.to_frame: {library} is not installed.",
+                hint=f"Install {library}, or leave out `backend=`.",
+            )
+        records = [
+            (
+                name,
+                entry.rule,
+                result.fold.repeat,
+                result.fold.fold,
+                score,
+                score_fold(score, result),
+            )
+            for name, entry in self.entries.items()
+            for result in self._results(name, None)
+            for score in scores or self._scores()
+        ]
+        columns = zip(*records, strict=True)
+        names = ("model", "rule", "repeat", "fold", "score", "value")
+        data = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        data["value"] = [None if math.isnan(value) else value for value in data["value"]]
+        return nw.from_dict(data, backend=library).to_native()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain, JSON-able data: everything but the single rows (see `rows`)."""
-        return plain_of(self)
+        return {
+            "protocol": self.protocol,
+            "classes": list(self.classes),
+            "gain": None if self.gain is None else [list(row) for row in self.gain.rows],
+            "folds": [
+                {
+                    "repeat": fold.repeat,
+                    "fold": fold.fold,
+                    "tested": len(fold.rows),
+                    "trained": fold.trained,
+                }
+                for fold in self.folds
+            ],
+            "ranked_by": self.ranked_by,
+            "summary": self.summary(),
+            "verdict": self.verdict(),
+            "scores": {
+                what: {name: estimate.to_dict() for name, estimate in self.score(what).items()}
+                for what in self._scores()
+            },
+            "by_class": {name: self.by_class(name) for name in self.names},
+            "confusion": {name: self.confusion(name).to_dict() for name in self.names},
+            "times": {
+                name: {kind: list(seconds) for kind, seconds in times.items()}
+                for name, times in self.times.items()
+            },
+            "notes": [note.to_dict() for note in self.notes],
+        }
 
     def describe(self, level: float = 0.95) -> str:
         """Return the ranking, the verdict and the notes as text."""
-        return text_of(self, level)
+        head = f"{self.protocol}; {100 * level:g} % intervals"
+        table = align_columns(self.summary(level), self._columns())
+        return "\n".join([head, table, self.verdict(level), *map(str, self.notes)])
+
+    def _scores(self) -> tuple[str, ...]:
+        return SUMMARY if self.gain is None else ("expected_gain", *SUMMARY)
+
+    def _columns(self) -> list[str]:
+        """Return the fields of a summary that people see."""
+        key = self.ranked_by
+        scores = [key, f"{key}_low", f"{key}_high", *(what for what in SUMMARY if what != key)]
+        return ["rank", "model", "rule", *scores, "fit_seconds", "predict_seconds"]
 
     def _entry(self, model: str) -> Entry:
         if model not in self.entries:
@@ -459,20 +510,23 @@ class Trials:
             )
         return self.entries[model]
 
-    def _views(self, model: str, gain: Gains | None) -> Iterator[View]:
+    def _results(self, model: str, gain: Gains | None) -> Iterator[FoldResult]:
         entry = self._entry(model)
         matrix = self.gain if gain is None else GainMatrix.of(gain, self.classes)
-        for part, piece in zip(self.parts, entry.pieces, strict=True):
-            yield View(self.classes, entry, part, piece, matrix)
+        for fold, predictions in zip(self.folds, entry.predictions, strict=True):
+            yield FoldResult(self.classes, entry, fold, predictions, matrix)
 
 
-def _check_level(level: float) -> None:
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise ParameterError(
-            f"Trials: level must be a number between 0 and 1, such as 0.95, but {level!r} came."
-        )
+def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in HTML, with every text escaped."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
 
 
-def _lines(table: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+def _to_tuples(table: FloatArray) -> tuple[tuple[float, ...], ...]:
     rows: Sequence[Sequence[float]] = table.tolist()
     return tuple(tuple(row) for row in rows)

@@ -192,12 +192,12 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
 
 def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
     """Return how it was measured: the protocol in words, test parts, rows, kind of interval."""
-    tested = [len(part.rows) for part in trials.parts]
-    trained = [part.trained for part in trials.parts]
+    tested = [len(fold.rows) for fold in trials.folds]
+    trained = [fold.trained for fold in trials.folds]
     best = trials.score(trials.ranked_by, trials.best, level=level)
     return {
         "words": trials.protocol,
-        "parts": len(trials.parts),
+        "parts": len(trials.folds),
         "tested": [min(tested), max(tested)],
         "trained": [min(trained), max(trained)],
         "level": level,

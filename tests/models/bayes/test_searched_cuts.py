@@ -90,7 +90,7 @@ def test_a_saved_model_keeps_its_boundaries(kind, tmp_path):
 def test_cross_validation_searches_in_each_training_part(kind):
     table = cw.read("sample:iris")
     trials = evaluate({"one": kind(numeric="quantizer")}, table, folds=3)
-    for part, piece in zip(trials.parts, trials.entries["one"].pieces, strict=True):
+    for part, piece in zip(trials.folds, trials.entries["one"].predictions, strict=True):
         train = np.setdiff1d(np.arange(len(table)), part.rows)
         again = kind(numeric="quantizer").fit(table.take(train))
         np.testing.assert_array_equal(piece.posteriors, again.predict_proba(table.take(part.rows)))

@@ -315,7 +315,7 @@ def test_folded_tables_are_cross_validated_by_refitting(monkeypatch):
     table = cw.read("sample:breast-cancer")
     assert TAN().fit(table).kept_levels_
     trials = evaluate(TAN(), table, folds=3)
-    for part, piece in zip(trials.parts, trials.entries["TAN"].pieces, strict=True):
+    for part, piece in zip(trials.folds, trials.entries["TAN"].predictions, strict=True):
         train = np.setdiff1d(np.arange(len(table)), part.rows)
         again = TAN().fit(table.take(train)).predict_proba(table.take(part.rows))
         np.testing.assert_array_equal(piece.posteriors, again)

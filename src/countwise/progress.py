@@ -1,0 +1,94 @@
+"""Progress of long work: a function that is told every step, or a bar on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from countwise.params import Parameter, boolean, check, function, nothing
+
+#: Called with steps done, steps in all, and a text; ``float`` where steps take unequal time.
+Progress = Callable[[float, float, str], None]
+
+#: The parameter `progress` of functions and models.
+PROGRESS = Parameter(
+    boolean() | function() | nothing(),
+    "called with steps done, steps in all and a text; True shows a bar on stderr",
+)
+
+#: Seconds before a bar is worth showing.
+PATIENCE = 2.0
+
+
+class Bar:
+    """A bar on stderr that appears once work has taken a while."""
+
+    def __init__(self) -> None:
+        self._started = monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: float, total: float, text: str) -> None:
+        """Show that `done` of `total` steps are done."""
+        if self._bar is None:
+            if monotonic() - self._started < PATIENCE or done >= total:
+                return
+            self._open(total)
+        self._bar.update(self._task, completed=done, total=total, description=text[:40])
+
+    def _open(self, total: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        self._bar = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task("", total=total)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def open_progress(who: str, progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Give the function to report steps to, or None; a bar is removed at the end.
+
+    A bar is shown on a terminal only.
+    """
+    check(who, {"progress": PROGRESS}, {"progress": progress})
+    if callable(progress) or not progress or not sys.stderr.isatty():
+        yield progress if callable(progress) else None
+        return
+    bar = Bar()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class Steps:
+    """Count steps that several threads may take, and report each of them."""
+
+    def __init__(self, report: Progress | None, total: int) -> None:
+        self.report, self.total, self.done = report, total, 0
+        self._lock = Lock()
+
+    def step(self, text: str) -> None:
+        """Report that one more step is done."""
+        with self._lock:
+            self.done += 1
+            if self.report is not None:
+                self.report(self.done, self.total, text)
