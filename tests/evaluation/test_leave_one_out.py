@@ -1,0 +1,51 @@
+"""Law 11 for every model: leave-one-out through `evaluate` equals refitting row by row."""
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.models import registry
+
+
+def mixed():
+    """Return 20 rows of three nominal and two numeric columns, some cells missing."""
+    table = cw.read("sample:credit-a").select(["A1", "A2", "A3", "A4", "A5"])
+    return table.take(np.sort(np.random.default_rng(0).permutation(len(table))[:20]))
+
+
+def check_leave_one_out(entry, settings, table, weight=None):
+    models = {"one": entry.build(settings)}
+    trials = cw.evaluate(models, table, leave_one_out=True, sample_weight=weight)
+    posteriors = trials.posteriors("one")
+    decided = trials.entries["one"].predictions[0].decided
+    for row in range(len(table)):
+        others = np.delete(np.arange(len(table)), row)
+        given = None if weight is None else weight[others]
+        model = entry.build(settings).fit(table.take(others), sample_weight=given)
+        refitted = np.zeros(len(table.classes))
+        known = [table.classes.index(label) for label in model.classes_.tolist()]
+        refitted[known] = model.predict_proba(table.take([row]))[0]
+        np.testing.assert_allclose(posteriors[row], refitted, rtol=1e-7, atol=1e-9)
+        if np.ptp(np.sort(refitted)[-2:]) > 1e-9:  # of equal ones rounding decides
+            assert table.classes[decided[row]] == model.predict(table.take([row]))[0]
+
+
+CASES = [
+    pytest.param(entry, settings, id=f"{entry.name}-{place}")
+    for entry in registry.models()
+    for place, settings in enumerate(entry.examples)
+    if hasattr(entry.load(), "predict_proba")
+]
+# The search of the paper takes ten seconds a fit where there are numbers.
+QUICK = [case for case in CASES if case.values[1].get("search") != "paper"]
+
+
+@pytest.mark.parametrize(("entry", "settings"), CASES)
+def test_leave_one_out_equals_refitting_on_nominal_columns(entry, settings):
+    check_leave_one_out(entry, settings, cw.read("sample:weather"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("entry", "settings"), QUICK)
+def test_leave_one_out_equals_refitting_on_weighted_mixed_columns(entry, settings):
+    check_leave_one_out(entry, settings, mixed(), np.arange(20) % 3 + 1.0)
