@@ -1,4 +1,4 @@
-"""Progress of long work: a function that is told every step, or a bar on the terminal."""
+"""Progress of long work: a function that is called for every step, or a bar on the terminal."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Steps:
         self.report, self.total, self.done = report, total, 0
         self._lock = Lock()
 
-    def step(self, text: str) -> None:
+    def advance(self, text: str) -> None:
         """Report that one more step is done."""
         with self._lock:
             self.done += 1

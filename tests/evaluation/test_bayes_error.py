@@ -55,7 +55,7 @@ def test_discrete_distributions():
     places = np.arange(11)
     one, two = stats.binom(10, 0.3).pmf(places), stats.binom(10, 0.6).pmf(places)
     assert found.error == pytest.approx(np.minimum(one, two).sum() / 2)
-    with pytest.raises(ParameterError, match="but both came"):
+    with pytest.raises(ParameterError, match="got both"):
         bayes_error([stats.binom(10, 0.3), stats.norm()])
 
 
@@ -77,11 +77,11 @@ def test_a_neighbour_bound_holds_the_known_error():
     x = rng.normal(2.0 * y, 1.0)
     found = bayes_error_bound({"x": x, "y": y.tolist()}, target="y", numeric=["x"])
     exact = bayes_error([stats.norm(0, 1), stats.norm(2, 1)]).error
-    assert found.how == "neighbours"
+    assert found.how == "neighbors"
     assert found.low < exact < found.high
     assert found.error == pytest.approx(2 * exact * (1 - exact), abs=0.05)
     assert found.notes == ()
-    assert "neighbour" in found.describe()
+    assert "neighbor" in found.describe()
 
 
 def test_few_rows_are_warned_about_and_many_sampled(monkeypatch):
@@ -89,7 +89,7 @@ def test_few_rows_are_warned_about_and_many_sampled(monkeypatch):
     assert [note.code for note in found.notes] == ["B02"]
     from countwise.evaluation import bayes_error as bayes_error_module
 
-    monkeypatch.setattr(bayes_error_module, "MOST_ROWS", 100)
+    monkeypatch.setattr(bayes_error_module, "MAX_ROWS", 100)
     some = bayes_error_bound("sample:credit-g", random_state=1)
     assert "B03" in [note.code for note in some.notes]
     assert some.to_dict()["notes"]
@@ -141,7 +141,7 @@ def test_p4_8_other_naive_bayes_are_not_linear():
         {"variance": "shared", "combine": "posteriors"},
         {"variance": "shared", "when_missing": "value"},
     ):
-        with pytest.raises(ParameterError, match="log-odds linear"):
+        with pytest.raises(ParameterError, match="log-odds are linear"):
             cw.NaiveBayes(**odd).fit(iris).to_logistic()
     words = cw.NaiveBayes().fit(cw.read("sample:weather"))  # no numbers: nothing to share
     assert len(words.to_logistic().coefficients) == 1 + 10

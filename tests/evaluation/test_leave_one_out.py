@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.utils.validation import has_fit_parameter
 
 import countwise as cw
 from countwise.models import registry
@@ -20,8 +21,9 @@ def check_leave_one_out(entry, settings, table, weight=None):
     decided = trials.entries["one"].predictions[0].decided
     for row in range(len(table)):
         others = np.delete(np.arange(len(table)), row)
-        given = None if weight is None else weight[others]
-        model = entry.build(settings).fit(table.take(others), sample_weight=given)
+        model = entry.build(settings)
+        weighted = weight is not None and has_fit_parameter(model, "sample_weight")
+        model.fit(table.take(others), **({"sample_weight": weight[others]} if weighted else {}))
         refitted = np.zeros(len(table.classes))
         known = [table.classes.index(label) for label in model.classes_.tolist()]
         refitted[known] = model.predict_proba(table.take([row]))[0]

@@ -1,9 +1,12 @@
 import json
 
+import narwhals as nw
 import numpy as np
 import pytest
+from sklearn.svm import LinearSVC
 
 import countwise as cw
+from countwise.errors import ParameterError
 from countwise.evaluation import predictions
 from countwise.evaluation.candidates import list_learners, read_candidates
 from countwise.evaluation.evaluate import evaluate
@@ -236,3 +239,43 @@ def test_verdicts_say_what_the_data_support():
         "No model does better than NB in accuracy: the attributes did not help, and it and kernel "
         "cannot be told apart on these rows."
     )
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_frame_has_one_row_per_model_fold_and_score(trials, backend):
+    frame = nw.from_native(trials.to_frame(backend=backend))
+    assert frame.columns == ["model", "rule", "repeat", "fold", "score", "value"]
+    scores = ["expected_gain", "accuracy", "balanced_accuracy", "log_loss", "brier"]
+    assert len(frame) == len(trials.names) * 10 * len(scores)
+    chosen = frame.filter(nw.col("model") == "NB", nw.col("score") == "accuracy")
+    assert tuple(chosen["value"].to_list()) == trials.score("accuracy", "NB").values
+    assert sorted(set(frame["repeat"].to_list())) == [0, 1]
+    assert set(frame["score"].to_list()) == set(scores)
+
+
+def test_a_frame_is_of_the_first_library_that_is_installed(trials, monkeypatch):
+    assert type(trials.to_frame(["accuracy"])).__module__.startswith("pandas")
+    monkeypatch.setattr("countwise.evaluation.trials.find_spec", lambda name: name == "pyarrow")
+    assert type(trials.to_frame(["accuracy"])).__module__.startswith("pyarrow")
+    with pytest.raises(ParameterError, match=r"polars is not installed\. Install polars, or leave"):
+        trials.to_frame(backend="polars")
+    with pytest.raises(ParameterError, match="backend must be one of 'pandas', 'polars', 'pyarro"):
+        trials.to_frame(backend="excel")
+
+
+def test_a_score_that_is_not_defined_is_missing_in_a_frame():
+    trials = evaluate(LinearSVC(), "sample:iris", folds=3)
+    frame = trials.to_frame(["log_loss"], backend="polars")
+    assert frame["value"].null_count() == 3
+
+
+def test_trials_show_themselves(trials):
+    assert str(trials) == trials.describe()
+    assert repr(trials).startswith("<Trials: 6 entries, 1000 rows, 5-fold cross-validation")
+    html = trials._repr_html_()
+    assert html.count("<tr>") == 7
+    assert "NB by gain" in html
+    assert "95 % interval" in html
+    named = evaluate({"<b>": cw.NaiveBayes()}, "sample:weather", folds=2)
+    assert "&lt;b&gt;" in named._repr_html_()
+    assert "<b>" not in named._repr_html_()

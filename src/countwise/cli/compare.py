@@ -168,7 +168,7 @@ def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
     times = trials.times.get(name)
     if times is None:
         return 0.0
-    fold = sum(sum(own) for own in times.values()) / len(trials.folds)
+    fold = sum(sum(seconds) for seconds in times.values()) / len(trials.folds)
     return fold * (10 if counted else 100)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,22 +17,24 @@ from sklearn.neighbors import NearestNeighbors
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.errors import ParameterError, TableError
+from countwise.evaluation.folds import Rows, Seed, generator, read_rows
+from countwise.evaluation.intervals import LEVEL, wilson
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
-from countwise.tables.read import read
+from countwise.params import check
 from countwise.tables.table import Table
 
 
 @dataclass(frozen=True)
 class BayesError:
-    """The least possible error, how it was found, and for data its bounds.
+    """The least possible error, the method that found it, and its bounds.
 
     Attributes
     ----------
     error
-        The figure; of a neighbour bound the upper one: the error of one neighbour.
+        The figure; of a neighbor bound the upper one: the error of one neighbor.
     how
-        ``exact``, ``plug-in`` or ``neighbours``.
+        ``exact``, ``plug-in`` or ``neighbors``.
     low, high
         What the Bayes error lies between; equal to `error` where it is exact.
     notes
@@ -63,10 +65,10 @@ class BayesError:
 
     def describe(self) -> str:
         """Return the figure in a sentence, and the warnings."""
-        if self.how == "neighbours":
+        if self.how == "neighbors":
             text = (
                 f"No rule can be expected to err on less than {self.low:.1%} of such rows; one "
-                f"neighbour errs on {self.error:.1%} (bound: at most {self.high:.1%})."
+                f"neighbor errs on {self.error:.1%} (bound: at most {self.high:.1%})."
             )
         else:
             text = f"The least possible error is {self.error:.1%} ({self.how})."
@@ -99,13 +101,13 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
     if isinstance(known, Counts):
         if not known.tables:
             raise ParameterError(
-                "bayes_error: the counts must hold a table of nominal columns, but they hold none. "
-                "Count with Plan.joint."
+                "bayes_error: the counts must hold a table of nominal columns; they hold none.",
+                hint="Count with Plan.joint.",
             )
         widest = max(known.tables, key=lambda names: (len(names), known.tables[names].size))
         cells = known.tables[widest][:-1]
         return _plug_in(cells.reshape(len(cells), -1), priors)
-    if isinstance(known, Sequence) and known and all(hasattr(own, "cdf") for own in known):
+    if isinstance(known, Sequence) and known and all(hasattr(density, "cdf") for density in known):
         return _exact(list(known), _shares(priors, len(known)))
     try:
         table = np.asarray(known, dtype=np.float64)
@@ -113,8 +115,9 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
         table = np.empty(0)
     if table.ndim < 2 or np.any(table < 0) or not np.isfinite(table).all() or not table.sum() > 0:
         raise ParameterError(
-            "bayes_error: frozen distributions, one a class, or counts, classes × cells, must "
-            f"come, but {type(known).__name__} did. For rows use bayes_error_bound."
+            "bayes_error: known must be frozen distributions, one a class, or counts, classes × "
+            f"cells; got {type(known).__name__}.",
+            hint="For rows use bayes_error_bound.",
         )
     return _plug_in(table.reshape(len(table), -1), priors)
 
@@ -122,10 +125,8 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
 def _shares(priors: ArrayLike | None, number: int) -> FloatArray:
     given = np.full(number, 1.0) if priors is None else np.asarray(priors, dtype=np.float64)
     if given.shape != (number,) or np.any(given < 0) or not given.sum() > 0:
-        raise ParameterError(
-            f"bayes_error: priors must be {number} shares of at least 0, one a class, but "
-            f"{np.asarray(priors).tolist()} came."
-        )
+        rule = f"{number} shares of at least 0, one a class"
+        raise ParameterError("bayes_error", "priors", rule, np.asarray(priors).tolist())
     return np.asarray(given / given.sum())
 
 
@@ -147,12 +148,12 @@ def _plug_in(cells: FloatArray, priors: ArrayLike | None) -> BayesError:
 
 
 def _exact(densities: list[Any], priors: FloatArray) -> BayesError:
-    discrete = [hasattr(own, "pmf") and not hasattr(own, "pdf") for own in densities]
-    kinds = [isinstance(getattr(own, "dist", None), stats.rv_discrete) for own in densities]
+    discrete = [hasattr(density, "pmf") and not hasattr(density, "pdf") for density in densities]
+    kinds = [isinstance(getattr(density, "dist", None), stats.rv_discrete) for density in densities]
     if any(discrete) or any(kinds):
         if not all(kinds):
             raise ParameterError(
-                "bayes_error: all densities must be continuous or all discrete, but both came."
+                "bayes_error: all densities must be continuous or all discrete; got both."
             )
         error = _discrete_error(densities, priors)
     else:
@@ -161,21 +162,22 @@ def _exact(densities: list[Any], priors: FloatArray) -> BayesError:
 
 
 def _discrete_error(masses: list[Any], priors: FloatArray) -> float:
-    low = min(float(own.ppf(1e-15)) for own in masses)
-    high = max(float(own.ppf(1 - 1e-15)) for own in masses)
+    low = min(float(density.ppf(1e-15)) for density in masses)
+    high = max(float(density.ppf(1 - 1e-15)) for density in masses)
     places = np.arange(math.floor(low), math.ceil(high) + 1)
-    joint = np.stack([p * own.pmf(places) for p, own in zip(priors, masses, strict=True)])
+    joint = np.stack([p * density.pmf(places) for p, density in zip(priors, masses, strict=True)])
     return float(max(0.0, 1.0 - joint.max(axis=0).sum()))
 
 
 def _continuous_error(densities: list[Any], priors: FloatArray) -> float:
-    """One minus the mass of each class where it is the best: between boundaries, by its own cdf."""
+    """Return one minus the mass of each class between the boundaries where it is the best."""
     cuts = boundaries(densities, priors)
     edges = np.concatenate([[-np.inf], cuts, [np.inf]])
     right = 0.0
     for low, high in pairwise(edges):
         masses = [
-            p * (own.cdf(high) - own.cdf(low)) for p, own in zip(priors, densities, strict=True)
+            p * (density.cdf(high) - density.cdf(low))
+            for p, density in zip(priors, densities, strict=True)
         ]
         right += max(masses)
     return float(min(max(1.0 - right, 0.0), 1.0))
@@ -188,16 +190,16 @@ def boundaries(densities: Sequence[Any], priors: ArrayLike | None = None) -> Flo
     fine grid of quantiles and narrowed by bisection.
     """
     shares = _shares(priors, len(densities))
-    if len(densities) == 2 and all(_normal(own) is not None for own in densities):
+    if len(densities) == 2 and all(_normal(density) is not None for density in densities):
         return _between_normals(densities, shares)
 
     def best(x: FloatArray) -> NDArray[np.intp]:
-        joint = [p * own.pdf(x) for p, own in zip(shares, densities, strict=True)]
+        joint = [p * density.pdf(x) for p, density in zip(shares, densities, strict=True)]
         return np.asarray(np.stack(joint).argmax(axis=0))
 
     steps = np.concatenate([np.geomspace(1e-12, 1e-3, 60), np.linspace(0.001, 0.999, 2000)])
     levels = np.unique(np.concatenate([steps, 1 - steps]))
-    grid = np.unique(np.concatenate([own.ppf(levels) for own in densities]))
+    grid = np.unique(np.concatenate([density.ppf(levels) for density in densities]))
     grid = grid[np.isfinite(grid)]
     wins = best(grid)
     found = []
@@ -212,14 +214,14 @@ def boundaries(densities: Sequence[Any], priors: ArrayLike | None = None) -> Flo
 
 
 def _normal(density: Any) -> tuple[float, float] | None:
-    """Mean and spread of a frozen normal; None of anything else."""
+    """Return mean and spread of a frozen normal; None for anything else."""
     if getattr(getattr(density, "dist", None), "name", "") != "norm":
         return None
     return float(density.mean()), float(density.std())
 
 
 def _between_normals(densities: Sequence[Any], priors: FloatArray) -> FloatArray:
-    (m, s), (n, t) = (_normal(own) or (0.0, 1.0) for own in densities)
+    (m, s), (n, t) = (_normal(density) or (0.0, 1.0) for density in densities)
     with np.errstate(divide="ignore"):
         c = (np.log(priors[0]) - np.log(s)) - (np.log(priors[1]) - np.log(t))
     if not np.isfinite(c):
@@ -242,29 +244,29 @@ def overlap(densities: Sequence[Any], priors: ArrayLike | None = None) -> float:
     shares = _shares(priors, len(densities))
 
     def rest(x: float) -> float:
-        joint = [p * own.pdf(x) for p, own in zip(shares, densities, strict=True)]
+        joint = [p * density.pdf(x) for p, density in zip(shares, densities, strict=True)]
         return float(sum(joint) - max(joint))
 
     levels = [1e-13, 1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9]
-    edges = np.concatenate([own.ppf([*levels, 1 - 1e-13]) for own in densities])
+    edges = np.concatenate([density.ppf([*levels, 1 - 1e-13]) for density in densities])
     edges = np.unique(np.concatenate([edges, boundaries(densities, shares)]))
     return float(sum(quad(rest, low, high, limit=200)[0] for low, high in pairwise(edges)))
 
 
-#: Rows of which neighbours are looked for; more say the same more slowly.
-MOST_ROWS = 20_000
-#: Fewer rows than this for each column leave the bound far from what it says of many.
+#: The most rows whose neighbors are searched.
+MAX_ROWS = 20_000
+#: With fewer rows than this a column, the bound is far from that of many rows.
 FEW_ROWS = 50
 
 
 def bayes_error_bound(
-    data: Any, target: Any = None, level: float = 0.95, random_state: int = 0, **read_options: Any
+    data: Any, target: Any = None, level: float = 0.95, random_state: Seed = 0, **read_options: Any
 ) -> BayesError:
-    """Bound the Bayes error of rows by the errors of their nearest neighbours, with an interval.
+    """Bound the Bayes error of rows by the errors of their nearest neighbors, with an interval.
 
-    One neighbour, asymptotically, errs at most twice as often as the best rule (Cover & Hart 1967).
+    One neighbor, asymptotically, errs at most twice as often as the best rule (Cover & Hart 1967).
     The error of each row's nearest other row is counted, Wilson's interval put around it, and both
-    ends turned round by the bound: `low` is the least Bayes error that fits, `high` the upper end.
+    ends inverted by the bound: `low` is the least Bayes error that fits, `high` the upper end.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ def bayes_error_bound(
     level
         The confidence of the interval.
     random_state
-        Which rows are looked at, where there are more than 20 000.
+        The random seed of the rows that are searched, where there are more than 20 000.
 
     Examples
     --------
@@ -283,65 +285,54 @@ def bayes_error_bound(
     >>> 0 < found.low < found.error < found.high < 0.15
     True
     """
-    table = data if isinstance(data, Table) else read(data, target=target, **read_options)
+    who = "bayes_error_bound"
+    check(who, LEVEL, {"level": level})
+    table = read_rows(bayes_error_bound, data, target, read_options)
     if not table.labelled:
-        raise TableError("bayes_error_bound: rows need classes. Read them with target='column'.")
+        raise TableError(f"{who}: rows need classes.", hint="Read them with `target='column'`.")
     table = table.take(table.target < table.target_column.width)
     if len(table) < 3:
-        raise TableError(
-            f"bayes_error_bound: at least 3 rows with a class are needed, but {len(table)} came."
-        )
-    if not 0 < level < 1:
-        raise ParameterError(
-            f"bayes_error_bound: level must be between 0 and 1, such as 0.95, but {level!r} came."
-        )
+        raise TableError(f"{who}: there must be at least 3 rows with a class; got {len(table)}.")
     rows = np.arange(len(table))
-    if len(rows) > MOST_ROWS:
-        rows = np.random.default_rng(random_state).choice(rows, MOST_ROWS, replace=False)
-    missed = _neighbour_errors(table, rows)
-    low, high = _wilson(int(missed.sum()), len(rows), level)
-    number = len(np.unique(table.target))
-    error = float(missed.mean())
-    undo = _cover_hart(number)
-    return BayesError(error, "neighbours", undo(low), high, _warnings(table, rows))
+    if len(rows) > MAX_ROWS:
+        rows = generator(who, random_state).choice(rows, MAX_ROWS, replace=False)
+    missed = _neighbor_errors(table, rows)
+    error = wilson(float(missed.mean()), len(rows), level)
+    low = _invert_bound(error.low, len(np.unique(table.target)))
+    return BayesError(error.value, "neighbors", low, error.high, _note_limits(table, rows))
 
 
-def _neighbour_errors(table: Table, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether the nearest other row of each of some rows is of another class."""
+def _neighbor_errors(table: Table, rows: Rows) -> NDArray[np.bool_]:
+    """Return for each of some rows whether its nearest other row is of another class."""
     X = Features.learn(table).matrix(table)
     search = NearestNeighbors(n_neighbors=2).fit(X)
     near = search.kneighbors(X[rows], return_distance=False)
-    # Of equal rows either may come first: the other one is the neighbour.
+    # Of equal rows either may be listed first: the other one is the neighbor.
     other = np.where(near[:, 0] == rows, near[:, 1], near[:, 0])
     return np.asarray(table.target[other] != table.target[rows])
 
 
-def _wilson(times: int, rows: int, level: float) -> tuple[float, float]:
-    """Wilson's interval for a share."""
-    z = float(stats.norm.ppf(0.5 + level / 2))
-    share = times / rows
-    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
-    half = z / (1 + z * z / rows) * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+def _invert_bound(error: float, classes: int) -> float:
+    """Return the least Bayes error under which one neighbor may err so often (Cover & Hart)."""
+    if classes < 2:
+        return 0.0
+    most = (classes - 1) / classes
+    return most * (1 - math.sqrt(max(0.0, 1 - min(error, most) / most)))
 
 
-def _cover_hart(classes: int) -> Callable[[float], float]:
-    """The least Bayes error under which one neighbour may err so often."""
-    most = (classes - 1) / classes if classes > 1 else 0.0
-
-    def least(error: float) -> float:
-        if most == 0:
-            return 0.0
-        return most * (1 - math.sqrt(max(0.0, 1 - min(error, most) / most)))
-
-    return least
-
-
-def _warnings(table: Table, rows: NDArray[np.intp]) -> tuple[Note, ...]:
+def _note_limits(table: Table, rows: Rows) -> tuple[Note, ...]:
     columns = len(table.schema.attributes)
     notes = []
     if len(table) < FEW_ROWS * max(columns, 1):
-        notes.append(Note.of("B02", rows=len(table), columns=columns))
+        notes.append(
+            Note(
+                "B02",
+                None,
+                f"The bound holds for ever more rows; {len(table)} rows in {columns} columns leave "
+                "neighbors far apart, and the figures may be well above the Bayes error.",
+            )
+        )
     if len(rows) < len(table):
-        notes.append(Note.of("B03", used=len(rows), rows=len(table)))
+        text = f"Neighbors of {len(rows)} of {len(table)} rows were looked at."
+        notes.append(Note("B03", None, text))
     return tuple(notes)

@@ -381,7 +381,7 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
             if output is not None:
                 outputs[learner.name] = [output]
                 if not learner.baseline:
-                    task.steps.step(f"{learner.name}, all rows")
+                    task.steps.advance(f"{learner.name}, all rows")
     else:
         for repeat in split.repeats:
             for name, fresh in _predict_from_counts(task, repeat).items():
@@ -399,7 +399,7 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
                 task.weight,
                 task.table.classes,
                 task.n_jobs,
-                task.steps.step,
+                task.steps.advance,
                 task.deadline,
             )
         if answers is None:
@@ -410,7 +410,7 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
 
 
 def _count_steps(task: Task, split: Split) -> int:
-    """Return the number of steps, as far as it is known before the models were asked."""
+    """Return the number of steps, as far as it is known in advance."""
     counted, others = len(task.counted), len(task.others)
     if split.kind == "leave-one-out":
         return counted + others * split.n_folds
@@ -420,7 +420,7 @@ def _count_steps(task: Task, split: Split) -> int:
 
 def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
     """Return the outputs of the models that learn from the counts of one pass over a repeat."""
-    table, weight, step = task.table, task.weight, task.steps.step
+    table, weight, step = task.table, task.weight, task.steps.advance
     outputs = {
         learner.name: predict_majority(table, repeat, weight)
         for learner in task.learners

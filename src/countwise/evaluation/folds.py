@@ -38,7 +38,7 @@ PROTOCOL: dict[str, Parameter] = {
 }
 
 
-#: How functions that can test every row by itself are told to.
+#: The option of each function that tests every row by itself.
 _LEAVE_ONE_OUT = {
     "evaluate": ("`leave_one_out=True`",),
     "neighbor_grid": ("`folds='leave-one-out'`",),

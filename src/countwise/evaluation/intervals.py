@@ -1,17 +1,17 @@
-"""How sure a mean over test parts is.
+"""Intervals of scores.
 
-Test parts of one table share training rows, so their scores are not independent and the usual
-standard error is too small. Nadeau and Bengio (2003, *Inference for the generalization error*,
-Machine Learning 52, eq. 9) take the variance of a mean over J parts as
+Folds of one table share training rows, so their scores are not independent and the usual standard
+error is too small. Nadeau and Bengio (2003, *Inference for the generalization error*, Machine
+Learning 52, eq. 9) take the variance of a mean over J folds as
 
     (1 / J + n_test / n_train) s²,
 
 with s² the sample variance of the J scores, and Student's t with J - 1 degrees of freedom. It was
-derived for repeated hold-outs; for cross-validation, whose test parts are apart, it is the usual
-and rather cautious choice (Bouckaert and Frank 2004). Where there is one test part only
+derived for repeated hold-outs; for cross-validation, whose tested rows are disjoint, it is the
+usual and rather cautious choice (Bouckaert and Frank 2004). Where there is one fold only
 (leave-one-out, a single hold-out), the rows themselves are the sample: Wilson's interval (1927) for
-shares, a t interval for means. Those intervals speak of these rows and one training set; they leave
-out that other training rows would have given another model.
+fractions, a t interval for means. Those intervals speak of these rows and one training set; they
+leave out that other training rows would have given another model.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ import numpy as np
 from scipy.special import stdtrit
 
 from countwise._typing import FloatArray
+from countwise.params import Parameter, fraction
+
+#: The parameter `level` of everything that has an interval.
+LEVEL: dict[str, Parameter] = {"level": Parameter(fraction(), "confidence of intervals")}
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, its interval, and the values of the test parts it comes from.
+    """A figure, its interval, and the values of the folds it comes from.
 
     Examples
     --------
-    >>> print(Estimate(0.9, 0.86, 0.94, (0.88, 0.92), 0.95, "of 2 parts"))
+    >>> print(Estimate(0.9, 0.86, 0.94, (0.88, 0.92), 0.95, "of 2 folds"))
     0.9 (0.86 to 0.94)
     """
 
@@ -56,30 +60,32 @@ class Estimate:
         return replace(self, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers; what is not known is None."""
-        plain = [None if math.isnan(own) else own for own in (self.value, self.low, self.high)]
-        values = [None if math.isnan(own) else own for own in self.values]
+        """Return plain numbers; None for what is not known."""
+
+        def known(value: float) -> float | None:
+            return None if math.isnan(value) else value
+
         return {
-            "value": plain[0],
-            "low": plain[1],
-            "high": plain[2],
-            "values": values,
+            "value": known(self.value),
+            "low": known(self.low),
+            "high": known(self.high),
+            "values": [known(value) for value in self.values],
             "level": self.level,
             "method": self.method,
         }
 
 
 def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Estimate:
-    """Return the mean over test parts with Nadeau and Bengio's corrected t interval.
+    """Return the mean over folds with Nadeau and Bengio's corrected t interval.
 
-    `ratio` is the number of tested rows over the number of training rows. Parts whose score is not
+    `ratio` is the number of tested rows over the number of training rows. Folds whose score is not
     defined (NaN) are left out.
     """
     known = np.asarray([value for value in values if not math.isnan(value)], dtype=np.float64)
-    method = f"corrected t over {len(known)} test parts (Nadeau and Bengio 2003)"
+    method = f"corrected t over {len(known)} folds (Nadeau and Bengio 2003)"
     if len(known) < 2:
         only = float(known[0]) if len(known) else math.nan
-        return Estimate(only, math.nan, math.nan, tuple(values), level, "one test part")
+        return Estimate(only, math.nan, math.nan, tuple(values), level, "one fold")
     mean = float(known.mean())
     spread = float(known.var(ddof=1)) * (1.0 / len(known) + ratio)
     half = quantile(level, len(known) - 1) * math.sqrt(spread)
@@ -87,7 +93,7 @@ def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Est
 
 
 def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
-    """Return a share of so many independent rows with Wilson's interval."""
+    """Return a fraction of so many independent rows with Wilson's interval."""
     if not size > 0 or math.isnan(share):
         return Estimate(share, math.nan, math.nan, (share,), level, "no rows")
     z = quantile(level, math.inf)
@@ -99,7 +105,7 @@ def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
 
 
 def of_rows(rows: FloatArray, weight: FloatArray | None, level: float = 0.95) -> Estimate:
-    """Return the mean of one figure a row with its t interval; weights are shares, not repeats."""
+    """Return the mean of one figure a row with its t interval; weights are not repeats."""
     mean = float(np.average(rows, weights=weight))
     size = effective(len(rows), weight)
     if size <= 1:
@@ -110,7 +116,7 @@ def of_rows(rows: FloatArray, weight: FloatArray | None, level: float = 0.95) ->
 
 
 def effective(rows: int, weight: FloatArray | None) -> float:
-    """How many equally weighted rows these are worth (Kish): (Σw)² / Σw²."""
+    """Return how many equally weighted rows these are worth (Kish): (Σw)² / Σw²."""
     if weight is None:
         return float(rows)
     squares = float(weight @ weight)
@@ -118,6 +124,6 @@ def effective(rows: int, weight: FloatArray | None) -> float:
 
 
 def quantile(level: float, freedom: float) -> float:
-    """The point a t variable stays within, on both sides, with this probability."""
+    """Return the point a t variable stays within, on both sides, with this probability."""
     finite = min(freedom, 1e12)
     return float(stdtrit(finite, 0.5 + level / 2))

@@ -310,7 +310,7 @@ def _score_folds(
                 hits, shares = verdicts(found, local, ks, truth[block], weight[block], scheme)
                 right[place, :, by] += hits
                 hoped[place, :, by] += shares
-            steps.step(f"fold {place + 1}")
+            steps.advance(f"fold {place + 1}")
 
     _map_folds(folds, score, callable(scheme))
     return right, hoped, np.array([rows.scored[test].sum() for _, test in folds])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from countwise._typing import FloatArray
 from countwise.decisions.confusion import Confusion
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.intervals import Estimate, corrected, of_rows
+from countwise.evaluation.intervals import LEVEL, Estimate, corrected, of_rows
 from countwise.evaluation.predictions import Entry, HeldOut
 from countwise.evaluation.scores import (
     LIMITS,
@@ -28,15 +28,13 @@ from countwise.evaluation.scores import (
     score_fold,
 )
 from countwise.notes import Note
-from countwise.params import Parameter, check, fraction, nothing, one_of
+from countwise.params import Parameter, check, nothing, one_of
 from countwise.tables.labels import Label
 
 #: The scores a summary shows beside the one it ranks by.
 SUMMARY = ("accuracy", "balanced_accuracy", "log_loss", "brier")
 #: Libraries of frames, the first one installed first.
 Backend = Literal["pandas", "polars", "pyarrow"]
-#: The parameter `level` of everything that has an interval.
-LEVEL: Mapping[str, Parameter] = {"level": Parameter(fraction(), "confidence of intervals")}
 _BACKEND = {"backend": Parameter(one_of(*get_args(Backend)) | nothing(), "library of the frame")}
 
 
@@ -179,11 +177,9 @@ class Trials:
 
     def _repr_html_(self) -> str:
         columns = self._columns()
-        lines = [[_to_text(line[name]) for name in columns] for line in self.summary()]
+        rows = [[line[name] for name in columns] for line in self.summary()]
         heads = [name.replace("_", " ") for name in columns]
-        about = [f"{self.protocol}; 95 % intervals", self.verdict(), *map(str, self.notes)]
-        text = "".join(f"<p>{escape(sentence)}</p>" for sentence in about)
-        return f"{html_table(heads, lines)}{text}"
+        return html_table(heads, rows, f"{self.protocol}; 95 % intervals", self.verdict())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -432,7 +428,7 @@ class Trials:
         check("Trials.to_frame", _BACKEND, {"backend": backend})
         backends: tuple[Backend, ...] = get_args(Backend)
         library = backend or next(name for name in backends if find_spec(name))
-        if find_spec(str(library)) is None:
+        if not find_spec(str(library)):
             raise ParameterError(
                 f"Trials.to_frame: {library} is not installed.",
                 hint=f"Install {library}, or leave out `backend=`.",
@@ -517,14 +513,15 @@ class Trials:
             yield FoldResult(self.classes, entry, fold, predictions, matrix)
 
 
-def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], above: str, below: str) -> str:
     """Return a table in HTML, with every text escaped."""
 
-    def line(tag: str, cells: Sequence[str]) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    def line(tag: str, cells: Sequence[Any]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(_to_text(cell))}</{tag}>' for cell in cells)}</tr>"
 
+    head = f"<caption>{escape(above)}</caption>{line('th', heads)}"
     body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
+    return f"<div><table>{head}{body}</table><p>{escape(below)}</p></div>"
 
 
 def _to_tuples(table: FloatArray) -> tuple[tuple[float, ...], ...]:
