@@ -45,7 +45,7 @@ def test_widened_example():
 def test_sum_training_example():
     table = cw.read("sample:weather")
     parts = cw.count_groups(table, groups=[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1])
-    repeat = Repeat.cross([np.arange(at, 14, 3) for at in range(3)], 3)
+    repeat = Repeat(tuple(np.arange(at, 14, 3) for at in range(3)), 3)
     assert repeat.sum_training(dict(enumerate(parts)))[1] == parts[0] + parts[2]
 
 

@@ -106,7 +106,7 @@ def test_numbers_a_splitter_and_pairs_give_the_same_folds(glass):
 
 def test_repeated_splitters_become_repeats(glass):
     split = split_given(glass, RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0))
-    assert [len(repeat.parts) for repeat in split.repeats] == [5, 5, 5]
+    assert [repeat.n_folds for repeat in split.repeats] == [5, 5, 5]
     assert split.words == "the 15 splits of RepeatedStratifiedKFold"
 
 

@@ -361,7 +361,7 @@ def hold_out(task: Task, split: Split) -> list[HeldOut]:
     return [
         hold(
             number,
-            part.test if repeat.crossed else 0,
+            0 if repeat.grows else part.test,
             repeat.blocks[part.test],
             repeat.n_trained(part),
         )
@@ -414,7 +414,7 @@ def _count_steps(task: Task, split: Split) -> int:
     counted, others = len(task.counted), len(task.others)
     if split.kind == "leave-one-out":
         return counted + others * split.n_folds
-    passes = counted or any(one.cut for one in task.others if split.repeats[0].crossed)
+    passes = counted or any(one.cut for one in task.others if not split.repeats[0].grows)
     return (counted + others) * split.n_folds + (len(split.repeats) if passes else 0)
 
 
@@ -427,7 +427,7 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
         if learner.baseline
     }
     cut = [one for one in task.others if one.cut and one.name not in task.refits]
-    cut = cut if repeat.crossed else []
+    cut = [] if repeat.grows else cut
     if not task.counted and not cut:
         return outputs
     plan = merge_plans(task.counted, table)

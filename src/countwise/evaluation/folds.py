@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import add
 from typing import Any, Literal, NamedTuple
@@ -62,38 +63,41 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """Disjoint blocks of rows, and the folds made of them."""
+    """Disjoint blocks of rows, and the folds made of them.
+
+    The first `tested` blocks are tested, each against all others; or the last one is, again and
+    again, against ever more of those before it (`grows`).
+    """
 
     blocks: tuple[Rows, ...]
-    parts: tuple[Part, ...]
-
-    @classmethod
-    def cross(cls, blocks: Sequence[Rows], tested: int) -> Repeat:
-        """Test each of the first `tested` blocks, training on all others."""
-        filled = [block for block in blocks if len(block)]
-        return cls(tuple(filled), tuple(Part(at, at + 1, at) for at in range(tested)))
-
-    @classmethod
-    def grow(cls, test: Rows, slices: Sequence[Rows]) -> Repeat:
-        """Test the same rows again and again, training on ever more slices."""
-        last = len(slices)
-        return cls((*slices, test), tuple(Part(at + 1, last + 1, last) for at in range(last)))
+    tested: int
+    grows: bool = False
 
     @classmethod
     def from_numbers(cls, numbers: Numbers, tested: int) -> Repeat:
         """Test the rows of each number below `tested`; rows of that number itself always train."""
-        return cls.cross(group_rows(numbers, tested + 1), tested)
+        blocks = group_rows(numbers, tested + 1)
+        return cls(tuple(block for block in blocks if len(block)), tested)
 
     @property
-    def crossed(self) -> bool:
-        """Whether every fold trains on all blocks but the one it tests."""
-        return all((part.head, part.tail) == (part.test, part.test + 1) for part in self.parts)
+    def n_folds(self) -> int:
+        """The number of folds."""
+        return len(self.blocks) - 1 if self.grows else self.tested
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The blocks of every fold."""
+        if not self.grows:
+            return [Part(at, at + 1, at) for at in range(self.tested)]
+        last = len(self.blocks) - 1
+        return [Part(at + 1, last + 1, last) for at in range(last)]
 
     @property
     def trained(self) -> list[int]:
         """The blocks that some fold trains on."""
-        head, tail = (max(p.head for p in self.parts), min(p.tail for p in self.parts))
-        return [at for at in range(len(self.blocks)) if at < head or at >= tail]
+        if self.grows:
+            return list(range(len(self.blocks) - 1))
+        return list(range(self.tested == 1, len(self.blocks)))
 
     def n_trained(self, part: Part) -> int:
         """Return how many rows a fold trains on."""
@@ -148,7 +152,7 @@ class Split:
     @property
     def n_folds(self) -> int:
         """The number of folds in all repeats."""
-        return sum(len(repeat.parts) for repeat in self.repeats)
+        return sum(repeat.n_folds for repeat in self.repeats)
 
     def folds(self) -> list[Fold]:
         """Return the folds of all repeats."""
@@ -217,8 +221,8 @@ def split_folds(
     pattern = (np.arange(rows) % folds).astype(np.min_scalar_type(folds + 1))
     dealt = [deal(pattern, table, stratified, rng) for _ in range(repeats)]
     words = describe(f"{folds}-fold cross-validation", stratified, repeats)
-    made = tuple(Repeat.from_numbers(numbers, int(folds)) for numbers in dealt)
-    return Split("folds", words, made, _note_small_classes(table, folds))
+    splits = tuple(Repeat.from_numbers(numbers, int(folds)) for numbers in dealt)
+    return Split("folds", words, splits, _note_small_classes(table, folds))
 
 
 def split_holdout(
@@ -226,20 +230,20 @@ def split_holdout(
 ) -> Split:
     """Set a fraction of the rows aside for testing, several times anew."""
     rows, tested = len(table), n_tested(holdout, len(table))
-    made = []
+    splits = []
     for _ in range(repeats):
         pattern = np.ones(rows, dtype=np.uint8)
         pattern[((np.arange(tested) + rng.random()) * rows / tested).astype(np.intp)] = 0
-        made.append(Repeat.from_numbers(deal(pattern, table, stratified, rng), 1))
+        splits.append(Repeat.from_numbers(deal(pattern, table, stratified, rng), 1))
     words = describe_holdout(holdout, stratified, repeats)
-    return Split("holdout", words, tuple(made), _note_small_classes(table, 2))
+    return Split("holdout", words, tuple(splits), _note_small_classes(table, 2))
 
 
 def split_rows(table: Table) -> Split:
     """Test every row by itself, training on all others."""
-    blocks = np.split(np.arange(len(table)), len(table))
+    blocks = list(np.arange(len(table))[:, None])
     words = f"leave-one-out over {len(table)} rows"
-    return Split("leave-one-out", words, (Repeat.cross(blocks, len(table)),))
+    return Split("leave-one-out", words, (Repeat(tuple(blocks), len(table)),))
 
 
 def n_tested(holdout: float, rows: int) -> int:
@@ -361,7 +365,8 @@ def _split_pairs(rows: int, pairs: Sequence[Any], source: str) -> Split:
 
     def close() -> None:
         if tests:
-            repeats.append(Repeat.cross([*tests, np.flatnonzero(free)], len(tests)))
+            rest = [np.flatnonzero(free)] if free.any() else []
+            repeats.append(Repeat((*tests, *rest), len(tests)))
             tests.clear()
             free[:] = True
 
@@ -369,7 +374,7 @@ def _split_pairs(rows: int, pairs: Sequence[Any], source: str) -> Split:
         fold = _check_pair(rows, pair, place)
         if len(fold.train) + len(fold.test) < rows:
             close()
-            repeats.append(Repeat.cross([fold.test, fold.train], 1))
+            repeats.append(Repeat((fold.test, fold.train), 1))
             continue
         if not free[fold.test].all():
             close()

@@ -92,8 +92,7 @@ def count_blocks(
     blocks = [block for block, _, _ in counted]
     training = repeat.sum_training({at: counted[at][1] for at in trained})
     # What is counted once for several tests is shared among them.
-    tests = len({part.test for part in repeat.parts})
-    seconds = repeat.sum_training({at: counted[at][2] / tests for at in trained})
+    seconds = repeat.sum_training({at: counted[at][2] / repeat.tested for at in trained})
     return CountedRepeat(repeat, blocks, weights, training, seconds)
 
 
@@ -153,7 +152,7 @@ def predict_cut(
     methods: dict[Method, list[Learner]] = {}
     for learner in learners:
         methods.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)
-    folds = range(len(counted.repeat.parts))
+    folds = range(counted.repeat.n_folds)
     jobs = [(method, place) for method in methods for place in folds]
     cuts = _learn_cuts(table, counted, jobs)
     total, fine = _count_on_all_cuts(table, counted.repeat, list(cuts.values()), weight)
