@@ -1,7 +1,7 @@
-"""Whether it helps that members of a bagging vote by roulette (P0.8, Liu, Gegov & Cocea 2016).
+"""Compare ways in which the members of a bagging vote (P0.8, Liu, Gegov & Cocea 2016).
 
-One bagging a split answers for all ways of voting: its members' posteriors are the same, only the
-votes differ. Differences between ways are so paired row by row.
+One bagging a split serves all ways of voting: the members are the same, only their votes differ, so
+that differences between ways are paired row by row.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from countwise._typing import FloatArray
-from countwise.counts.row_hash import row_keys
 from countwise.errors import ParameterError
 from countwise.evaluation.folds import generator, split_holdout
 from countwise.evaluation.intervals import Estimate, corrected
 from countwise.models.ensembles.bagging import Bagging
-from countwise.models.ensembles.members import cast
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -58,8 +55,8 @@ class BaggedVotes:
 
     def verdict(self, way: str = "roulette", against: str = "majority") -> str:
         """Say whether one way helps: ``better``, ``worse`` or ``no difference``."""
-        own = self.difference(way, against)
-        return "better" if own.low > 0 else "worse" if own.high < 0 else "no difference"
+        gap = self.difference(way, against)
+        return "better" if gap.low > 0 else "worse" if gap.high < 0 else "no difference"
 
 
 def bagged_votes(
@@ -78,38 +75,33 @@ def bagged_votes(
     table = data if isinstance(data, Table) else read(data, target=target, **read_options)
     table = table.take(table.target < table.target_column.width)
     if repeats < 2:
-        raise ParameterError(
-            f"bagged_votes: at least two repeats are needed for an interval, but {repeats} came."
-        )
+        raise ParameterError("bagged_votes", "repeats", "at least 2, for an interval", repeats)
     rng = generator("bagged_votes", random_state)
     split = split_holdout(table, holdout, repeats, True, rng)
     accuracy: dict[str, list[float]] = {way: [] for way in WAYS}
     alone: list[float] = []
-    for place, (train, test) in enumerate(split.folds()):
-        model = Bagging(base, n_estimators=members, random_state=random_state + place)
-        model.fit(table.take(train))
-        tested = table.take(test)
-        for way, right in _rights(model, tested).items():
-            accuracy[way].append(float(right.mean()))
-        single = Bagging(base, n_estimators=1, replace=False, random_state=random_state + place)
-        alone.append(float(single.fit(table.take(train)).score(tested)))
+    for place, rows in enumerate(split.folds()):
+        train, test = table.take(rows.train), table.take(rows.test)
+        model = Bagging(base, n_estimators=members, random_state=random_state + place).fit(train)
+        for way, score in _score_ways(model, test).items():
+            accuracy[way].append(score)
+        single = Bagging(
+            base, n_estimators=1, replace=False, random_state=random_state + place
+        ).fit(train)
+        alone.append(float(single.score(test)))
         if progress is not None:
             progress(place + 1, repeats, f"split {place + 1} of {repeats}")
     ratio = len(test) / max(len(train), 1)
-    return BaggedVotes({w: tuple(own) for w, own in accuracy.items()}, tuple(alone), ratio)
+    scores = {way: tuple(values) for way, values in accuracy.items()}
+    return BaggedVotes(scores, tuple(alone), ratio)
 
 
-def _rights(model: Bagging, tested: Table) -> dict[str, FloatArray]:
-    """How right each way is about each row."""
-    every = model.member_votes(tested)
-    keys = row_keys(tested)
-    known = {label: place for place, label in enumerate(model.classes_.tolist())}
-    truth = np.asarray([known.get(label, -1) for label in tested.labels.tolist()])
-    found: dict[str, FloatArray] = {}
-    for way in WAYS[:3]:
-        votes = sum(cast(every[:, at], way, keys, model._seed, at) for at in range(every.shape[1]))
-        found[way] = (np.asarray(votes).argmax(axis=1) == truth).astype(np.float64)
-    mean = every.mean(axis=1)
-    own = mean[np.arange(len(truth)), np.maximum(truth, 0)]
-    found["wheel over mean"] = np.where(truth >= 0, own, 0.0)
-    return found
+def _score_ways(model: Bagging, test: Table) -> dict[str, float]:
+    """Return the accuracy of one bagging on test rows under each way of voting."""
+    places = {label: place for place, label in enumerate(model.classes_.tolist())}
+    truth = np.asarray([places.get(label, -1) for label in test.labels.tolist()])
+    votes = {way: model.set_params(vote=way).votes(test) for way in WAYS[:3]}
+    scores = {way: float((table.argmax(axis=1) == truth).mean()) for way, table in votes.items()}
+    mean = votes["mean"] / votes["mean"].sum(axis=1, keepdims=True)
+    drawn = mean[np.arange(len(truth)), np.maximum(truth, 0)]
+    return {**scores, "wheel over mean": float(np.where(truth >= 0, drawn, 0.0).mean())}

@@ -1,4 +1,4 @@
-"""The requirements the five papers set, by id: what each is about, in a phrase."""
+"""The five papers, and the requirements they set, by id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A study: its short name, who wrote it, and what it is about."""
+    """A study: its short name, its authors and its subject."""
 
     name: str
     authors: str
@@ -17,8 +17,8 @@ class Paper:
 
 #: The five studies by their short names.
 PAPERS: Mapping[str, Paper] = {
-    own.name: own
-    for own in (
+    paper.name: paper
+    for paper in (
         Paper("p0", "Liu, Gegov and Cocea", "Probabilistic voting against argmax"),
         Paper("p1", "Smart, Leh and Marsh (2016)", "Four learners on five data sets"),
         Paper("p2", "Stefanowski (2013)", "Non-symbolic methods: a lecture"),
@@ -27,12 +27,12 @@ PAPERS: Mapping[str, Paper] = {
     )
 }
 
-#: What every id asks for.
+#: Every requirement in a phrase.
 LEDGER: Mapping[str, str] = {
     "P0.1": "five distances (eq. 2 to 8)",
     "P0.2": "naive Bayes as a product of posteriors",
     "P0.3": "naive Bayes by Bayes' rule",
-    "P0.4": "five nearest neighbours, majority vote (Fig. 1)",
+    "P0.4": "five nearest neighbors, majority vote (Fig. 1)",
     "P0.5": "the roulette wheel on Table 1",
     "P0.6": "accuracies on 15 data sets (Table 3)",
     "P0.7": "kNN for K = 2 to 5, both votes (Fig. 2)",
@@ -51,11 +51,11 @@ LEDGER: Mapping[str, str] = {
     "P2.1": "naive Bayes on the weather data",
     "P2.2": "missing values in naive Bayes",
     "P2.3": "kernel densities for numeric attributes",
-    "P2.4": "normalised distances, nominal and missing values",
-    "P2.5": "distance-weighted neighbours, also for numbers",
+    "P2.4": "normalized distances, nominal and missing values",
+    "P2.5": "distance-weighted neighbors, also for numbers",
     "P2.6": "locally weighted regression",
     "P2.7": "weighting or dropping attributes",
-    "P2.8": "condensed nearest neighbour",
+    "P2.8": "condensed nearest neighbor",
     "P2.9": "perceptron and multi-layer perceptron",
     "P2.10": "lazy against eager: times apart",
     "P3.1": "the Bayes rule of a gain matrix",
@@ -63,7 +63,7 @@ LEDGER: Mapping[str, str] = {
     "P3.3": "levels from a memory budget",
     "P3.4": "equal-probability boundaries",
     "P3.5": "addresses, tables, posteriors",
-    "P3.6": "boundary optimisation",
+    "P3.6": "boundary optimization",
     "P3.7": "bin smoothing (Table I)",
     "P3.8": "train, validate, test: gain and accuracy",
     "P3.9": "a toolkit for any classification problem",

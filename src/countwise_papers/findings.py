@@ -1,4 +1,4 @@
-"""What a re-made figure says: the printed one, ours, and whether they agree."""
+"""Findings: a printed figure, ours, and the verdict that follows; and parts that yield them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal, SupportsFloat, get_args
 
-from countwise.errors import ParameterError, SampleError
+from countwise.errors import SampleError
 from countwise.tables.datasets import find
 from countwise.tables.read import read
 from countwise.tables.table import Table
@@ -19,35 +20,126 @@ Verdict = Literal[
     "agrees within the interval",
     "differs",
     "printed figure is wrong",
+    "other data",
     "cannot be run",
 ]
 
 #: Every verdict, the best first.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-Interval = tuple[float, float]
+Kind = Literal["figure", "arithmetic", "claim", "word", "other data", "not run"]
+
+#: Lowest and highest value, both included; None is an open end.
+Interval = tuple[float | None, float | None]
+
+
+def at_most(value: float) -> Interval:
+    """Return the interval of all numbers up to a value."""
+    return None, value
+
+
+def at_least(value: float) -> Interval:
+    """Return the interval of all numbers from a value on."""
+    return value, None
+
+
+def above(value: float) -> Interval:
+    """Return the interval of all numbers larger than a value."""
+    return math.nextafter(value, math.inf), None
+
+
+def exactly(value: float) -> Interval:
+    """Return the interval that holds one value."""
+    return value, value
+
+
+TRUE = exactly(1)
+
+
+def is_within(value: float | None, interval: Interval) -> bool:
+    """Return whether a number lies in an interval; NaN and None do not."""
+    low, high = interval
+    return (
+        value is not None
+        and not math.isnan(value)
+        and (low is None or value >= low)
+        and (high is None or value <= high)
+    )
+
+
+def read_printed(printed: str) -> tuple[float, float]:
+    """Return a printed number and half a unit of its last digit; 0 and 1 are meant exactly."""
+    number = Decimal(printed)
+    half = 0.5 * 10.0 ** int(number.as_tuple().exponent) * (1 + 1e-9)
+    return float(number), 1e-12 if printed in ("0", "1") else half
+
+
+def judge(
+    printed: str,
+    ours: float | str | None,
+    interval: Interval | None = None,
+    kind: Kind = "figure",
+) -> Verdict | None:
+    """Return the verdict on a printed figure, or None for an addition: nothing is printed.
+
+    Parameters
+    ----------
+    printed
+        The figure or statement as the paper prints it.
+    ours
+        Our figure.
+    interval
+        What it means depends on the kind.
+    kind
+        ``figure``: a number; it agrees if ours rounds to the printed digits, or within the
+        interval of ours. ``arithmetic``: a number that the paper works out from given numbers, with
+        the interval that contains the right result; ours agrees, or shows that the print is wrong.
+        ``claim``: a statement that holds if ours lies in the interval. ``word``: a text to be
+        equaled. ``other data``: a number that belongs to other rows. ``not run``: no data.
+    """
+    if kind == "not run":
+        return "cannot be run"
+    if not printed:
+        return None
+    if kind == "other data":
+        return "other data"
+    if kind == "word":
+        return "agrees" if ours == printed else "differs"
+    value = None if ours is None else float(ours)
+    if kind == "claim":
+        return "agrees" if is_within(value, interval or TRUE) else "differs"
+    number, half = read_printed(printed)
+    if is_within(value, (number - half, number + half)):
+        return "agrees"
+    if kind == "arithmetic":
+        right = interval is not None and is_within(value, interval)
+        return "printed figure is wrong" if right else "differs"
+    low, high = interval or (value, value)
+    if low is not None and high is not None and low - half <= number <= high + half:
+        return "agrees within the interval"
+    return "differs"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One figure of a paper beside ours.
+    """One figure of a paper beside ours; the verdict follows from its fields by `judge`.
 
     Attributes
     ----------
     ledger
         The requirement it belongs to, such as ``P1.10``.
     what
-        What the figure is, in a phrase.
+        The figure in a phrase.
     printed
-        The figure as the paper prints it; empty where it prints none.
+        The figure as the paper prints it; empty for our additions.
     ours
-        Our figure, with its interval where there is one.
-    verdict
-        One of `VERDICTS`.
+        Our figure as text, with its interval where it has one.
+    value, low, high
+        Our figure as a number, and the interval that `judge` takes for its kind.
+    kind
+        How the two are compared.
     reason
         By how much and why, or the arithmetic.
-    value, low, high
-        Our figure and its interval as numbers, where it is one number.
     table, row, column
         Its place in a printed table, for figures that stand in one.
     """
@@ -56,245 +148,200 @@ class Finding:
     what: str
     printed: str
     ours: str
-    verdict: Verdict
-    reason: str = ""
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    kind: Kind = "figure"
+    reason: str = ""
     table: str = ""
     row: str = ""
     column: str = ""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """One of `VERDICTS`; None for our additions."""
+        ours = self.ours if self.kind == "word" else self.value
+        interval = None if self.low is self.high is None else (self.low, self.high)
+        return judge(self.printed, ours, interval, self.kind)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether a claim holds, also one of our own; None for other kinds."""
+        return is_within(self.value, (self.low, self.high)) if self.kind == "claim" else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; a number that is not finite is None."""
         plain = asdict(self)
         for name in ("value", "low", "high"):
-            own = plain[name]
-            plain[name] = None if own is None or not math.isfinite(own) else float(own)
-        return plain
+            number = plain[name]
+            finite = number is not None and math.isfinite(number)
+            plain[name] = float(number) if finite else None
+        return {**plain, "verdict": self.verdict}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Finding:
+        """Return the finding from plain data; the verdict is computed again."""
+        return cls(**{name: value for name, value in plain.items() if name != "verdict"})
+
+
+def figure(
+    ledger: str,
+    what: str,
+    printed: str,
+    ours: SupportsFloat,
+    interval: Interval | None = None,
+    reason: str = "",
+    *,
+    kind: Kind = "figure",
+    text: str = "",
+    digits: int | None = None,
+    **place: Any,
+) -> Finding:
+    """Return the finding on a printed number, or on a number of ours.
+
+    `text` formats ours; without it `digits` decimals are shown, as many as printed by default.
+    The reason of a figure with an interval is kept only if the verdict is *differs*.
+    """
+    value = float(ours)
+    low, high = interval or (None, None)
+    if digits is None:
+        exponent = 0 if kind == "other data" else Decimal(printed or "0.000").as_tuple().exponent
+        digits = max(0, -int(exponent))
+    ends = "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+    measured = kind == "figure" and ends != ""
+    shown = text.format(value) or (
+        f"{value:.{digits}f} ({ends})" if measured else f"{value:.{min(max(digits + 2, 4), 7)}g}"
+    )
+    found = Finding(ledger, what, printed, shown, value, low, high, kind, reason, **place)
+    if found.verdict == "differs":
+        gap = f"by {abs(value - float(printed)):.{2 if measured else 3}g}"
+        beside = f": the interval is {ends}" if measured else ""
+        return replace(found, reason=f"{gap}{beside}. {reason}".strip())
+    return replace(found, reason="") if measured and printed else found
+
+
+def held(
+    ledger: str,
+    what: str,
+    value: SupportsFloat,
+    holds: Interval = TRUE,
+    text: str = "{:.3f}",
+    reason: str = "",
+    printed: str = "",
+    **place: Any,
+) -> Finding:
+    """Return the finding on a statement, which holds if the value lies in an interval."""
+    number = float(value)
+    return Finding(
+        ledger, what, printed, text.format(number), number, *holds, "claim", reason, **place
+    )
+
+
+def same_word(
+    ledger: str, what: str, printed: str, ours: str, reason: str = "", **place: Any
+) -> Finding:
+    """Return the finding on a printed word or list, which ours must equal."""
+    return Finding(ledger, what, printed, ours, kind="word", reason=reason, **place)
+
+
+def not_run(ledger: str, what: str, reason: str, printed: str = "", **place: Any) -> Finding:
+    """Return the finding on a figure that cannot be re-made here."""
+    return Finding(ledger, what, printed, "", kind="not run", reason=reason, **place)
+
+
+def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
+    """Count the verdicts, the best first; additions have none."""
+    every = [finding.verdict for finding in findings]
+    return {verdict: every.count(verdict) for verdict in VERDICTS if verdict in every}
+
+
+_ONE = dict(
+    zip(
+        VERDICTS,
+        (
+            "agrees",
+            "within the interval",
+            "differs",
+            "printed wrong",
+            "other data",
+            "cannot be run",
+        ),
+        strict=True,
+    )
+)
+
+
+def summarize(findings: Iterable[Finding]) -> str:
+    """Return in words how many figures are printed, their verdicts, and how many are additions."""
+    every = list(findings)
+    counts = tally(every)
+    judged = sum(counts.values())
+    many = {"agrees": "agree", "differs": "differ"}
+    words = ", ".join(
+        f"{number} {_ONE[verdict] if number == 1 else many.get(verdict, _ONE[verdict])}"
+        for verdict, number in counts.items()
+    )
+    added = len(every) - judged
+    parts = [f"{judged} printed figure{'s' * (judged != 1)}: {words}"] if judged else []
+    parts += [f"{added} addition{'s' * (added != 1)} of ours"] if added else []
+    return "; ".join(parts) or "no figures"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A picture of a study: its title, its SVG, and what to see in it."""
+class Drawing:
+    """A picture of a study: its title, its SVG, and what it shows."""
 
     title: str
     svg: str
     words: str = ""
 
 
+#: What a part yields: figures, pictures, and remarks in sentences.
+Found = Iterator[Finding | Drawing | str]
+
+
 @dataclass
 class Outcome:
-    """What one part of a study found: figures, pictures, and remarks in sentences."""
+    """The result of one part of a study: figures, pictures, and remarks in sentences."""
 
     findings: list[Finding] = field(default_factory=list)
-    pictures: list[Shown] = field(default_factory=list)
+    pictures: list[Drawing] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def add(self, *found: Finding | Shown | str) -> None:
-        """Take in a figure, a picture or a sentence."""
-        for own in found:
-            if isinstance(own, Finding):
-                self.findings.append(own)
-            elif isinstance(own, Shown):
-                self.pictures.append(own)
-            else:
-                self.remarks.append(own)
+    def add(self, item: Finding | Drawing | str) -> None:
+        """Add a figure, a picture or a sentence."""
+        if isinstance(item, Finding):
+            self.findings.append(item)
+        elif isinstance(item, Drawing):
+            self.pictures.append(item)
+        else:
+            self.remarks.append(item)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "findings": [own.to_dict() for own in self.findings],
-            "pictures": [asdict(own) for own in self.pictures],
+            "findings": [finding.to_dict() for finding in self.findings],
+            "pictures": [asdict(picture) for picture in self.pictures],
             "remarks": list(self.remarks),
         }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Outcome:
-        """Return the outcome that `to_dict` made plain."""
+        """Return the outcome from what `to_dict` returned."""
         return cls(
-            [Finding(**own) for own in plain["findings"]],
-            [Shown(**own) for own in plain["pictures"]],
-            [str(own) for own in plain["remarks"]],
+            [Finding.from_dict(finding) for finding in plain["findings"]],
+            [Drawing(**picture) for picture in plain["pictures"]],
+            [str(remark) for remark in plain["remarks"]],
         )
-
-
-def _digits(printed: float, digits: int) -> str:
-    return f"{printed:.{digits}f}" if digits < 7 else f"{printed:g}"
-
-
-def worked(
-    ledger: str, what: str, printed: float, ours: float, digits: int, reason: str = "", **place: Any
-) -> Finding:
-    """Judge a figure worked by hand: it agrees if ours rounds to the printed digits."""
-    same = abs(ours - printed) <= 0.5 * 10.0**-digits * (1 + 1e-9)
-    gap = "" if same else f"by {abs(ours - printed):.3g}. "
-    return Finding(
-        ledger,
-        what,
-        _digits(printed, digits),
-        f"{ours:.{min(max(digits + 2, 4), 7)}g}",
-        "agrees" if same else "differs",
-        (gap + reason).strip(),
-        value=float(ours),
-        **place,
-    )
-
-
-def measured(
-    ledger: str,
-    what: str,
-    printed: float,
-    ours: float,
-    interval: Interval,
-    digits: int,
-    reason: str = "",
-    **place: Any,
-) -> Finding:
-    """Judge a figure that was measured on data: ours with an interval against the printed one.
-
-    The printed figure counts as an interval of half its last digit either way.
-    """
-    half = 0.5 * 10.0**-digits * (1 + 1e-9)
-    low, high = interval
-    verdict: Verdict = "differs"
-    if abs(ours - printed) <= half:
-        verdict = "agrees"
-    elif low - half <= printed <= high + half:
-        verdict = "agrees within the interval"
-    words = reason if verdict == "differs" else ""
-    if verdict == "differs":
-        near = low if printed < low else high
-        ends = "begins" if printed < low else "ends"
-        words = f"by {abs(ours - printed):.2g}: the interval {ends} at {near:.{digits}f}. {reason}"
-    return Finding(
-        ledger,
-        what,
-        _digits(printed, digits),
-        f"{ours:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})",
-        verdict,
-        words.strip(),
-        value=float(ours),
-        low=float(low),
-        high=float(high),
-        **place,
-    )
-
-
-def erratum(
-    ledger: str, what: str, printed: str, ours: str, arithmetic: str, **more: Any
-) -> Finding:
-    """Say that a printed figure is wrong, and why."""
-    return Finding(ledger, what, printed, ours, "printed figure is wrong", arithmetic, **more)
-
-
-def held(
-    ledger: str,
-    what: str,
-    holds: bool,
-    ours: str,
-    reason: str = "",
-    printed: str = "",
-    value: float | None = None,
-    **place: Any,
-) -> Finding:
-    """Judge a statement that is no single figure: it holds, or it does not."""
-    verdict: Verdict = "agrees" if holds else "differs"
-    return Finding(ledger, what, printed, ours, verdict, reason, value=value, **place)
-
-
-def cannot(ledger: str, what: str, why: str, printed: str = "", **place: Any) -> Finding:
-    """Say that a figure cannot be re-made here, and why."""
-    return Finding(ledger, what, printed, "", "cannot be run", why, **place)
-
-
-def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
-    """Count the verdicts, the best first."""
-    every = [own.verdict for own in findings]
-    unknown = set(every) - set(VERDICTS)
-    if unknown:
-        raise ParameterError(
-            f"papers: a verdict must be one of {', '.join(VERDICTS)}, but {sorted(unknown)} came. "
-            "Use the functions of findings."
-        )
-    return {verdict: every.count(verdict) for verdict in VERDICTS if verdict in every}
-
-
-def said(counts: dict[Verdict, int] | Sequence[tuple[Verdict, int]]) -> str:
-    """Put a tally into words."""
-    one = dict(
-        zip(
-            VERDICTS,
-            ("agrees", "within the interval", "differs", "printed wrong", "cannot be run"),
-            strict=True,
-        )
-    )
-    many = {"agrees": "agree", "differs": "differ"}
-    return ", ".join(
-        f"{number} {one[verdict] if number == 1 else many.get(verdict, one[verdict])}"
-        for verdict, number in dict(counts).items()
-    )
-
-
-Tell = Callable[[float, str], None]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One table, figure or worked example of a paper, and the function that re-makes it.
-
-    Attributes
-    ----------
-    name
-        How it is asked for, such as ``p1-table-1``.
-    ledger
-        The ids it answers for.
-    title
-        What it is, in a phrase.
-    protocol
-        How it is measured, in sentences.
-    run
-        Takes a `Work`, returns an `Outcome`.
-    data
-        The samples it reads.
-    seed
-        The seed of all that is drawn.
-    cost
-        Roughly how many seconds it takes, for the progress bar.
-    """
-
-    name: str
-    ledger: tuple[str, ...]
-    title: str
-    protocol: str
-    run: Callable[[Work], Outcome]
-    data: tuple[str, ...] = ()
-    seed: int = 0
-    cost: float = 1.0
-
-    @property
-    def paper(self) -> str:
-        """The short name of its paper."""
-        return self.ledger[0].split(".")[0].lower()
-
-    @property
-    def code(self) -> str:
-        """The source of the function."""
-        return inspect.getsource(self.run)
-
-    @property
-    def home(self) -> str:
-        """Where the function stands: a module and a name."""
-        return f"{self.run.__module__}.{self.run.__qualname__}"
 
 
 @dataclass
 class Work:
-    """What a part is run with: its data, its seed, whether to be quick, and whom to tell."""
+    """Data, seed, whether to be quick, and progress for one run of a part."""
 
     quick: bool = False
     seed: int = 0
-    tell: Tell = lambda share, text: None
+    report: Callable[[float, str], None] = lambda fraction, text: None
     missing: dict[str, str] = field(default_factory=dict)
 
     def table(self, name: str, **options: Any) -> Table:
@@ -304,19 +351,101 @@ class Work:
     def tables(
         self, names: Sequence[str], options: Callable[[str], dict[str, Any]] | None = None
     ) -> Iterator[tuple[str, Table]]:
-        """Go through samples and tell how far; those out of reach are kept in `missing`."""
-        for at, name in enumerate(names):
-            self.tell(at / len(names), name)
+        """Go through samples and report progress; those out of reach are kept in `missing`."""
+        for place, name in enumerate(names):
+            self.report(place / len(names), name)
             try:
                 table = self.table(name, **(options(name) if options else {}))
-            except SampleError as why:
-                self.missing[name] = str(why)
+            except SampleError as error:
+                self.missing[name] = str(error)
                 continue
             yield name, table
 
+    def not_run(self, ledger: str, printed: str = "", **place: Any) -> Iterator[Finding]:
+        """Yield a finding for every sample that is out of reach."""
+        for name, reason in self.missing.items():
+            yield not_run(ledger, name, reason, printed, **place)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table, figure or worked example of a paper, and the function that re-makes it.
+
+    Attributes
+    ----------
+    name
+        Its name on the command line, such as ``p1-table-1``.
+    ledger
+        The ids it answers for.
+    title
+        What it is, in a phrase.
+    protocol
+        How it is measured, in sentences.
+    make
+        Takes a `Work`, yields findings, drawings and remarks.
+    data
+        The samples it reads.
+    seed
+        The random seed.
+    cost
+        Roughly how many seconds it takes, for the progress bar.
+    """
+
+    name: str
+    ledger: tuple[str, ...]
+    title: str
+    protocol: str
+    make: Callable[[Work], Iterable[Finding | Drawing | str]]
+    data: tuple[str, ...] = ()
+    seed: int = 0
+    cost: float = 1.0
+
+    def run(self, work: Work) -> Outcome:
+        """Run the part and collect what it yields."""
+        outcome = Outcome()
+        for item in self.make(work):
+            outcome.add(item)
+        return outcome
+
+    @property
+    def paper(self) -> str:
+        """The short name of its paper."""
+        return self.ledger[0].split(".")[0].lower()
+
+    @property
+    def code(self) -> str:
+        """The source of the function."""
+        return inspect.getsource(self.make)
+
+    @property
+    def home(self) -> str:
+        """The function's module and name."""
+        return f"{self.make.__module__}.{self.make.__qualname__}"
+
+
+def part(
+    *ledger: str, data: Sequence[str] = (), cost: float = 1.0
+) -> Callable[[Callable[[Work], Found]], Part]:
+    """Turn a function into a part; its docstring is the title and, below, the protocol."""
+
+    def decorate(make: Callable[[Work], Found]) -> Part:
+        title, _, protocol = (inspect.getdoc(make) or "").partition("\n\n")
+        paper = ledger[0].split(".")[0].lower()
+        return Part(
+            f"{paper}-{make.__name__.replace('_', '-')}",
+            ledger,
+            " ".join(title.split()).removesuffix("."),
+            " ".join(protocol.split()),
+            make,
+            data=tuple(data),
+            cost=cost,
+        )
+
+    return decorate
+
 
 def data_hash(name: str) -> str:
-    """Return the first letters of the SHA-256 of a sample's file, or say that it is missing."""
+    """Return the first letters of the SHA-256 of a sample's file, or ``missing``."""
     try:
         content = find(name).locate().read_bytes()
     except SampleError:

@@ -1,4 +1,4 @@
-"""Densities of classes times their priors, with the least possible error shaded below them."""
+"""Figures for the lectures: the least possible error, two sigmoids, rounds of boosting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError, listing
@@ -38,15 +38,15 @@ def least_error_figure(
     """Draw prior × density of each class, where the best changes, and the error no rule avoids."""
     swatches, high = legend(names, width)
     top = high + 30
-    peak = max(max(own) for own in joint) or 1.0
+    peak = max(max(curve) for curve in joint) or 1.0
     across = Scale(x[0], x[-1], _ERROR_LEFT, width - 8)
     up = Scale(0.0, 1.06 * peak, top + _ERROR_PLOT, top)
     rest = [sum(column) - max(column) for column in zip(*joint, strict=True)]
-    shaded = [(across(at), up(own)) for at, own in zip(x, rest, strict=True)]
+    shaded = [(across(at), up(height)) for at, height in zip(x, rest, strict=True)]
     parts = [group(swatches), left_axis(up, _ERROR_LEFT, width - 8, 4)]
     areas, lines = [], []
-    for place, own in enumerate(joint):
-        points = [(across(at), up(figure)) for at, figure in zip(x, own, strict=True)]
+    for place, curve in enumerate(joint):
+        points = [(across(at), up(height)) for at, height in zip(x, curve, strict=True)]
         closed = [(across(x[0]), up(0)), *points, (across(x[-1]), up(0))]
         areas.append(path(closed, f"a{place % HUES}", closed=True))
         lines.append(path(points, f"s{place % HUES}"))
@@ -56,9 +56,8 @@ def least_error_figure(
         parts.append(line(across(cut), up(0), across(cut), top - 6, "twig"))
     parts.append(label(_ERROR_LEFT, top - 12, f"least possible error {error:.2%}, shaded", size=12))
     if cuts:
-        told = ", ".join(f"{cut:.4g}" for cut in list(cuts)[:3])
-        more = " …" if len(cuts) > 3 else ""
-        words = f"best class changes at {told}{more}"
+        places = ", ".join(f"{cut:.4g}" for cut in list(cuts)[:3])
+        words = f"best class changes at {places}{' …' if len(cuts) > 3 else ''}"
         parts.append(label(width - 8, top - 12, words, size=12, anchor="end", classes="soft"))
     parts.append(bottom_axis(across, top + _ERROR_PLOT, axis))
     title = "Densities and the least possible error"
@@ -83,8 +82,8 @@ def sigmoid_figure(
     across = Scale(x[0], x[-1], _SIGMOID_LEFT, width - 8)
     up = Scale(0.0, 1.0, top + _SIGMOID_PLOT, top)
     parts = [group(swatches), left_axis(up, _SIGMOID_LEFT, width - 8, 4)]
-    for place, own in enumerate(curves.values()):
-        points = [(across(at), up(figure)) for at, figure in zip(x, own, strict=True)]
+    for place, curve in enumerate(curves.values()):
+        points = [(across(at), up(height)) for at, height in zip(x, curve, strict=True)]
         parts.append(path(points, f"s{place}"))
     ends = [(top - 16, "c2"), (top + _SIGMOID_PLOT + 4, "c3")]
     for (y, hue), (name, values) in zip(ends, rows.items(), strict=False):
@@ -120,30 +119,30 @@ def rounds_figure(facts: Mapping[str, Any], columns: int = 3) -> str:
     bottom = high + 6 + lines * step
     words = f"across: {facts['x'][0]}; up: {facts['y'][0]}"
     parts.append(label(_LEFT, bottom + 4, words, size=12, classes="soft", room=width - _LEFT))
-    described = "; ".join(f"{own['title']}: {own['words']}" for own in panels)
+    described = "; ".join(f"{panel['title']}: {panel['words']}" for panel in panels)
     return drawing(width, bottom + 12, "Rounds of boosting", described, *parts)
 
 
 def _panel(facts: Mapping[str, Any], panel: Mapping[str, Any], first: bool) -> str:
-    """One round within its own corner: heading, regions, rows, axes."""
+    """Draw one round from its upper left corner: heading, regions, rows, axes."""
     across = _scale(facts["x"][1], 0.0, _SIDE)
     up = _scale(facts["y"][1], _HEAD + _SIDE, _HEAD)
     parts = [
         label(0, 14, panel["title"], size=12, bold=True, room=_SIDE),
         label(0, 31, panel["words"], size=11, classes="soft", room=_SIDE),
     ]
-    for low, high, under, over, said in panel["regions"]:
+    for low, high, under, over, decided in panel["regions"]:
         left, right = across(low), across(high)
         above, below = up(over), up(under)
-        parts.append(rect(left, above, right - left, below - above, f"a{said % HUES}"))
+        parts.append(rect(left, above, right - left, below - above, f"a{decided % HUES}"))
     weights = panel["weights"]
-    for place, (x, y, own) in enumerate(
+    for place, (x, y, label_code) in enumerate(
         zip(facts["x"][1], facts["y"][1], facts["truth"], strict=True)
     ):
         # A row of the usual weight has the usual size, and area goes with weight.
         often = 1.0 if weights is None else weights[place] * len(weights)
         radius = min(max(2.8 * often**0.5, 1.1), 9.0)
-        parts.append(circle(across(x), up(y), radius, f"dot c{own % HUES}"))
+        parts.append(circle(across(x), up(y), radius, f"dot c{label_code % HUES}"))
     parts.append(bottom_axis(across, _HEAD + _SIDE, most=4))
     parts.append(line(0, _HEAD, 0, _HEAD + _SIDE, "axis"))
     if first:
@@ -159,8 +158,8 @@ def _scale(values: Sequence[float], start: float, stop: float) -> Scale:
     return Scale(low - pad, high + pad, start, stop)
 
 
-#: So many rows are drawn at most, evenly taken.
-MOST_ROWS = 400
+#: More rows than these are thinned evenly.
+MAX_ROWS = 400
 
 
 def draw_bayes_error(
@@ -172,19 +171,17 @@ def draw_bayes_error(
     """Draw known densities of one number, where the best class changes, and the least error."""
     found = bayes_error(list(densities), priors)
     given = np.full(len(densities), 1.0) if priors is None else np.asarray(priors, dtype=float)
-    shares = given / given.sum()
-    ends = np.concatenate([own.ppf([0.001, 0.999]) for own in densities])
+    given = given / given.sum()
+    ends = np.concatenate([density.ppf([0.001, 0.999]) for density in densities])
     x = np.linspace(ends.min(), ends.max(), 400)
-    joint = [(p * own.pdf(x)).tolist() for p, own in zip(shares, densities, strict=True)]
+    joint = [(p * density.pdf(x)).tolist() for p, density in zip(given, densities, strict=True)]
     labels = [f"class {at + 1}" for at in range(len(joint))] if classes is None else list(classes)
     if len(labels) != len(joint):
-        raise ParameterError(
-            f"draw_bayes_error: there must be a name for each of {len(joint)} densities, but "
-            f"{listing(labels)} came."
-        )
-    told = [f"{name}, prior {share:.3g}" for name, share in zip(labels, shares, strict=True)]
-    cuts = [float(cut) for cut in boundaries(densities, shares) if x[0] < cut < x[-1]]
-    svg = least_error_figure(x.tolist(), joint, told, cuts, found.error, axis)
+        rule = f"a name for each of {len(joint)} densities"
+        raise ParameterError("draw_bayes_error", "classes", rule, labels)
+    names = [f"{name}, prior {prior:.3g}" for name, prior in zip(labels, given, strict=True)]
+    cuts = [float(cut) for cut in boundaries(densities, given) if x[0] < cut < x[-1]]
+    svg = least_error_figure(x.tolist(), joint, names, cuts, found.error, axis)
     return Picture(svg, f"The least possible error is {100 * found.error:.2f} %")
 
 
@@ -197,156 +194,142 @@ def draw_sigmoids(
     """
     table = data if isinstance(data, Table) else read(data, target=target, **read_options)
     if not table.labelled:
-        raise TableError("draw_sigmoids: rows need classes. Read them with target='column'.")
+        raise TableError("draw_sigmoids: rows need classes", hint="Read them with `target=`.")
     if column not in table.schema or table.schema[column].kind != "numeric":
-        numeric = [own.name for own in table.schema.numeric]
-        raise ParameterError(
-            f"draw_sigmoids: column must be numeric, but {column!r} is not. The numeric columns "
-            f"are {listing(numeric)}."
-        )
+        numeric = listing(each.name for each in table.schema.numeric)
+        hint = f"The numeric columns are {numeric}."
+        raise ParameterError("draw_sigmoids", "column", "numeric", column, hint)
     label = table.classes[-1] if label is None else label
     if label not in table.classes:
-        raise ParameterError(
-            f"draw_sigmoids: label must be a class, but {label!r} is none. The classes are "
-            f"{listing(table.classes)}."
-        )
+        hint = f"The classes are {listing(table.classes)}."
+        raise ParameterError("draw_sigmoids", "label", "a class", label, hint)
     values = table.values(column)
-    own = np.asarray([one == label for one in table.labels.tolist()])
+    is_label = np.asarray([other == label for other in table.labels.tolist()])
     known = ~np.isnan(values)
-    values, own = values[known], own[known]
-    if len(np.unique(own)) < 2 or values.min() == values.max():
-        raise TableError(
-            f"draw_sigmoids: column {column!r} must vary over rows of two classes, but it does not."
-        )
+    values, is_label = values[known], is_label[known]
+    if len(np.unique(is_label)) < 2 or values.min() == values.max():
+        raise TableError(f"draw_sigmoids: column {column!r} must vary over rows of two classes.")
     pad = 0.04 * (values.max() - values.min())
     x = np.linspace(values.min() - pad, values.max() + pad, 300)
-    pair = values[:, None], np.where(own, 1, 0)
+    pair = values[:, None], is_label.astype(int)
     generative = NaiveBayes(variance="shared").fit(*pair).predict_proba(x[:, None])[:, 1]
-    discriminative = Logistic(C=1000000.0).fit(*pair).predict_proba(x[:, None])[:, 1]
+    discriminative = Logistic(C=1e6).fit(*pair).predict_proba(x[:, None])[:, 1]
     curves = {
         "generative: naive Bayes, shared variance": generative.tolist(),
         "discriminative: logistic regression": discriminative.tolist(),
     }
     name = names([label])[0]
-    rest = names([one for one in table.classes if one != label])
+    rest = names([other for other in table.classes if other != label])
     other = rest[0] if len(rest) == 1 else "all others"
-    rows = {name: _some(values[own]), other: _some(values[~own])}
+    rows = {name: _thin(values[is_label]), other: _thin(values[~is_label])}
     title = f"P({name} | {column}), generative and discriminative"
     return Picture(sigmoid_figure(x.tolist(), curves, rows, name, column), title)
 
 
-def _some(values: FloatArray) -> list[float]:
-    return [float(own) for own in np.sort(values)[:: max(1, len(values) // 150)]]
+def _thin(values: FloatArray) -> list[float]:
+    thinned: list[float] = np.sort(values)[:: max(1, len(values) // 150)].tolist()
+    return thinned
 
 
 def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
     """Draw the first rounds of a boosting over two numbers, and the final vote.
 
-    Rows are as large as their weight before the round; the ground is what the rule of the round,
-    or the weighted vote of all rounds, says there.
+    The size of a row is its weight before the round; the ground has the color of the class that the
+    rule of the round, or the weighted vote of all rounds, decides for.
     """
     table = data if isinstance(data, Table) else read(data)
-    columns = [own.name for own in table.schema.attributes]
-    numeric = [own.name for own in table.schema.numeric]
+    columns = [column.name for column in table.schema.attributes]
+    numeric = [column.name for column in table.schema.numeric]
     weights = getattr(model, "weights_", None)
     if not isinstance(model, AdaBoost) or model.estimator is not None or weights is None:
-        raise ParameterError(
-            "draw_rounds: the model must be an AdaBoost of one-column rules fitted with "
-            f"keep_weights=True, but {model!r} came."
-        )
+        rule = "an AdaBoost of one-column rules fitted with `keep_weights=True`"
+        raise ParameterError("draw_rounds", "model", rule, model)
     if len(columns) != 2 or numeric != columns or weights.shape[1] != len(table):
         raise ParameterError(
             "draw_rounds: the table must be the one the model was fitted to, with two numeric "
-            f"columns and no others, but it has {listing(columns)} in {len(table)} rows. Choose "
-            "two with table.select before fitting."
+            f"columns and no others; got {listing(columns)} in {len(table)} rows.",
+            hint="Choose two with table.select before fitting.",
         )
     x, y = (table.values(name) for name in columns)
     rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
-    rows = rows[:: max(1, len(rows) // MOST_ROWS)]
+    rows = rows[:: max(1, len(rows) // MAX_ROWS)]
     place = {label: at for at, label in enumerate(model.classes_.tolist())}
     facts = {
         "x": (columns[0], x[rows].tolist()),
         "y": (columns[1], y[rows].tolist()),
         "classes": names(model.classes_.tolist()),
         "truth": [place[label] for label in table.labels[rows].tolist()],
-        "panels": _panels(model, columns, x[rows], y[rows], rows, most),
+        "panels": _panels(model, columns, (x[rows], y[rows]), rows, most),
     }
     title = f"AdaBoost: {len(model.rounds_)} rounds and their vote"
     return Picture(rounds_figure(facts), title)
 
 
 def _panels(
-    model: AdaBoost, columns: list[str], x: FloatArray, y: FloatArray, rows: Any, most: int
+    model: AdaBoost,
+    columns: list[str],
+    points: tuple[FloatArray, FloatArray],
+    rows: NDArray[np.intp],
+    most: int,
 ) -> list[dict[str, Any]]:
+    sides = dict(zip(columns, (_padded_range(values) for values in points), strict=True))
     panels: list[dict[str, Any]] = []
-    sides = dict(zip(columns, (_reach(x), _reach(y)), strict=True))
-    shown = list(zip(model.rounds_, model._rules, strict=True))[:most]
-    for at, (own, rule) in enumerate(shown):
+    used: dict[str, list[float]] = {name: [] for name in columns}
+    for at, (learned, rule) in enumerate(zip(model.rounds_, model._rules, strict=True)):
         cuts = model.cut_points_[rule.column]
-        at_cut = rule.threshold or 0
-        middle = float(cuts[at_cut]) if at_cut < len(cuts) else np.inf
-        both = [(-np.inf, middle, int(rule.said[0]))]
+        threshold = rule.threshold or 0
+        middle = float(cuts[threshold]) if threshold < len(cuts) else np.inf
+        used[rule.column].append(middle)
+        halves = [(-np.inf, middle, int(rule.said[0]))]
         if np.isfinite(middle):
-            both.append((middle, np.inf, int(rule.said[at_cut + 1])))
-        panels.append(
-            {
-                "title": f"round {at + 1}: ε {own.epsilon:.3f}, α {own.alpha:.3f}",
-                "words": own.words,
-                "weights": model.weights_[at][rows].tolist(),
-                "regions": [_side(sides, columns, rule.column, *part) for part in both],
-            }
-        )
+            halves.append((middle, np.inf, int(rule.said[threshold + 1])))
+        if at < most:
+            panels.append(
+                {
+                    "title": f"round {at + 1}: ε {learned.epsilon:.3f}, α {learned.alpha:.3f}",
+                    "words": learned.words,
+                    "weights": model.weights_[at][rows].tolist(),
+                    "regions": [_half(sides, rule.column, *half) for half in halves],
+                }
+            )
     panels.append(
         {
             "title": f"the vote of {len(model.rounds_)} rounds",
             "words": "weighted majority",
             "weights": None,
-            "regions": _voted(model, columns, sides),
+            "regions": _vote_regions(model, sides, used),
         }
     )
     return panels
 
 
-def _reach(values: FloatArray) -> tuple[float, float]:
+def _padded_range(values: FloatArray) -> tuple[float, float]:
     pad = 0.06 * (values.max() - values.min()) or 1.0
     return float(values.min() - pad), float(values.max() + pad)
 
 
-def _side(
-    sides: dict[str, tuple[float, float]],
-    columns: list[str],
-    column: str,
-    low: float,
-    high: float,
-    said: int,
-) -> tuple[float, float, float, float, int]:
-    """The rectangle on one side of a threshold."""
-    ends = []
-    for name in columns:
-        first, last = sides[name]
+def _half(
+    sides: dict[str, tuple[float, float]], column: str, low: float, high: float, decided: int
+) -> tuple[Any, ...]:
+    """Return the rectangle on one side of a threshold, and its class."""
+    ends: list[float] = []
+    for name, (first, last) in sides.items():
         ends += [max(first, low), min(last, high)] if name == column else [first, last]
-    return ends[0], ends[1], ends[2], ends[3], said
+    return (*ends, decided)
 
 
-def _voted(
-    model: AdaBoost, columns: list[str], sides: dict[str, tuple[float, float]]
-) -> list[tuple[float, float, float, float, int]]:
-    """The final regions: between the thresholds that were used the vote does not change."""
+def _vote_regions(
+    model: AdaBoost, sides: dict[str, tuple[float, float]], used: dict[str, list[float]]
+) -> list[tuple[Any, ...]]:
+    """Return the final regions: between the thresholds that were used the vote does not change."""
     edges = []
-    for name in columns:
-        used = [
-            float(model.cut_points_[name][rule.threshold])
-            for rule in model._rules
-            if rule.column == name and (rule.threshold or 0) < len(model.cut_points_[name])
-        ]
-        low, high = sides[name]
-        edges.append(np.unique([low, *(cut for cut in used if low < cut < high), high]))
-    middles = [(own[:-1] + own[1:]) / 2 for own in edges]
+    for name, (low, high) in sides.items():
+        edges.append(np.unique([low, *(cut for cut in used[name] if low < cut < high), high]))
+    middles = [(ends[:-1] + ends[1:]) / 2 for ends in edges]
     grid = np.array([(a, b) for a in middles[0] for b in middles[1]])
-    rows = {name: grid[:, at] for at, name in enumerate(columns)}
-    said = model._scores(model._rows(rows)).argmax(axis=1).reshape(len(middles[0]), -1)
+    votes = model.votes({name: grid[:, at] for at, name in enumerate(sides)})
+    decided = votes.argmax(axis=1).reshape(len(middles[0]), -1)
     return [
-        (edges[0][i], edges[0][i + 1], edges[1][j], edges[1][j + 1], int(said[i, j]))
-        for i in range(len(middles[0]))
-        for j in range(len(middles[1]))
+        (edges[0][i], edges[0][i + 1], edges[1][j], edges[1][j + 1], int(decided[i, j]))
+        for i, j in np.ndindex(decided.shape)
     ]

@@ -1,7 +1,7 @@
 """Rows like those of Panda and Garg, with the answer known: classes are constant on a hidden grid.
 
 The features are uniform on [0, 1] with five decimals, as the paper says of its ten million rows,
-which are not to be had. The hidden boundaries are those published for the course's data, the ones
+which are not available. The hidden boundaries are those published for the course's data, the ones
 the paper compares its own with.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
 
-#: One line a feature: where its hidden boundaries are.
+#: The hidden boundaries, one line a feature.
 HIDDEN = (
     (0.02037, 0.18117, 0.56374, 0.90676, 0.98718),
     (0.47436, 0.49150, 0.53603, 0.58948, 0.62023),
@@ -66,29 +66,29 @@ class HiddenGrid:
             part = slice(start, min(start + _BLOCK, number))
             size = part.stop - start
             X[part] = np.round(rng.random((size, X.shape[1])), self.decimals)
-            own = labels[self.cells(X[part])]
+            drawn = labels[self.cells(X[part])]
             wrong = rng.random(size) < self.noise
             steps = rng.integers(1, self.classes, int(wrong.sum()))
-            own[wrong] = (own[wrong] + steps) % self.classes
-            y[part] = own
+            drawn[wrong] = (drawn[wrong] + steps) % self.classes
+            y[part] = drawn
         return X, y
 
     def best_gain(self, X: NDArray[Any], y: NDArray[Any], gain: FloatArray) -> float:
-        """What the true rule earns a row on these rows."""
-        chosen = (self._shares @ gain).argmax(axis=1)[self.labels[self.cells(X)]]
+        """Return the gain a row of the true rule on these rows."""
+        chosen = (self._class_probabilities @ gain).argmax(axis=1)[self.labels[self.cells(X)]]
         return float(gain[y, chosen].mean())
 
     def expected_gain(self, gain: ArrayLike = GAIN) -> float:
-        """What the true rule earns a fresh row: no rule can earn more."""
+        """Return the gain a row of the true rule on new rows: no rule can earn more."""
         volume = np.ones(1)
         for cuts in self.boundaries:
             volume = np.multiply.outer(volume, np.diff([0.0, *cuts, 1.0])).ravel()
-        earns = (self._shares @ np.asarray(gain, dtype=np.float64)).max(axis=1)
+        earns = (self._class_probabilities @ np.asarray(gain, dtype=np.float64)).max(axis=1)
         return float(volume @ earns[self.labels])
 
     @property
-    def _shares(self) -> FloatArray:
-        """How likely each class is in a cell of each class."""
-        shares = np.full((self.classes, self.classes), self.noise / (self.classes - 1))
-        np.fill_diagonal(shares, 1 - self.noise)
-        return shares
+    def _class_probabilities(self) -> FloatArray:
+        """The probability of each class in a cell of each class."""
+        table = np.full((self.classes, self.classes), self.noise / (self.classes - 1))
+        np.fill_diagonal(table, 1 - self.noise)
+        return table

@@ -1,4 +1,4 @@
-"""Finished parts are kept by code version and data hash, so that a second run takes seconds."""
+"""Run the parts of the five papers; keep finished parts by code version and data hash."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from countwise_papers.findings import (
     Part,
     Verdict,
     Work,
-    cannot,
     data_hash,
-    said,
+    not_run,
+    summarize,
     tally,
 )
 
 _ENVIRONMENT = "COUNTWISE_CACHE"
 
 
-def folder() -> Path:
-    """Return where finished parts are kept: ``COUNTWISE_CACHE``, or the user's cache folder."""
+def cache_folder() -> Path:
+    """Return the folder of finished parts: ``COUNTWISE_CACHE``, or the user's cache folder."""
     given = os.environ.get(_ENVIRONMENT)
     if given:
         return Path(given) / "papers"
@@ -50,18 +50,19 @@ def folder() -> Path:
 
 @cache
 def code_version() -> str:
-    """Return a hash of every source file of countwise: any change makes old results stale."""
-    root = Path(str(resources.files("countwise")))
+    """Return a hash of every source file of both packages: any change makes old results stale."""
     found = hashlib.sha256()
-    for path in sorted(root.rglob("*.py*")):
-        if path.suffix in (".py", ".pyx", ".pxd"):
-            found.update(path.relative_to(root).as_posix().encode())
-            found.update(path.read_bytes())
+    for package in ("countwise", "countwise_papers"):
+        root = Path(str(resources.files(package)))
+        for path in sorted(root.rglob("*.py*")):
+            if path.suffix in (".py", ".pyx", ".pxd"):
+                found.update(f"{package}/{path.relative_to(root).as_posix()}".encode())
+                found.update(path.read_bytes())
     return found.hexdigest()[:16]
 
 
 def key_of(part: Part, quick: bool) -> dict[str, Any]:
-    """Return what a result depends on: code, data, seed, and whether it was a quick run."""
+    """Return all that a result depends on: code, data, seed, and whether it was a quick run."""
     return {
         "part": part.name,
         "code": code_version(),
@@ -71,15 +72,15 @@ def key_of(part: Part, quick: bool) -> dict[str, Any]:
     }
 
 
-def _place(key: dict[str, Any]) -> Path:
+def _path_of(key: dict[str, Any]) -> Path:
     text = json.dumps(key, sort_keys=True)
-    return folder() / f"{key['part']}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.json"
+    return cache_folder() / f"{key['part']}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.json"
 
 
-def kept(key: dict[str, Any]) -> tuple[Outcome, float] | None:
+def load_outcome(key: dict[str, Any]) -> tuple[Outcome, float] | None:
     """Return a finished part and its seconds, or None; a file that cannot be read is no result."""
     try:
-        plain = json.loads(_place(key).read_text(encoding="utf-8"))
+        plain = json.loads(_path_of(key).read_text(encoding="utf-8"))
         if plain["key"] != key:
             return None
         return Outcome.from_dict(plain["outcome"]), float(plain["seconds"])
@@ -87,13 +88,13 @@ def kept(key: dict[str, Any]) -> tuple[Outcome, float] | None:
         return None
 
 
-def keep(key: dict[str, Any], outcome: Outcome, seconds: float) -> None:
+def save_outcome(key: dict[str, Any], outcome: Outcome, seconds: float) -> None:
     """Keep a finished part; where nothing can be written, the next run does it again."""
     plain = {"key": key, "outcome": outcome.to_dict(), "seconds": seconds}
-    place = _place(key)
+    path = _path_of(key)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(place, "reproduce") as draft:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "reproduce") as draft:
             draft.write_text(json.dumps(plain, allow_nan=False), encoding="utf-8")
     except OSError:
         return
@@ -104,7 +105,7 @@ Progress = Callable[[float, float, str], None]
 
 @dataclass(frozen=True)
 class Result:
-    """One finished part: what it found, in how many seconds, and whether it came from the cache."""
+    """One finished part: its outcome, its seconds, and whether it is from the cache."""
 
     part: Part
     outcome: Outcome
@@ -118,7 +119,7 @@ class Result:
         return [name for name, digest in self.key["data"].items() if digest == "missing"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, with all a doubtful reader needs: protocol, seed, data hash, code."""
+        """Return plain data, with protocol, seed, data hash and code."""
         return {
             "name": self.part.name,
             "paper": self.part.paper,
@@ -150,19 +151,20 @@ class Reproduction:
     only: frozenset[str] | None = None
 
     def __repr__(self) -> str:
-        return f"<Reproduction: {len(self.findings)} figures, {said(self.tally())}>"
+        return f"<Reproduction: {summarize(self.findings)}>"
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all parts, of the ids that were asked for."""
-        return [own for result in self.results for own in self._wanted(result)]
+        """The findings of all parts, for the chosen ids."""
+        return [finding for result in self.results for finding in self.findings_of(result)]
 
-    def _wanted(self, result: Result) -> list[Finding]:
+    def findings_of(self, result: Result) -> list[Finding]:
+        """Return the findings of one part, for the chosen ids."""
         every = result.outcome.findings
-        return [own for own in every if self.only is None or own.ledger in self.only]
+        return [f for f in every if self.only is None or f.ledger in self.only]
 
     def tally(self) -> dict[Verdict, int]:
-        """Count the verdicts."""
+        """Count the verdicts; our additions have none."""
         return tally(self.findings)
 
     def describe_left_out(self) -> str:
@@ -170,13 +172,11 @@ class Reproduction:
         missing = sorted({name for result in self.results for name in result.missing})
         if not missing:
             return ""
-        affected = [
-            own for result in self.results if result.missing for own in self._wanted(result)
-        ]
-        left_out = Counter(own.ledger for own in affected if own.verdict == "cannot be run")
+        affected = [f for r in self.results if r.missing for f in self.findings_of(r)]
+        left_out = Counter(f.ledger for f in affected if f.verdict == "cannot be run")
         counts = ", ".join(f"{number} of {name}" for name, number in left_out.items())
         files = ", ".join(f"{name}.csv" for name in missing)
-        ids = ", ".join(dict.fromkeys(own.ledger for own in affected))
+        ids = ", ".join(dict.fromkeys(f.ledger for f in affected))
         return (
             f"Left out: {counts or 'no single figure'}. Not bundled and out of reach: "
             f"{', '.join(missing)}. The other figures of {ids} come from the remaining sets. "
@@ -186,8 +186,8 @@ class Reproduction:
     def by_id(self) -> dict[str, list[Finding]]:
         """Return the findings of every id that was run, in the ledger's order."""
         found = self.findings
-        grouped = {name: [own for own in found if own.ledger == name] for name in LEDGER}
-        return {name: own for name, own in grouped.items() if own}
+        grouped = {name: [f for f in found if f.ledger == name] for name in LEDGER}
+        return {name: findings for name, findings in grouped.items() if findings}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain, JSON-able data."""
@@ -197,10 +197,12 @@ class Reproduction:
             "library": {"name": "countwise", "version": countwise.__version__},
             "code": code_version(),
             "quick": self.quick,
-            "seconds": sum(own.seconds for own in self.results),
+            "seconds": sum(result.seconds for result in self.results),
+            "summary": summarize(self.findings),
             "verdicts": dict(self.tally()),
+            "additions": sum(finding.verdict is None for finding in self.findings),
             "left_out": self.describe_left_out(),
-            "parts": [own.to_dict() for own in self.results],
+            "parts": [result.to_dict() for result in self.results],
         }
 
 
@@ -215,10 +217,10 @@ _MODULES = (
 
 def parts() -> tuple[Part, ...]:
     """Return every part of the five papers, in order."""
-    found: list[Part] = []
-    for name in _MODULES:
-        found.extend(import_module(f"countwise_papers.{name}").PARTS)
-    return tuple(found)
+    modules = [import_module(f"countwise_papers.{name}") for name in _MODULES]
+    return tuple(
+        value for module in modules for value in vars(module).values() if isinstance(value, Part)
+    )
 
 
 def reproduce(
@@ -242,13 +244,13 @@ def reproduce(
     use_cache
         Take finished parts from an earlier run of the same code on the same data.
     progress
-        Called with what is done, what there is in all, and a text.
+        Called with the cost done, the cost in all, and a text.
 
     Examples
     --------
     >>> from countwise_papers.reproduce import reproduce
     >>> reproduce(["p4"], only=["P4.2", "P4.9"], use_cache=False)
-    <Reproduction: 3 figures, 3 agree>
+    <Reproduction: 2 printed figures: 2 agree; 1 addition of ours>
     """
     chosen, ids = _chosen(list(papers), list(only))
     total = sum(part.cost for part in chosen)
@@ -256,15 +258,15 @@ def reproduce(
     results = []
     for part in chosen:
         key = key_of(part, quick)
-        found = kept(key) if use_cache else None
+        found = load_outcome(key) if use_cache else None
         if found is None:
-            tell = _teller(progress, done, part, total)
-            tell(0.0, "")
+            report = _reporter(progress, done, part, total)
+            report(0.0, "")
             start = time.perf_counter()
-            outcome = part.run(Work(quick, part.seed, tell))
+            outcome = part.run(Work(quick, part.seed, report))
             seconds = time.perf_counter() - start
             _complete(part, outcome)
-            keep(key, outcome, seconds)
+            save_outcome(key, outcome, seconds)
             results.append(Result(part, outcome, seconds, key, False))
         else:
             results.append(Result(part, *found, key, True))
@@ -272,24 +274,24 @@ def reproduce(
     return Reproduction(tuple(results), quick, ids)
 
 
-def _teller(
+def _reporter(
     progress: Progress | None, done: float, part: Part, total: float
 ) -> Callable[[float, str], None]:
-    def tell(share: float, text: str) -> None:
+    def report(fraction: float, text: str) -> None:
         if progress is not None:
             words = f"{part.name}: {text}" if text else part.name
-            progress(done + share * part.cost, total, words)
+            progress(done + fraction * part.cost, total, words)
 
-    return tell
+    return report
 
 
 def _complete(part: Part, outcome: Outcome) -> None:
     """Let no id of a part go without a verdict."""
-    answered = {own.ledger for own in outcome.findings}
+    answered = {finding.ledger for finding in outcome.findings}
     for name in part.ledger:
         if name not in answered:
-            why = outcome.remarks[0] if outcome.remarks else "No figure came out of this part."
-            outcome.add(cannot(name, LEDGER[name], why))
+            reason = outcome.remarks[0] if outcome.remarks else "This part yields no figure."
+            outcome.add(not_run(name, LEDGER[name], reason))
 
 
 def _chosen(papers: list[str], only: list[str]) -> tuple[list[Part], frozenset[str] | None]:
@@ -304,26 +306,31 @@ def _chosen(papers: list[str], only: list[str]) -> tuple[list[Part], frozenset[s
     chosen = [part for part in every if "all" in names or part.paper in names]
     if not only:
         return chosen, None
-    by_name = {part.name for part in chosen}
+    by_name = {part.name: part for part in chosen}
     known = {name.upper(): name for part in chosen for name in part.ledger}
-    wanted, ids = set(), set()
-    for own in (name.strip() for name in only):
-        if own.lower() in by_name:
-            wanted.add(own.lower())
-        elif own.upper() in known:
-            ids.add(known[own.upper()])
+    by_part, ids = set(), set()
+    for name in (text.strip() for text in only):
+        if name.lower() in by_name:
+            by_part.add(name.lower())
+        elif name.upper() in known:
+            ids.add(known[name.upper()])
         else:
-            elsewhere = [p for p in every if own.upper() in p.ledger or own.lower() == p.name]
-            if elsewhere:
-                raise ParameterError(
-                    f"reproduce: {own!r} belongs to {elsewhere[0].paper}, but "
-                    f"{', '.join(names)} was asked for. Leave the paper out, or name that one."
-                )
-            places = [*known.values(), *by_name]
-            raise ParameterError(
-                f"reproduce: there is no figure {own!r}.{did_you_mean(own.upper(), places)} "
-                f"It must be an id such as P1.10, or one of {listing(sorted(by_name), 40)}."
-            )
-    kept_parts = [p for p in chosen if p.name in wanted or ids & set(p.ledger)]
-    shown = ids | {name for part in kept_parts if part.name in wanted for name in part.ledger}
-    return kept_parts, frozenset(shown)
+            raise _unknown_figure(name, names, by_name, known)
+    kept_parts = [part for part in chosen if part.name in by_part or ids & set(part.ledger)]
+    return kept_parts, frozenset(ids.union(*(by_name[name].ledger for name in by_part)))
+
+
+def _unknown_figure(
+    name: str, papers: list[str], by_name: Iterable[str], known: dict[str, str]
+) -> ParameterError:
+    elsewhere = [p for p in parts() if name.upper() in p.ledger or name.lower() == p.name]
+    if elsewhere:
+        return ParameterError(
+            f"reproduce: {name!r} belongs to {elsewhere[0].paper}; got {', '.join(papers)}.",
+            hint="Leave the paper out, or name that one.",
+        )
+    places = [*known.values(), *by_name]
+    return ParameterError(
+        f"reproduce: there is no figure {name!r}.{did_you_mean(name.upper(), places)} "
+        f"It must be an id such as P1.10, or one of {listing(sorted(by_name), 40)}."
+    )

@@ -17,7 +17,7 @@ def test_one_figure_with_its_verdict(run, folder):
     done = run("reproduce", "--only", "P4.2")
     assert done.exit_code == 0
     assert "P(meningitis | stiff neck)" in done.stdout
-    assert "1 figures: 1 agrees." in done.stdout or "1 figure: 1 agrees." in done.stdout
+    assert "1 printed figure: 1 agrees." in done.stdout
 
 
 def test_as_json_with_protocol_seed_hash_and_code(run, folder):
@@ -26,7 +26,7 @@ def test_as_json_with_protocol_seed_hash_and_code(run, folder):
     assert part["seed"] == 0
     assert set(part["data"]) == {"vertebrates"}
     assert "def vertebrates(work" in part["code"]["text"]
-    assert {own["verdict"] for own in part["findings"]} == {"agrees"}
+    assert {finding["verdict"] for finding in part["findings"]} == {"agrees"}
 
 
 def test_a_page_and_a_table_are_written(run, folder):

@@ -13,7 +13,7 @@ def page(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COUNTWISE_CACHE", str(folder / "kept"))
-        parts = ["p0-table-1", "p2-weather", "p4-neighbours", "p4-least-error", "p4-logistic"]
+        parts = ["p0-table-1", "p2-weather", "p4-neighbors", "p4-least-error", "p4-logistic"]
         write(reproduce(only=[*parts, "p4-boosting"]), folder / "papers.html")
     return browser.open(folder / "papers.html")
 

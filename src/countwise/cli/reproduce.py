@@ -1,4 +1,4 @@
-"""``countwise reproduce``: the figures of five papers, re-made and judged."""
+"""``countwise reproduce``: re-make and judge the figures of five papers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 from countwise.cli.app import Command
 
-#: With no more figures than these an id is listed figure by figure.
-FEW = 12
+#: An id with more figures than these is summarized.
+MAX_LISTED = 12
 
 
 @click.command(
@@ -25,10 +25,12 @@ FEW = 12
 @click.argument("papers", metavar="[p0 … p4 | all]", nargs=-1)
 @click.option("--only", metavar="ID,…", help="Ids such as P1.10, or parts such as p1-table-1.")
 @click.option("--quick", is_flag=True, help="A smoke run: fewer repeats and rows.")
-@click.option("--fresh", is_flag=True, help="Run again what an earlier run has finished.")
+@click.option(
+    "--fresh", is_flag=True, help="Run again even the parts that an earlier run has finished."
+)
 @click.option("--every", is_flag=True, help="List every figure, also of large tables.")
-@click.option("--parts", "list_parts", is_flag=True, help="List the parts, and run nothing.")
-@click.option("--report", metavar="HTML", help="Write a page: printed and ours side by side.")
+@click.option("--parts", "list_parts", is_flag=True, help="List the parts without running them.")
+@click.option("--report", metavar="HTML", help="Write an HTML page: printed and ours side by side.")
 @click.option("-o", "--output", metavar="FILE", help="Write the figures as .csv or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No remarks, no progress.")
@@ -44,12 +46,13 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Re-make the figures of five papers, each with ours, an interval and a verdict.
+    """Re-make the figures of five papers: printed, ours with an interval, and a verdict.
 
-    Data are found as samples are: bundled, in the folder COUNTWISE_DATA, or at OpenML. A set that
-    is out of reach makes its figures 'cannot be run'; the last lines say which, and which files to
-    put into that folder. Finished parts are kept in COUNTWISE_CACHE (or the user's cache folder)
-    by code version and data hash, so that a run can be taken up again.
+    Figures that the papers do not print are our additions and have no verdict. Data are bundled, in
+    the folder COUNTWISE_DATA, or at OpenML. If a set is out of reach, its figures 'cannot be run';
+    the last lines name them, and the files to put into that folder. Finished parts are kept in
+    COUNTWISE_CACHE (or the user's cache folder) by code version and data hash, so that an
+    interrupted run can be resumed.
     """
     from countwise.atomic_write import check_writable
     from countwise.cli.options import split_names
@@ -61,17 +64,17 @@ def command(
     if list_parts:
         _list(as_json)
         return
-    with progress(quiet) as tell:
+    with progress(quiet) as report_progress:
         found = reproduce(
             papers or ("all",),
             only=() if only is None else list(split_names(only)),
             quick=quick,
             use_cache=not fresh,
-            progress=tell,
+            progress=report_progress,
         )
     whole = {"command": "reproduce", **found.to_dict()}
     if output is not None:
-        write_records(output, [own.to_dict() for own in found.findings], whole, "reproduce")
+        write_records(output, [finding.to_dict() for finding in found.findings], whole, "reproduce")
     if report is not None:
         from countwise_papers.pages import write
 
@@ -115,17 +118,17 @@ def _list(as_json: bool) -> None:
 
 
 def _show(found: Any, every: bool) -> None:
-    """Print one block a paper: short ids figure by figure, long ones as a count of verdicts."""
+    """Print one block a paper: short ids figure by figure, long ones summarized."""
     from countwise.reports.sentences import seconds
     from countwise.reports.terminal import Screen, grid
     from countwise_papers.claims import LEDGER, PAPERS, paper_of
-    from countwise_papers.findings import said, tally
+    from countwise_papers.findings import summarize
 
     screen = Screen(sys.stdout)
     by_id = found.by_id()
     for paper in PAPERS.values():
-        own = {name: figures for name, figures in by_id.items() if paper_of(name) == paper}
-        if not own:
+        ids = {name: figures for name, figures in by_id.items() if paper_of(name) == paper}
+        if not ids:
             continue
         spent = sum(r.seconds for r in found.results if r.part.paper == paper.name)
         screen.say(
@@ -133,22 +136,27 @@ def _show(found: Any, every: bool) -> None:
         )
         table = grid("id", "figure", "printed", "ours", "verdict")
         table.columns[0].no_wrap = True
-        for name, figures in own.items():
-            if every or len(figures) <= FEW:
+        for name, figures in ids.items():
+            if every or len(figures) <= MAX_LISTED:
                 for at, one in enumerate(figures):
                     table.add_row(
-                        name if at == 0 else "", one.what, one.printed, one.ours, _judged(one)
+                        name if at == 0 else "",
+                        one.what,
+                        one.printed,
+                        one.ours,
+                        _verdict_words(one),
                     )
             else:
-                words = f"{LEDGER[name]}: {len(figures)} figures"
-                table.add_row(name, words, "", "", said(tally(figures)))
+                table.add_row(name, LEDGER[name], "", "", summarize(figures))
         screen.show(table)
-    screen.say(f"{len(found.findings)} figures: {said(found.tally())}.", "bold")
+    screen.say(f"{summarize(found.findings)}.", "bold")
     if left_out := found.describe_left_out():
         screen.say(left_out)
 
 
-def _judged(one: Any) -> str:
+def _verdict_words(one: Any) -> str:
+    if one.verdict is None:
+        return "(addition)" if one.holds is not False else "(addition: does not hold)"
     if one.reason and one.verdict != "agrees":
         return f"{one.verdict}: {one.reason}"
     return str(one.verdict)
