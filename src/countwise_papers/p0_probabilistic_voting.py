@@ -170,7 +170,7 @@ def table_1(work: Work) -> Found:
     )
 
 
-@part("P0.6", data=SETS, cost=40)
+@part("P0.6", data=SETS, cost=2)
 def table_3(work: Work) -> Found:
     """Argmax against the wheel on 15 data sets.
 
@@ -365,7 +365,7 @@ def _readings(every: Mapping[str, Trials], work: Work) -> Iterator[Finding]:
         )
 
 
-@part("P0.7", data=SETS, cost=6)
+@part("P0.7", data=SETS)
 def figure_2(work: Work) -> Found:
     """KNN for K = 2 to 5 under both votes.
 
@@ -431,7 +431,7 @@ def figure_2(work: Work) -> Found:
     )
 
 
-@part("P0.8", data=SETS, cost=90)
+@part("P0.8", data=SETS, cost=45)
 def bagging(work: Work) -> Found:
     """Probabilistic voting inside bagging.
 

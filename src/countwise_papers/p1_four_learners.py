@@ -74,7 +74,7 @@ def _learners(seed: int) -> dict[str, Any]:
     }
 
 
-@part("P1.1", "P1.2", "P1.3", "P1.4", data=_DATA, cost=3)
+@part("P1.1", "P1.2", "P1.3", "P1.4", data=_DATA)
 def data(work: Work) -> Found:
     """Identifiers, bins, folds, missing values.
 
@@ -148,7 +148,7 @@ def _strata(found: Mapping[str, Table]) -> Finding:
     return held("P1.3", what, worst, at_most(1), "{:.0f}")
 
 
-@part("P1.10", data=_DATA, cost=10)
+@part("P1.10", data=_DATA)
 def table_1(work: Work) -> Found:
     """Four learners on five data sets.
 
@@ -262,7 +262,7 @@ def vdm(work: Work) -> Found:
         yield held("P1.5", what, worst, at_most(1e-12), text)
 
 
-@part("P1.6", data=_DATA, cost=5)
+@part("P1.6", data=_DATA)
 def figure_1(work: Work) -> Found:
     """Precision over k and p.
 
@@ -311,7 +311,7 @@ def figure_1(work: Work) -> Found:
     )
 
 
-@part("P1.7", "P1.8", "P1.9", data=_DATA, cost=3)
+@part("P1.7", "P1.8", "P1.9", data=_DATA)
 def pictures(work: Work) -> Found:
     """Probability tables, a TAN tree, an ID3 tree.
 
@@ -358,7 +358,7 @@ def pictures(work: Work) -> Found:
         yield not_run("P1.9", "soybean-small", work.missing["soybean-small"])
 
 
-@part("P1.11", data=_DATA, cost=60)
+@part("P1.11", data=_DATA, cost=9)
 def figure_5(work: Work) -> Found:
     """Learning curves.
 

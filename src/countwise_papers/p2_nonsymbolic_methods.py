@@ -76,7 +76,7 @@ def weather(work: Work) -> Found:
             yield figure(ledger, f"{words}: P({name})", printed, ours)
 
 
-@part("P2.3", data=["iris", "ionosphere", "glass", "ecoli", "breast-w"], cost=3)
+@part("P2.3", data=["iris", "ionosphere", "glass", "ecoli", "breast-w"])
 def densities(work: Work) -> Found:
     """Kernel densities for numeric attributes.
 
@@ -165,7 +165,7 @@ def _heom(table: Table, one: int, two: int) -> float:
     return float(np.sqrt(total))
 
 
-@part("P2.7", data=["iris"], cost=3)
+@part("P2.7", data=["iris"])
 def relevance(work: Work) -> Found:
     """Stretching axes, or leaving columns out.
 
@@ -198,7 +198,7 @@ def relevance(work: Work) -> Found:
         )
 
 
-@part("P2.5", "P2.6", data=["glass"], cost=2)
+@part("P2.5", "P2.6", data=["glass"])
 def numbers(work: Work) -> Found:
     """Weighted neighbors and local planes.
 
@@ -263,7 +263,7 @@ def numbers(work: Work) -> Found:
     )
 
 
-@part("P2.8", data=P0_SETS, cost=3)
+@part("P2.8", data=P0_SETS)
 def condensed(work: Work) -> Found:
     """Condensed nearest neighbor.
 
@@ -301,7 +301,7 @@ def condensed(work: Work) -> Found:
     )
 
 
-@part("P2.9", cost=3)
+@part("P2.9")
 def neurons(work: Work) -> Found:
     """Perceptron and multi-layer perceptron.
 
@@ -345,7 +345,7 @@ def neurons(work: Work) -> Found:
     )
 
 
-@part("P2.10", cost=8)
+@part("P2.10", cost=3)
 def times(work: Work) -> Found:
     """Lazy against eager.
 

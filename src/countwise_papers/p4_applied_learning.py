@@ -148,7 +148,7 @@ def zero(work: Work) -> Found:
     yield held("P4.6", what, posterior, above(0), "{:.2g}")
 
 
-@part("P4.1", data=["iris"], cost=2)
+@part("P4.1", data=["iris"])
 def neighbors(work: Work) -> Found:
     """Nearest neighbors weighted by 1/d².
 
@@ -314,7 +314,7 @@ def independent(work: Work) -> Found:
     )
 
 
-@part("P4.10", data=["credit-g", "ionosphere", "glass", "iris"], cost=25)
+@part("P4.10", data=["credit-g", "ionosphere", "glass", "iris"], cost=16)
 def bagging(work: Work) -> Found:
     """Bagging.
 
