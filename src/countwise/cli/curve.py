@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Fraction of the rows to test on.",
 )
-@repeats_option("1 to 10, by the number of rows")
+@repeats_option("10, fewer above 20,000 rows")
 @comparison_options("Page to write, with the curve and the ranking.")
 @output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(

@@ -52,7 +52,9 @@ if TYPE_CHECKING:
 @gain_option
 @reading_options()
 @seed_option
-@output_options("Output path. Default: the name of FILE with the extension .cw.", ".cw")
+@output_options(
+    "Output path. Default: the name of FILE with the extension .cw.", ".cw", quiet="Print nothing."
+)
 def command(
     file: str,
     name: str,

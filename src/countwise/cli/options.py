@@ -379,7 +379,10 @@ _EXTENSIONS = {
 
 
 def output_options(
-    what: str, *extensions: str, json: str = "Print JSON to stdout and nothing else."
+    what: str,
+    *extensions: str,
+    json: str = "Print JSON to stdout and nothing else.",
+    quiet: str = "Print no notes and no progress.",
 ) -> Callable[[Decorated], Decorated]:
     """Add ``-o``, ``--json`` and ``--quiet``; the command gets them together, as ``out``.
 
@@ -392,21 +395,21 @@ def output_options(
             from countwise.atomic_write import check_writable
             from countwise.cli.output import Output
 
-            path, as_json, quiet = (options.pop(name) for name in ("output", "as_json", "quiet"))
+            given = [options.pop(name) for name in ("output", "as_json", "quiet")]
             sources = [options[name] for name in ("file",) if name in options]
             sources += options.get("files", ())
-            check_writable(path, "-o", extensions, *sources)
+            check_writable(given[0], "-o", extensions, *sources)
             for name, allowed in _EXTENSIONS.items():
                 option = f"--{name.replace('_', '-')}"
                 check_writable(options.get(name), option, allowed, *sources)
-            return function(*args, out=Output(path, as_json, quiet), **options)
+            return function(*args, out=Output(*given), **options)
 
         return gathered
 
     return add_options(
         click.option("--output", "-o", metavar="PATH", help=what),
         click.option("--json", "as_json", is_flag=True, help=json),
-        click.option("--quiet", "-q", is_flag=True, help="Print no notes and no progress."),
+        click.option("--quiet", "-q", is_flag=True, help=quiet),
         gather,
     )
 
