@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,9 @@ from countwise.tables.estimator import (
 from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 
 class Classifier(ClassifierMixin, TableEstimator):
@@ -69,6 +73,10 @@ class Classifier(ClassifierMixin, TableEstimator):
         One line a row, one column a class of the table. None: refitting is the only way.
         """
         return None
+
+    def views(self) -> Sequence[View]:
+        """Return what a page or a picture can show of the fitted model, the most telling first."""
+        return ()
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +39,9 @@ from countwise.params import fitted, one_of, parameter, whole
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 
 class JointClassifier(CountedModel):
@@ -231,3 +234,14 @@ class JointClassifier(CountedModel):
         if not isinstance(other, CountedModel):
             return NotImplemented
         return copy(self).merge(other)
+
+    def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]] | None:
+        """Each attribute with its parents and the bits they share; None without such a graph."""
+        return None
+
+    def views(self) -> Sequence[View]:
+        """Return the graph of dependencies, if there is one, and the probability tables."""
+        from countwise.models.bayes.views import joint_views
+
+        check_is_fitted(self, "counts_")
+        return joint_views(self, self._dependencies())

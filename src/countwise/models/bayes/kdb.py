@@ -11,7 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
-from countwise.counts.information import information_gain, shared_information
+from countwise.counts.information import (
+    conditional_information,
+    information_gain,
+    shared_information,
+)
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.discretize import rare_levels
@@ -162,6 +166,15 @@ class KDB(JointClassifier):
         self.families_ = tuple(tuple(family) for family in learned["families"])
         self._passed_over = None
         return super().restore(counts, learned)
+
+    def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]]:
+        def bits(child: str, parent: str) -> float:
+            return conditional_information(self.counts_.table(child, parent)[:-1, :-1, :-1])
+
+        return {
+            child: [(parent, bits(child, parent)) for parent in parents]
+            for child, *parents in self.families_
+        }
 
 
 def _families(pairs: Counts, k: int) -> tuple[tuple[Family, ...], dict[str, list[str]]]:

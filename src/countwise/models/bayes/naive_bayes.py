@@ -7,9 +7,9 @@ log prior less Σ μ²/2σ² (Mitchell 1997; Kuo's slides). A nominal column add
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,9 @@ from countwise.params import (
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,6 +438,13 @@ class NaiveBayes(KeepsCuts):
                 f"combine='bayes' and when_missing='omit'; got {self!r}. Fit such a model."
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+
+    def views(self) -> Sequence[View]:
+        """Return the probability tables and the densities."""
+        from countwise.models.bayes.views import naive_bayes_views
+
+        check_is_fitted(self, "counts_")
+        return naive_bayes_views(self)
 
 
 def _density(

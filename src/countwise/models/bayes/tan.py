@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,10 @@ class TAN(JointClassifier):
                 f"{did_you_mean(self.root, columns)} The attributes are {listing(columns)}."
             )
         return self.root
+
+    def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]]:
+        roots: dict[str, list[tuple[str, float]]] = {} if self.root_ is None else {self.root_: []}
+        return roots | {edge.child: [(edge.parent, edge.weight)] for edge in self.tree_}
 
 
 def spanning_tree(weights: FloatArray) -> list[tuple[float, int, int]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
@@ -36,6 +37,9 @@ from countwise.params import (
 )
 from countwise.tables.schema import labels_array
 from countwise.tables.weights import read_weights
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 #: With so many occupied cells at most a row can be judged by the others.
 MOST_ALONE = 5000
@@ -302,6 +306,13 @@ class DiscreteBayes(SearchParameters, CellClassifier):
             hits += float(number @ (chosen == own))
         total = train.by_class.sum()
         return earned / total, hits / total
+
+    def views(self) -> Sequence[View]:
+        """Return the grid of cells: cut points, the search, the decisions."""
+        from countwise.models.discrete_bayes.views import cell_grid
+
+        check_is_fitted(self, "cells_")
+        return (cell_grid(self),)
 
 
 def _stopped(why: str | None) -> tuple[Note, ...]:

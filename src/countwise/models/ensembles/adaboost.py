@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,9 @@ from countwise.params import (
 )
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 #: A number is cut into at most so many intervals, between which a threshold may lie.
 MOST_INTERVALS = 254
@@ -458,6 +461,20 @@ class AdaBoost(Classifier):
             votes[np.arange(len(rule.said)), rule.said] += 2 * own.alpha
         terms = [TableTerm((name,), own) for name, own in figures.items()]
         self._sum = ScoreTerms(np.zeros(number), terms)
+
+    def views(self) -> Sequence[View]:
+        """Return the rounds: their rules, errors and weights."""
+        from countwise.models.views import Member, MemberList
+
+        check_is_fitted(self, "rounds_")
+        note = (
+            f"{len(self.rounds_)} rounds. Each rule misclassifies a fraction ε of the weighted "
+            "rows, and its vote has the weight α."
+            if self.rounds_
+            else "No rule was better than chance: the answer is the class frequencies of all rows."
+        )
+        rounds = [Member(step.words, step.alpha, step.epsilon) for step in self.rounds_]
+        return (MemberList(note, tuple(rounds)),)
 
 
 def _alpha(epsilon: float, classes: int, rows: int) -> float:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
@@ -47,6 +48,9 @@ from countwise.params import (
     whole,
 )
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,3 +372,27 @@ class Bagging(Classifier):
         )
         self.out_of_bag_ = found.placed(places, total)
         self.votes_ = self.out_of_bag_.votes
+
+    def views(self) -> Sequence[View]:
+        """Return the estimates of the error, if there are any, and the views of the first member.
+
+        A member of another library has none.
+        """
+        from countwise.models.views import MemberList
+
+        check_is_fitted(self, "members_")
+        first, errors = self.members_[0], {}
+        member_views = first.views() if isinstance(first, Classifier) else ()
+        if (found := getattr(self, "out_of_bag_", None)) is not None:
+            errors = {
+                "ensemble, out of bag": found.error,
+                "one model, leave-one-out bootstrap": found.single_error,
+                "one model, .632": found.error_632,
+                "one model, .632+": found.error_632_plus,
+                "one model, on its training rows": found.apparent_error,
+            }
+        note = (
+            f"{len(self.members_)} models ({type(first).__name__}), each trained on a random "
+            f"sample of the rows.{' Below is the first of them.' if member_views else ''}"
+        )
+        return (MemberList(note, errors=errors), *member_views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,9 @@ from countwise.params import (
     seed,
 )
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 WAYS = ("majority", "weighted", "mean", "roulette", "gain")
 #: Members that answer alike more often than independent ones by this much are remarked on.
@@ -306,6 +309,15 @@ class Vote(Classifier):
         number = len(self.classes_)
         said = [member.posteriors(table, number).argmax(axis=1) for member in self._trained]
         return agreement_of(np.stack(said), np.ones(len(table)))
+
+    def views(self) -> Sequence[View]:
+        """Return the members, their weights and how often two of them agree."""
+        from countwise.models.views import Member, MemberList
+
+        check_is_fitted(self, "members_")
+        members = zip(self.members_, self.weights_.tolist(), strict=True)
+        note = f"{len(self.members_)} models vote ({self.how})."
+        return (MemberList(note, tuple(Member(*own) for own in members), self.agreement_),)
 
 
 def agreement_of(said: NDArray[np.intp], weight: FloatArray) -> FloatArray:

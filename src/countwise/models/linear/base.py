@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,9 @@ from countwise.params import (
 from countwise.tables.schema import level_text
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 #: Cells of the matrix that are looked at together.
 _CELLS = 1 << 22
@@ -176,6 +179,13 @@ class MatrixModel(Classifier):
             parts=parts,
             joint=base + parts.sum(axis=1),
         )
+
+    def views(self) -> Sequence[View]:
+        """Return the coefficients of a model of one layer."""
+        from countwise.models.linear.views import coefficients
+
+        check_is_fitted(self, "layers_")
+        return (coefficients(self),) if len(self.layers_) == 1 else ()
 
 
 def activated(held: FloatArray, how: str) -> FloatArray:

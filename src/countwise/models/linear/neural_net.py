@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from countwise.errors import ParameterError
 from countwise.models.linear.base import Layer, MatrixModel, Rows, share
 from countwise.numeric import log_softmax
 from countwise.params import Constraint, fitted, number, one_of, parameter, seed, whole
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 #: Called with epochs done, epochs at most, and a text.
 Progress = Callable[[int, int, str], None]
@@ -197,3 +200,9 @@ class NeuralNet(MatrixModel):
         own = logs[np.arange(len(tested)), truth]
         error = float(np.average(scores.argmax(axis=1) != truth, weights=weight))
         return float(-np.average(own, weights=weight)), error
+
+    def views(self) -> Sequence[View]:
+        """Return the training curve, and the coefficients if there is no hidden layer."""
+        from countwise.models.linear.views import training_curve
+
+        return (*super().views(), training_curve(self))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import assert_all_finite, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from countwise._typing import FloatArray
 from countwise.errors import TableError
@@ -44,6 +45,9 @@ from countwise.tables.estimator import (
 )
 from countwise.tables.read import read
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 Rows = NDArray[np.int64]
 
@@ -207,6 +211,13 @@ class RowVoter(StoredRowsModel, Classifier):
         near = self.neighborhood(table, self.votes_by[0])
         return explained(self, table, self._kept, near)
 
+    def views(self) -> Sequence[View]:
+        """Return a few stored rows with those nearest to them."""
+        from countwise.models.neighbors.views import neighbor_sample
+
+        check_is_fitted(self, "rows_")
+        return (neighbor_sample(self, self.votes_by[0]),)
+
 
 def voters(table: Table, weight: FloatArray | None, present: NDArray[np.intp]) -> Electorate:
     """Rows as voters for the classes that are present."""
@@ -314,6 +325,13 @@ class KeptRegressor(RegressorMixin, StoredRowsModel):
 
     def _describe_unseen(self, policy: str) -> str:
         return "compared as unlike any other"
+
+    def views(self) -> Sequence[View]:
+        """Return a few stored rows with those nearest to them."""
+        from countwise.models.neighbors.views import neighbor_sample
+
+        check_is_fitted(self, "rows_")
+        return (neighbor_sample(self, self.get_params()["k"]),)
 
 
 def _without(table: Table, name: str | None) -> Table:

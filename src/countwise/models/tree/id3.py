@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,9 @@ from countwise.params import (
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
 
 #: How many cells are looked at together: rows times columns.
 _CELLS = 1 << 21
@@ -231,6 +234,13 @@ class TreeClassifier(Classifier):
             ) from None
         model._keep(tree, pruning)
         return model
+
+    def views(self) -> Sequence[View]:
+        """Return the decision tree."""
+        from countwise.models.tree.views import decision_tree
+
+        check_is_fitted(self, "tree_")
+        return (decision_tree(self),)
 
 
 def _size(tree: TreeStructure) -> str:

@@ -1,0 +1,237 @@
+"""Views of Bayes models: probability tables, densities, and the graph of dependencies.
+
+The probabilities come from the model's counts with its smoothing, the densities from what it adds
+up for a row. An attribute's information about the class is, with these probabilities,
+
+    I = Σ_c P(c) Σ_v P(v | c) log2 (P(v | c) / P(v)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
+from countwise.counts.information import information_gain
+from countwise.counts.moments import Moments
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.discretize.cut_points import cut_counts
+from countwise.models.bayes.conditional_tables import BACK_OFF
+from countwise.models.views import (
+    Densities,
+    Density,
+    Dependency,
+    DependencyGraph,
+    Edge,
+    ProbabilityTable,
+    ProbabilityTables,
+    View,
+)
+from countwise.tables.labels import text
+from countwise.tables.schema import MISSING_VALUE, Column, Level
+from countwise.tables.table import Table, code_type
+
+if TYPE_CHECKING:
+    from countwise.models.bayes.joint import JointClassifier
+    from countwise.models.bayes.naive_bayes import NaiveBayes
+
+#: Points at which a density is computed.
+_POINTS = 241
+#: Figures that `explain` holds at a time.
+_FIGURES = 2_000_000
+#: By attribute its parents and the bits they share with it; an attribute comes after its parents.
+Parents = Mapping[str, Sequence[tuple[str, float]]]
+
+
+def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
+    """Return the tables of nominal and of cut attributes, and the densities of numbers."""
+    # Under combine="posteriors" terms are P(class | value); the same counts give P(value | class).
+    plain: NaiveBayes = clone(model).set_params(combine="bayes", missing="omit")
+    plain.fit_counts(model.counts_)
+    counts = cut_counts(plain.counts_, plain.cut_points_) if plain.cut_points_ else plain.counts_
+    rule, prior = smoothing_of(model.smoothing), plain.class_prior_
+    labels = plain.classes_.tolist()
+    note = f"Probabilities are those counted on all rows. {_describe(rule)}"
+    if model.combine == "posteriors":
+        note += " The model multiplies P(class | value), which follows from these."
+    tables = probability_tables(
+        counts, counts.schema.nominal, labels, prior, rule, with_missing=model.missing == "value"
+    )
+    columns = _densities(plain)
+    classes, views = _texts(labels), list[View]()
+    if tables or not columns:
+        views.append(ProbabilityTables(classes, prior, tables, note))
+    if columns:
+        without_values = len(counts.schema.numeric) - len(columns)
+        views.append(Densities(classes, prior, columns, more_columns=without_values))
+    return tuple(views)
+
+
+def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, ...]:
+    """Return the graph of dependencies, if attributes have parents of their own, and the tables."""
+    counts, labels = model.counts_, model.classes_.tolist()
+    weight = counts.weight[[list(counts.classes).index(label) for label in labels]]
+    given = getattr(model, "smoothing", None)
+    rule = Laplace(1.0) if given == "back-off" else smoothing_of(given)
+    used = {name for names in counts.tables for name in names}
+    columns = [column for column in counts.schema.nominal if column.name in used]
+    prior = np.asarray(weight / weight.sum())
+    # As in the graph, bits are those of the counts themselves.
+    tables = probability_tables(counts, columns, labels, prior, rule, smoothed_bits=False)
+    smoothing = _describe(rule)
+    if given == "back-off":
+        smoothing = (
+            f"Where a parent's value is rare, {BACK_OFF:g} imagined rows follow the class "
+            "(back-off)."
+        )
+    name = type(model).__name__
+    if parents is None:
+        note = (
+            f"{name} averages models in which each attribute in turn is the parent of all others. "
+            f"{smoothing}"
+        )
+        return (ProbabilityTables(_texts(labels), prior, tables, note),)
+    note = f"{smoothing} The model itself uses these probabilities by parent value."
+    place = {attribute: at for at, attribute in enumerate(parents)}
+    graph = DependencyGraph(
+        "class" if model.schema_.target is None else str(model.schema_.target.name),
+        tuple(
+            Dependency(
+                attribute,
+                information_gain(counts.table(attribute)[:-1, :-1]),
+                tuple(Edge(place[parent], bits) for parent, bits in edges),
+            )
+            for attribute, edges in parents.items()
+        ),
+        f"{name} lets an attribute depend on others beside the class: on those with which it "
+        "shares most information, given the class.",
+        len(counts.schema.nominal) - len(columns),
+    )
+    return graph, ProbabilityTables(_texts(labels), prior, tables, note)
+
+
+def probability_tables(
+    counts: Counts,
+    columns: Iterable[Column],
+    labels: Sequence[Level],
+    prior: FloatArray,
+    rule: Smoothing,
+    *,
+    with_missing: bool = False,
+    smoothed_bits: bool = True,
+) -> tuple[ProbabilityTable, ...]:
+    """Return P(value | class) of columns with their counts, the most informative column first.
+
+    Bits are those of the smoothed probabilities, or of the counts (``smoothed_bits=False``).
+    """
+    present = [list(counts.classes).index(label) for label in labels]
+    tables = []
+    for column in columns:
+        every = counts.table(column.name)[present]
+        known = every if with_missing else every[:, :-1]
+        if not known.shape[1]:
+            continue
+        probabilities = rule.shares(known)
+        bits = information(prior, probabilities) if smoothed_bits else information_gain(known)
+        levels = _texts(column.levels) + ((MISSING_VALUE,) if with_missing else ())
+        tables.append(ProbabilityTable(column.name, levels, probabilities, known, bits))
+    return tuple(sorted(tables, key=lambda table: -round(table.bits, 12)))
+
+
+def information(prior: FloatArray, probabilities: FloatArray) -> float:
+    """Return the bits that a value gives about the class, from P(value | class) in rows."""
+    total = probabilities.sum(axis=1, keepdims=True)
+    by_class = np.divide(probabilities, total, out=np.zeros_like(probabilities), where=total > 0)
+    mixed = prior @ by_class
+    both = (by_class > 0) & (mixed > 0)
+    ratio = np.divide(by_class, mixed, out=np.ones_like(by_class), where=both)
+    return max(float(prior @ (by_class * np.log2(ratio)).sum(axis=1)), 0.0)
+
+
+def _texts(labels: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(text(label) for label in labels)
+
+
+def _describe(rule: Smoothing) -> str:
+    if isinstance(rule, MEstimate):
+        return f"They are m-estimates with m = {rule.m:g} and p = {rule.p}."
+    if not rule.alpha:
+        return "Nothing is added to the counts."
+    return f"{rule.alpha:g} is added to every count (Laplace)."
+
+
+def _densities(model: NaiveBayes) -> tuple[Density, ...]:
+    """The densities of the numeric columns that are not cut and have values."""
+    columns = [
+        column.name
+        for column in model.schema_.numeric
+        if column.name not in model.cut_points_ and _moments(model, column.name).pooled()[0] > 0
+    ]
+    if not columns:
+        return ()
+    grids = {name: _grid(_moments(model, name)) for name in columns}
+    logs = _log_densities(model, grids)
+    present = [list(model.counts_.classes).index(label) for label in model.classes_.tolist()]
+    densities = []
+    for name in columns:
+        density = np.exp(np.minimum(logs[name], 700.0)).T
+        moments = _moments(model, name)
+        mean = np.where(moments.weight[present] > 0, moments.mean[present], np.nan)
+        bits = information(model.class_prior_, density)
+        deviation = np.sqrt(moments.variance()[present])
+        densities.append(Density(name, bits, mean, deviation, grids[name], density))
+    return tuple(sorted(densities, key=lambda density: -density.bits))
+
+
+def _moments(model: NaiveBayes, name: str) -> Moments:
+    """Weight, mean and squared deviation by class; of a kernel estimate those of its fine grid."""
+    counts = model.counts_
+    if name in counts.moments:
+        return counts.moments[name]
+    grid = counts.grids[name]
+    weight = grid.table.sum(axis=1)
+    points = np.where(grid.table.any(axis=0), grid.points, 0.0)
+    mean = np.divide(grid.table @ points, weight, out=np.zeros_like(weight), where=weight > 0)
+    square = (grid.table * (points - mean[:, None]) ** 2).sum(axis=1)
+    return Moments(weight, mean, square, grid.missing)
+
+
+def _grid(moments: Moments) -> FloatArray:
+    """Points from three deviations below the lowest to three above the highest mean, at most."""
+    weight, mean, square = moments.pooled()
+    spread = float(np.sqrt(square / weight)) or abs(mean) * 0.01 or 1.0
+    known = np.flatnonzero(moments.weight[:-1] > 0)
+    within = np.sqrt(moments.square[known] / moments.weight[known])
+    low = float(np.min(moments.mean[known] - 3 * within))
+    high = float(np.max(moments.mean[known] + 3 * within))
+    low, high = max(low, mean - 5 * spread), min(high, mean + 5 * spread)
+    if not high > low:
+        low, high = mean - 3 * spread, mean + 3 * spread
+    return np.linspace(low, high, _POINTS)
+
+
+def _log_densities(model: NaiveBayes, grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """What each point adds for each class, as `explain` says."""
+    schema = model.schema_.without_target()
+    names = [column.name for column in schema.attributes]
+    parts: dict[str, list[FloatArray]] = {name: [] for name in grids}
+    step = max(1, min(_POINTS, _FIGURES // (len(names) * len(model.classes_))))
+    for start in range(0, _POINTS, step):
+        rows = slice(start, min(start + step, _POINTS))
+        size = rows.stop - rows.start
+        data: dict[str, NDArray[Any]] = {}
+        for column in schema.attributes:
+            if column.kind == "nominal":
+                data[column.name] = np.full(size, column.width, dtype=code_type(column.width))
+            else:
+                grid = grids.get(column.name)
+                data[column.name] = np.full(size, np.nan) if grid is None else grid[rows]
+        added = model.explain(Table(schema, data, rows=size)).parts
+        for name, blocks in parts.items():
+            blocks.append(added[:, names.index(name), :])
+    return {name: np.concatenate(blocks) for name, blocks in parts.items()}
