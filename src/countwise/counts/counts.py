@@ -15,6 +15,7 @@ from countwise.counts.histogram import Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, listing
+from countwise.html_table import html_table
 from countwise.tables.code_levels import by_value
 from countwise.tables.schema import Column, Level, Schema, level_key
 
@@ -324,6 +325,12 @@ class Counts:
         ]
         counted = f": {'; '.join(parts)}" if parts else ""
         return f"<Counts of {self.rows} rows ({_shorten(classes)}){counted}>"
+
+    def _repr_html_(self) -> str:
+        """Show the weight of each class in a notebook, and what is counted."""
+        named = zip((*self.classes, "(missing)"), self.weight.tolist(), strict=True)
+        lines = [(label, weight) for label, weight in named if weight or label != "(missing)"]
+        return html_table(("class", "rows"), lines, repr(self)[1:-1])
 
     @staticmethod
     def sum(parts: list[Counts]) -> Counts:

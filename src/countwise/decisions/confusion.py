@@ -17,6 +17,7 @@ from countwise.decisions.class_prior import Prior, class_shares
 from countwise.decisions.expected_gain import earned_by_cells, gains_of
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.html_table import html_table
 from countwise.tables.labels import Label, as_array, find, plain, positions
 from countwise.tables.weights import weights_or_ones
 
@@ -272,6 +273,23 @@ class Confusion:
             return None
         extra = [label for label in self.decisions if label not in self.classes]
         return extra[0] if extra and len(gain[0]) > len(self.classes) else None
+
+    def _repr_html_(self) -> str:
+        """Show the counts, recall and precision in a notebook."""
+        columns = zip(
+            self.classes,
+            self.counts.tolist(),
+            self.recall.tolist(),
+            self.precision.tolist(),
+            strict=True,
+        )
+        lines = [[true, *cells, recall, precision] for true, cells, recall, precision in columns]
+        return html_table(
+            ["", *self.decisions, "recall", "precision"],
+            lines,
+            "True classes (rows) and decisions (columns)",
+            f"accuracy {self.accuracy:.4g}",
+        )
 
 
 def _refuse_unknown(at: NDArray[np.intp], y: Any, classes: tuple[Label, ...]) -> None:

@@ -26,6 +26,7 @@ from countwise.decisions.read_gains import (
     order_of,
 )
 from countwise.errors import GainError
+from countwise.html_table import html_table
 from countwise.params import Constraint
 from countwise.tables.labels import Label, plain, quoted
 
@@ -338,6 +339,12 @@ class GainMatrix:
             for true, row in self.to_dict().items()
         )
         return f"GainMatrix.of({{{body}}})"
+
+    def _repr_html_(self) -> str:
+        """Show the matrix in a notebook."""
+        lines = [[true, *row] for true, row in zip(self.classes, self.rows, strict=True)]
+        title = "Gain by true class (rows) and decision (columns)"
+        return html_table(["", *self.decisions], lines, title)
 
 
 Gains: TypeAlias = (

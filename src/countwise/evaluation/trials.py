@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.util import find_spec
 from typing import Any, Literal, get_args, overload
 
@@ -27,6 +26,7 @@ from countwise.evaluation.scores import (
     estimate_fold,
     score_fold,
 )
+from countwise.html_table import html_table
 from countwise.notes import Note
 from countwise.params import Parameter, check, nothing, one_of
 from countwise.tables.labels import Label
@@ -511,17 +511,6 @@ class Trials:
         matrix = self.gain if gain is None else GainMatrix.of(gain, self.classes)
         for fold, predictions in zip(self.folds, entry.predictions, strict=True):
             yield FoldResult(self.classes, entry, fold, predictions, matrix)
-
-
-def html_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], above: str, below: str) -> str:
-    """Return a table in HTML, with every text escaped."""
-
-    def line(tag: str, cells: Sequence[Any]) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(_to_text(cell))}</{tag}>' for cell in cells)}</tr>"
-
-    head = f"<caption>{escape(above)}</caption>{line('th', heads)}"
-    body = "".join(line("td", row) for row in rows)
-    return f"<div><table>{head}{body}</table><p>{escape(below)}</p></div>"
 
 
 def _to_tuples(table: FloatArray) -> tuple[tuple[float, ...], ...]:

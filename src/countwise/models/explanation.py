@@ -10,11 +10,15 @@ import numpy as np
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.html_table import html_table
 from countwise.numeric import softmax
 from countwise.tables.table import Table
 
 #: Where only posteriors are known, one below this counts as this in an explanation.
 LEAST_POSTERIOR = 1e-9
+
+#: Rows that a notebook shows.
+_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,26 @@ class Explanation:
             rest = sum(part["log_odds"] for part in facts["parts"][most:])
             lines.append(f"  {_odds(rest)}  {len(facts['parts']) - most} further attributes")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show the first rows in a notebook, the strongest attribute first."""
+        shown = [self._html(row) for row in range(min(len(self), _MAX_SHOWN))]
+        more = len(self) - len(shown)
+        return "".join([*shown, f"<p>… and {more:,} more rows</p>" if more else ""])
+
+    def _html(self, row: int) -> str:
+        facts = self.to_dict(row)
+        title = (
+            f"{facts['class']} (posterior {facts['posterior'][str(facts['class'])]:.3f}) against "
+            f"{facts['against']}"
+        )
+        lines = [("before any evidence", "", _odds(facts["prior_log_odds"]).strip())]
+        lines += [
+            (part["attribute"], part["value"], _odds(part["log_odds"]).strip())
+            for part in facts["parts"]
+        ]
+        lines.append(("sum", "", _odds(facts["log_odds"]).strip()))
+        return html_table(("attribute", "value", "log-odds"), lines, title)
 
 
 def explain_in_turn(
