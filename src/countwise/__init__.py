@@ -37,6 +37,7 @@ _NAMES = {
     "countwise.notes": ("Note",),
     "countwise.reports.draw": ("Picture", "draw"),
     "countwise.reports.regions": ("regions",),
+    "countwise.reports.report": ("report",),
     "countwise.store.files": ("load", "save"),
     "countwise.tables.read": ("read",),
     "countwise.tables.schema": ("Column", "Schema"),

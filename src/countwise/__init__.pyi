@@ -49,6 +49,7 @@ from countwise.notes import Note as Note
 from countwise.reports.draw import Picture as Picture
 from countwise.reports.draw import draw as draw
 from countwise.reports.regions import regions as regions
+from countwise.reports.report import report as report
 from countwise.store.files import load as load
 from countwise.store.files import save as save
 from countwise.tables.read import read as read

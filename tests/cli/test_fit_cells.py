@@ -115,5 +115,5 @@ def test_the_report_shows_the_cells(run, data):
     )
     assert done.exit_code == 0, done.stderr
     page = (data / "page.html").read_text(encoding="utf-8")
-    assert "Levels and boundaries" in page
+    assert "Levels and cut points" in page
     assert "A slice of the decisions" in page

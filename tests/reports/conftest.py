@@ -230,6 +230,12 @@ MODELS = {
     "pruned": lambda: ID3(prune=0.25),
     "cuts": lambda: cw.NaiveBayes(numeric="cuts"),
     "cells": lambda: cw.DiscreteBayes(2000, random_state=0),
+    "logistic": cw.Logistic,
+    "network": lambda: cw.NeuralNet((4,), max_iter=12),
+    "neighbors": lambda: cw.Neighbors(n_neighbors=4, metric="heom"),
+    "bagging": lambda: cw.Bagging(n_estimators=3, oob_score=True),
+    "boosting": lambda: cw.AdaBoost(n_estimators=12),
+    "vote": cw.Vote,
 }
 
 

@@ -12,6 +12,8 @@ from countwise.models.tree.id3 import ID3
 from countwise.reports.comparison_facts import inspect_facts
 from countwise.reports.html import write
 
+from .pieces import view_of
+
 WIDTHS = (1280, 400)
 NAMES = ["weather", "iris", "votes", "credit-g", "audiology", "glass"]
 
@@ -109,6 +111,15 @@ def test_nothing_overlaps_and_nothing_is_asked_for(opened, name, width, dark):
         ("iris", "cells"),
         ("credit-g", "cells"),
         ("audiology", "cells"),
+        ("credit-g", "logistic"),
+        ("audiology", "logistic"),
+        ("iris", "network"),
+        ("credit-g", "neighbors"),
+        ("audiology", "neighbors"),
+        ("iris", "bagging"),
+        ("credit-g", "boosting"),
+        ("audiology", "boosting"),
+        ("weather", "vote"),
     ],
 )
 def test_a_model_is_explained_without_overlap(browser, explained, tmp_path, name, kind):
@@ -121,7 +132,10 @@ def test_a_model_is_explained_without_overlap(browser, explained, tmp_path, name
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", [TAN, KDB, AODE, ID3, cw.DiscreteBayes])
+@pytest.mark.parametrize(
+    "kind",
+    [TAN, KDB, AODE, ID3, cw.DiscreteBayes, cw.Logistic, cw.Neighbors, cw.AdaBoost, cw.Vote],
+)
 def test_hostile_data_do_nothing_in_other_models(browser, hostile, tmp_path, kind, width):
     write(hostile(kind), tmp_path / "hostile.html")
     page = browser.open(tmp_path / "hostile.html", width)
@@ -185,9 +199,10 @@ def test_a_pointer_is_told_what_a_cell_holds(opened):
     assert page.ask("document.getElementById('tip').hidden") is False
     told = page.ask("document.getElementById('tip').textContent")
     model = page.ask("JSON.parse(document.getElementById('countwise-facts').textContent).model")
-    first = model["nominal"][0]
+    view = view_of(model, "ProbabilityTables")
+    first = view["tables"][0]
     assert told == (
-        f"{first['levels'][0]} in {model['classes'][0]}: {first['shares'][0][0]:.3f}, "
+        f"{first['levels'][0]} in {view['classes'][0]}: {first['probabilities'][0][0]:.3f}, "
         f"{first['counts'][0][0]:g} rows"
     )
 

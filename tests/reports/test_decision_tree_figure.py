@@ -11,10 +11,11 @@ import pytest
 import countwise as cw
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.tree_structure import TreeStructure
+from countwise.models.tree.views import tree_view
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.svg import standalone
 from countwise.reports.figures.text_width import width_of
-from countwise.reports.questions import tree_facts
+from countwise.reports.rounding import plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script>&\x00'
@@ -78,6 +79,10 @@ NAMES = [
 ]
 every_figure = pytest.mark.parametrize("name", NAMES)
 every_width = pytest.mark.parametrize("width", [1040, 600, 356])
+
+
+def tree_facts(tree, **limits):
+    return plain(tree_view(tree, **{"max_lines": 40, **limits}))
 
 
 def svg(tree, width=1040, **limits):
@@ -182,9 +187,9 @@ def test_a_column_of_many_levels_shows_the_heaviest(trees):
 
 
 def test_limits_and_plain_facts(trees):
-    facts = tree_facts(trees["audiology"], most=10, deepest=3)
+    facts = tree_facts(trees["audiology"], max_lines=10, max_depth=3)
     assert json.loads(json.dumps(facts)) == facts
-    assert decision_tree_figure(facts) == svg(trees["audiology"], most=10, deepest=3)
+    assert decision_tree_figure(facts) == svg(trees["audiology"], max_lines=10, max_depth=3)
     assert svg(trees["audiology"]) == svg(trees["audiology"])
     assert len(decision_tree_figure(facts)) < len(svg(trees["audiology"]))
 

@@ -12,7 +12,7 @@ from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.reports.figures.bar_chart import information_figure
-from countwise.reports.figures.dependency_graph import attribute_tree_figure
+from countwise.reports.figures.dependency_graph import dependency_figure
 from countwise.reports.figures.text_width import two_lines, width_of, wrapped
 from countwise.reports.figures.tree_layout import (
     children_of,
@@ -20,7 +20,9 @@ from countwise.reports.figures.tree_layout import (
     place_in_strips,
     size_limit,
 )
-from countwise.reports.structure import structure_facts, telling
+from countwise.reports.model_facts import model_facts, view_facts
+
+from .pieces import kinds_of, tables_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 WIDTHS = (1040, 700, 356)
@@ -29,8 +31,8 @@ WIDTHS = (1040, 700, 356)
 def made(parents, bits=None, name="attribute {}"):
     """Facts of a tree given by its first parents."""
     return {
-        "class": "class",
-        "more": 0,
+        "target": "class",
+        "more_attributes": 0,
         "attributes": [
             {
                 "name": name.format(at),
@@ -50,7 +52,7 @@ def wild_trees():
     yield "chain of 5000", made([at - 1 for at in range(5000)])
     yield "star of 40", made([-1, *[0] * 39])
     yield "forest of 30", made([-1] * 30)
-    yield "without information", made([-1, 0, 0, 1], bits=0.0) | {"more": 7}
+    yield "without information", made([-1, 0, 0, 1], bits=0.0) | {"more_attributes": 7}
     yield "long names", made([-1, 0, 0, 1, 1], name="mixed_cochlear_age_otitis_media " * 6 + "{}")
     yield "one long word", made([-1, 0, 1, 2, 3, 4, 5, 6], name="x" * 80 + "{}")
     yield "other letters", made([-1, 0, 0], name="日本語の名前 {} <&\"'>")
@@ -59,6 +61,10 @@ def wild_trees():
 
 
 TREES = dict(wild_trees())
+
+
+def structure_facts(model, *limits):
+    return view_facts(model.views()[0], *limits)
 
 
 def texts(root):
@@ -104,7 +110,7 @@ def check(svg):
 @pytest.mark.parametrize("name", TREES)
 def test_any_tree_is_drawn_without_overlap(name, width):
     tree = TREES[name]
-    svg = attribute_tree_figure(tree, width)
+    svg = dependency_figure(tree, width)
     root = check(svg) if len(tree["attributes"]) < 1000 else ElementTree.fromstring(svg)
     assert float(root.get("width")) <= width
     nodes = [own for own in root.iter() if own.get("class") in ("node", "accent")]
@@ -121,9 +127,9 @@ def test_the_trees_of_samples(name, width):
     for model in (TAN(), KDB(k=2, selective=False), KDB(k=0, selective=False)):
         facts = structure_facts(model.fit(table))
         assert json.loads(json.dumps(facts, allow_nan=False)) == facts
-        root = check(attribute_tree_figure(facts, width))
+        root = check(dependency_figure(facts, width))
         told = root.find(SVG + "desc").text
-        assert told.startswith(facts["class"])
+        assert told.startswith(facts["target"])
 
 
 def test_edges_and_bits_are_the_models():
@@ -138,7 +144,7 @@ def test_edges_and_bits_are_the_models():
     assert edges.keys() == {(edge.parent, edge.child) for edge in model.tree_}
     for edge in model.tree_:
         assert np.isclose(edges[edge.parent, edge.child], edge.weight, atol=1e-6)
-    svg = attribute_tree_figure(facts)
+    svg = dependency_figure(facts)
     for edge in model.tree_:
         assert f">{edge.weight:.3f}<" in svg
     weather = structure_facts(TAN().fit(cw.read("sample:weather")))
@@ -151,16 +157,16 @@ def test_a_heavier_edge_is_thicker():
     tree["attributes"][1]["parents"][0]["bits"] = 0.4
     tree["attributes"][2]["parents"][0]["bits"] = 0.1
     for width in (1040, 100):
-        svg = attribute_tree_figure(tree, width)
+        svg = dependency_figure(tree, width)
         thick = [float(own) for own in re.findall(r'class="limb" stroke-width="([\d.]+)"', svg)]
         assert thick[0] > thick[1] > 1
 
 
 def test_further_parents_are_thin_lines_or_words():
     few = structure_facts(KDB(k=2, selective=False).fit(cw.read("sample:weather")))
-    assert attribute_tree_figure(few).count('class="twig"') == 2
+    assert dependency_figure(few).count('class="twig"') == 2
     many = structure_facts(KDB(k=2, selective=False).fit(cw.read("sample:votes")))
-    svg = attribute_tree_figure(many)
+    svg = dependency_figure(many)
     assert "twig" not in svg
     assert ">+ " in svg
 
@@ -172,12 +178,12 @@ def test_of_very_many_attributes_the_heaviest_edges_are_kept():
     model = TAN().fit(table)
     facts = structure_facts(model, 50)
     assert len(facts["attributes"]) == 50
-    assert facts["more"] == 80
+    assert facts["more_attributes"] == 80
     for at, own in enumerate(facts["attributes"]):
         assert all(arc["at"] < at for arc in own["parents"])
     roots = [own for own in facts["attributes"] if not own["parents"]]
     assert [own["hidden"] for own in roots] == [80]
-    svg = attribute_tree_figure(facts)
+    svg = dependency_figure(facts)
     check(svg)
     assert "80 more attributes" in svg
     assert len(structure_facts(model)["attributes"]) == 100
@@ -191,8 +197,8 @@ def test_an_unselected_attribute_is_not_drawn():
 
 def test_attributes_by_what_they_tell():
     model = AODE().fit(cw.read("sample:weather"))
-    assert structure_facts(model) is None
-    found = telling(model)
+    assert kinds_of(model_facts(model)) == ["ProbabilityTables"]
+    found = tables_of(model_facts(model))
     assert [own["name"] for own in found] == ["outlook", "humidity", "windy", "temperature"]
     assert information_figure(found).count("<rect") == 4
     check(information_figure([{"name": "n" * 90, "bits": 0.0}], 200))

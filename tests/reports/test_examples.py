@@ -6,7 +6,9 @@ from scipy.stats import norm
 import countwise as cw
 from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.learning_curve import learning_curve
+from countwise.models.bayes.views import probability_tables
 from countwise.models.tree.id3 import ID3
+from countwise.models.views import ProbabilityTables
 from countwise.reports.comparison_facts import (
     confusion_facts,
     curve_facts,
@@ -17,7 +19,6 @@ from countwise.reports.comparison_facts import (
     ranking_facts,
 )
 from countwise.reports.data_facts import data_facts
-from countwise.reports.densities import density_facts
 from countwise.reports.figures.axes import Scale, bottom_axis, left_axis
 from countwise.reports.figures.cell_grid import heat_figure
 from countwise.reports.figures.dependency_graph import layered, outline
@@ -27,10 +28,8 @@ from countwise.reports.figures.palette import page_css, shade, standalone_css, v
 from countwise.reports.figures.panels import cut_table_figure
 from countwise.reports.figures.regions import region_figure
 from countwise.reports.figures.text_width import two_lines
-from countwise.reports.grids import cell_facts, cut_facts, slice_facts
-from countwise.reports.html import figures_of
-from countwise.reports.listings import listing_facts
-from countwise.reports.questions import decision_facts
+from countwise.reports.html import sections_of
+from countwise.reports.model_facts import limit, model_facts
 from countwise.reports.rounding import figures
 from countwise.reports.sentences import (
     brief,
@@ -42,13 +41,11 @@ from countwise.reports.sentences import (
     percent,
     score_words,
     seconds,
-    sections_of,
     short,
     signed,
     tiles_of,
 )
-from countwise.reports.shares import Shares, most_probable
-from countwise.reports.terminal import interval_bar, share_bar, sparkline, two_sided_bar
+from countwise.reports.terminal import fraction_bar, interval_bar, sparkline, two_sided_bar
 from countwise_papers.lecture_figures import (
     draw_bayes_error,
     least_error_figure,
@@ -57,15 +54,15 @@ from countwise_papers.lecture_figures import (
 )
 
 
-def test_share_bar_example():
-    assert share_bar(0.5, 6) == "███"
+def test_fraction_bar_example():
+    assert fraction_bar(0.5, 6) == "███"
 
 
 def test_data_facts_example():
     facts = data_facts(cw.read("sample:weather"))
     assert (facts["rows"], facts["balance"][0]) == (
         14,
-        {"class": "no", "rows": 5.0, "share": 0.357143},
+        {"class": "no", "rows": 5.0, "fraction": 0.357143},
     )
     assert [level["level"] for level in facts["columns"][0]["levels"]] == [
         "sunny",
@@ -75,12 +72,14 @@ def test_data_facts_example():
 
 
 def test_density_facts_example():
-    found, drawn = density_facts(cw.NaiveBayes().fit(cw.read("sample:iris")))
-    assert (found[0]["name"], len(found[0]["density"]), drawn) == ("petal_width", 3, [0, 1, 2])
+    view = model_facts(cw.NaiveBayes().fit(cw.read("sample:iris")))["views"][0]
+    first = view["columns"][0]
+    assert (first["name"], len(first["density"]), len(view["classes"])) == ("petal_width", 3, 3)
 
 
 def test_figures_of_example():
-    assert list(figures_of(inspect_facts(cw.read("sample:weather")))) == ["balance"]
+    sections = sections_of(inspect_facts(cw.read("sample:weather")))
+    assert [list(section["figures"]) for section in sections] == [["balance"]]
 
 
 def test_cut_table_figure_example():
@@ -221,27 +220,30 @@ def test_sigmoid_figure_example():
 
 
 def test_cut_facts_example():
-    facts = cut_facts(cw.DiscreteBayes(20).fit(cw.read("sample:iris")), "petal_width")
-    assert (facts[0]["name"], len(facts[0]["levels"]) == len(facts[0]["weights"])) == (
-        "petal_width",
-        True,
-    )
+    view = cw.DiscreteBayes(20).fit(cw.read("sample:iris")).views()[0]
+    column = next(column for column in view.columns if column.name == "petal_width")
+    assert len(column.levels) == len(column.weights)
 
 
 def test_slice_facts_example():
     model = cw.DiscreteBayes(20).fit(cw.read("sample:iris"))
-    facts = slice_facts(model, "petal_length", "petal_width")
-    assert len(facts["decisions"]) == len(facts["across"]["levels"])
+    shown = model.views()[0].slice_of("petal_length", "petal_width")
+    assert len(shown.decisions) == len(shown.across.levels)
 
 
 def test_cell_facts_example():
-    facts = cell_facts(cw.DiscreteBayes(20, random_state=0).fit(cw.read("sample:iris")))
-    assert (facts["cells"], facts["lines"][0]["levels"]) == (16, 2)
+    view = cw.DiscreteBayes(20, random_state=0).fit(cw.read("sample:iris")).views()[0]
+    assert (view.cells, view.columns[0].width) == (16, 2)
 
 
 def test_listing_facts_example():
-    facts = listing_facts(cw.AdaBoost(n_estimators=3).fit(cw.read("sample:weather")))
-    assert (facts["headers"], facts["lines"][0][0]) == (["round", "ε", "α", "rule"], "1")
+    model = cw.AdaBoost(n_estimators=3).fit(cw.read("sample:weather"))
+    first = model.views()[0].members[0]
+    assert (first.name, first.weight, first.error) == (
+        model.rounds_[0].words,
+        model.rounds_[0].alpha,
+        model.rounds_[0].epsilon,
+    )
 
 
 def test_figures_example():
@@ -249,8 +251,8 @@ def test_figures_example():
 
 
 def test_decision_facts_example():
-    facts = decision_facts(ID3().fit(cw.read("sample:weather")))
-    assert (facts["nodes"], facts["rules"][0], facts["more_rules"]) == (8, "if outlook = sunny:", 0)
+    view = ID3().fit(cw.read("sample:weather")).views()[0]
+    assert (view.nodes, view.rules[0], view.more_rules) == (8, "if outlook = sunny:", 0)
 
 
 def test_lead_sentence_example():
@@ -284,8 +286,8 @@ def test_measured_sentence_example():
             "trained": [135, 135],
         }
     ) == (
-        "10-fold cross-validation: 10 test parts of 15 rows, each judged by models "
-        "of 135 other rows."
+        "10-fold cross-validation: 10 folds of 15 test rows each, predicted by models trained on "
+        "135 other rows."
     )
 
 
@@ -297,15 +299,17 @@ def test_sections_of_example():
 
 def test_shares_example():
     counts = cw.count(cw.read("sample:weather"))
-    shares = Shares(counts, ("no", "yes"), np.array([5 / 14, 9 / 14]), cw.Laplace(0))
-    assert shares.tables([counts.schema["windy"]], [0, 1])[0]["shares"] == [
-        [0.6, 0.4],
-        [0.3333, 0.6667],
-    ]
+    prior, windy = np.array([5 / 14, 9 / 14]), [counts.schema["windy"]]
+    table = probability_tables(counts, windy, ("no", "yes"), prior, cw.Laplace(0))[0]
+    assert np.allclose(table.probabilities, [[3 / 5, 2 / 5], [1 / 3, 2 / 3]])
 
 
 def test_most_probable_example():
-    assert most_probable(np.array([0.2, 0.8])) == [0, 1]
+    classes = tuple(f"class {at}" for at in range(31))
+    prior = np.r_[0.01, np.full(30, 0.033)]
+    shown = limit(ProbabilityTables(classes, prior, ()))
+    assert shown.classes == classes[1:]
+    assert shown.more_classes == 1
 
 
 def test_ranking_facts_example():

@@ -7,11 +7,13 @@ import pytest
 
 import countwise as cw
 from countwise.evaluation.evaluate import evaluate
+from countwise.models.bayes.views import information
 from countwise.reports.comparison_facts import comparison_facts, inspect_facts
 from countwise.reports.html import render
-from countwise.reports.shares import information
-from countwise.reports.why import model_facts
+from countwise.reports.model_facts import model_facts
 from countwise.tables import datasets
+
+from .pieces import tables_of, view_of
 
 
 def plain(facts):
@@ -62,7 +64,7 @@ def test_missing_cells_and_levels_are_counted():
     assert first["levels"] == [{"level": "x", "rows": 2}, {"level": "y", "rows": 1}]
     assert (first["missing"], second["missing"]) == (1, 1)
     assert (second["least"], second["most"], second["quartiles"][1]) == (1.0, 4.0, 2.0)
-    assert data["missing"] == {"cells": 2, "columns": 2, "share": 0.25}
+    assert data["missing"] == {"cells": 2, "columns": 2, "fraction": 0.25}
 
 
 def made(rows, seed=0):
@@ -89,17 +91,19 @@ def test_size_does_not_depend_on_rows():
 
 def test_the_shares_are_those_of_the_model():
     facts = model_facts(cw.NaiveBayes().fit(cw.read("sample:weather")))
-    outlook = next(own for own in facts["nominal"] if own["name"] == "outlook")
+    outlook = next(own for own in tables_of(facts) if own["name"] == "outlook")
     assert outlook["levels"] == ["sunny", "overcast", "rainy"]
     assert outlook["counts"] == [[3, 0, 2], [2, 4, 3]]
-    assert np.allclose(outlook["shares"], [[4 / 8, 1 / 8, 3 / 8], [3 / 12, 5 / 12, 4 / 12]], 1e-3)
+    assert np.allclose(
+        outlook["probabilities"], [[4 / 8, 1 / 8, 3 / 8], [3 / 12, 5 / 12, 4 / 12]], 1e-3
+    )
 
 
 @pytest.mark.parametrize("numeric", ["gaussian", "kernel"])
 @pytest.mark.parametrize("combine", ["bayes", "posteriors"])
 def test_densities_integrate_to_one(numeric, combine):
     model = cw.NaiveBayes(numeric=numeric, combine=combine).fit(cw.read("sample:iris"))
-    for own in model_facts(model)["numeric"]:
+    for own in view_of(model_facts(model), "Densities")["columns"]:
         width = own["x"][1] - own["x"][0]
         assert np.allclose(np.sum(own["density"], axis=1) * width, 1.0, atol=0.02)
         assert own["bits"] > 0.2
@@ -108,8 +112,9 @@ def test_densities_integrate_to_one(numeric, combine):
 def test_missing_as_a_value_is_a_level_of_the_table():
     table = cw.read({"a": ["x", None, "y", "x"] * 5}, target=[0, 1, 0, 1] * 5)
     facts = model_facts(cw.NaiveBayes(when_missing="value").fit(table))
-    assert facts["nominal"][0]["levels"] == ["x", "y", "(missing)"]
-    assert np.allclose(np.sum(facts["nominal"][0]["shares"], axis=1), 1.0, atol=1e-3)
+    table = tables_of(facts)[0]
+    assert table["levels"] == ["x", "y", "(missing)"]
+    assert np.allclose(np.sum(table["probabilities"], axis=1), 1.0, atol=1e-3)
 
 
 def test_a_model_without_tables_has_none_to_show():
@@ -183,11 +188,11 @@ def test_caps_are_said():
             model=cw.NaiveBayes().fit(table),
         )
     )
-    model = facts["model"]
-    assert len(model["nominal"]) + model["more_nominal"] == 80
-    assert len(model["numeric"]) + model["more_numeric"] == 90
-    assert len(model["classes"]) + model["more_classes"] == 50
-    assert len(model["nominal"][0]["levels"]) + model["nominal"][0]["more"] == 50
+    nominal, numeric = facts["model"]["views"]
+    assert len(nominal["tables"]) + nominal["more_tables"] == 80
+    assert len(numeric["columns"]) + numeric["more_columns"] == 90
+    assert len(nominal["classes"]) + nominal["more_classes"] == 50
+    assert len(nominal["tables"][0]["levels"]) + nominal["tables"][0]["more_levels"] == 50
     confusion = facts["confusion"]
     assert len(confusion["classes"]) == 30
     assert confusion["hidden"] == 21

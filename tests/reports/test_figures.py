@@ -38,13 +38,15 @@ def every_figure(facts):
             yield gain_figure(facts["gain"], "values", width)
             yield gain_figure(facts["gain"], "contributions", width)
     model = facts["model"]
-    for own in model["nominal"]:
-        yield probability_panel(own, model["classes"])
-    for own in model["numeric"]:
-        yield density_panel(own, model["drawn"])
-    yield probability_table(model)
-    if model["numeric"]:
-        yield density_table(model)
+    for view in model["views"]:
+        if view["kind"] == "ProbabilityTables":
+            for table in view["tables"]:
+                yield probability_panel(table, view["classes"])
+            yield probability_table(view)
+        elif view["kind"] == "Densities":
+            for column in view["columns"]:
+                yield density_panel(column, view["classes"])
+            yield density_table(view)
 
 
 def boxes(root):

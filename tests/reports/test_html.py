@@ -149,3 +149,21 @@ def test_errors_are_one_sentence(tmp_path, sample_facts):
         render({**sample_facts("weather"), "version": 2})
     with pytest.raises(StoreError, match="no directory"):
         write(sample_facts("weather"), tmp_path / "nowhere" / "out.html")
+
+
+def test_the_public_door_writes_a_page(tmp_path):
+    votes = cw.read("sample:votes")
+    trials = cw.evaluate({"nb": cw.NaiveBayes()}, votes, folds=3)
+    path = tmp_path / "votes.html"
+    cw.report(trials, path, "sample:votes", model=cw.Logistic().fit(votes), name="ours")
+    facts = embedded(path.read_text(encoding="utf-8"))
+    assert facts["title"] == "sample:votes: predicting Class"
+    assert facts["model"]["name"] == "ours"
+    assert facts["data"]["rows"] == 435
+    cw.report(trials, path, title="Votes")
+    page = path.read_text(encoding="utf-8")
+    assert "<h1>Votes</h1>" in page
+    assert re.findall(r'<section id="(\w+)"', page) == ["ranking", "confusion", "measured"]
+    read(page)
+    with pytest.raises(ParameterError, match="trials must be the Trials that evaluate returns"):
+        cw.report(votes, path)

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError, TableError
-from countwise.reports.regions import _clipped
+from countwise.reports.regions import _clip
 
 
 def test_a_map_has_a_cell_for_every_k_and_p():
@@ -19,7 +19,7 @@ def test_a_map_has_a_cell_for_every_k_and_p():
     assert ">max<" in svg
     by_k = str(cw.draw(grid, "k"))
     assert by_k.count("<circle") == 10
-    with pytest.raises(ParameterError, match="by 'k'"):
+    with pytest.raises(ParameterError, match="what must be 'k' or None"):
         cw.draw(grid, "p")
 
 
@@ -50,10 +50,10 @@ def test_edges_lie_halfway_between_neighbours():
 
 def test_lines_are_cut_at_the_box():
     low, high = np.zeros(2), np.ones(2)
-    one, two = _clipped(np.array([-1.0, 0.5]), np.array([3.0, 0.5]), low, high)
+    one, two = _clip(np.array([-1.0, 0.5]), np.array([3.0, 0.5]), low, high)
     assert one.tolist() == [0.0, 0.5]
     assert two.tolist() == [1.0, 0.5]
-    assert _clipped(np.array([-1.0, 2.0]), np.array([3.0, 2.0]), low, high) is None
+    assert _clip(np.array([-1.0, 2.0]), np.array([3.0, 2.0]), low, high) is None
 
 
 def test_regions_need_two_numeric_columns():

@@ -1,6 +1,7 @@
 """Pictures of ideas: two sigmoids, the least error, rounds of boosting."""
 
 import re
+from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -79,9 +80,16 @@ def test_a_page_lists_what_was_learned(model, tmp_path):
     table = cw.read("sample:iris")
     trials = cw.evaluate(cw.NaiveBayes(), table, folds=3)
     facts = comparison_facts(table, trials, model=model.fit(table), model_name="own")
-    listing = facts["model"]["listing"]
-    assert listing["lines"]
-    assert all(len(line) == len(listing["headers"]) for line in listing["lines"])
+    views = facts["model"]["views"]
+    assert any(view["note"] for view in views)
     write(facts, tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert listing["headers"][0] in text
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = page.split('<section id="why">')[1].split("</section>")[0]
+    assert views[0]["title"] in shown
+    assert escape(views[0]["note"][:40]) in shown
+    words = {
+        "Coefficients": "(intercept)",
+        "TrainingCurve": "Loss and error by epoch",
+        "MemberList": "Estimates of the error" if views[0].get("errors") else "All members",
+    }
+    assert words[views[0]["kind"]] in shown

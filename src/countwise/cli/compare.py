@@ -143,8 +143,7 @@ def _write_report(
     """
     from countwise.evaluation.learning_curve import learning_curve
     from countwise.models.registry import COMMANDS
-    from countwise.reports.comparison_facts import comparison_facts
-    from countwise.reports.html import write
+    from countwise.reports.report import report
 
     name = drawable(trials.entries[line["model"]].model for line in trials.summary())
     model = COMMANDS[name].build(seed)
@@ -156,10 +155,8 @@ def _write_report(
             )
     else:
         notes = [f"The page has no learning curve: {name} would need more time for one."]
-    facts = comparison_facts(
-        table, trials, model=model.fit(table), model_name=name, curve=curve, source=file
-    )
-    write(facts, path)
+    fitted = model.fit(table)
+    report(trials, path, table, model=fitted, name=name, curve=curve, source=file)
     return notes
 
 

@@ -104,11 +104,8 @@ def command(
 def _write_report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
     from countwise.models.registry import COMMANDS
-    from countwise.reports.comparison_facts import comparison_facts
-    from countwise.reports.html import write
+    from countwise.reports.report import report
 
     name = drawable(curve.names)
     model = COMMANDS[name].build().fit(table)
-    trials = curve.trials[-1]
-    facts = comparison_facts(table, trials, model=model, model_name=name, curve=curve, source=file)
-    write(facts, path)
+    report(curve.trials[-1], path, table, model=model, name=name, curve=curve, source=file)

@@ -1,18 +1,15 @@
-"""PAGES: what was found, for people and for machines.
+"""PAGES: results for people and for machines.
 
 ::
 
-    facts.py      comparison_facts, inspect_facts: plain, JSON-able, versioned
-    columns.py    the data section: kinds, levels, missing cells, balance, what is dropped
-    standings.py  ranking, differences, confusion, gain, learning curve
-    why.py        what a fitted model can be understood by: the parts below, by its kind
-    shares.py     probability tables        densities.py  densities of numbers
-    structure.py  which attribute leans on which            questions.py  what a tree asks
-    notes.py      what every code of a remark means
-    plain.py      numbers and labels as JSON can hold them
-    wording.py    figures and scores in words
-    figures/      SVG, drawn from the facts
-    draw.py       the natural picture of a model            picture.py  shown, or saved
-    html.py       one self-contained page, from the facts and the templates
-    terminal.py   the same for a terminal
+    report.py            the public door: a page about a comparison
+    comparison_facts.py  ranking, differences, confusion, gain, curve, protocol: plain, versioned
+    data_facts.py        columns, levels, missing cells, class balance, what is dropped
+    model_facts.py       the views of a model, cut to what a page has room for
+    rounding.py          values as JSON can hold them
+    sentences.py         numbers and scores in words
+    html.py              one self-contained page: facts, templates/ and figures/
+    draw.py              the picture of a fitted model
+    regions.py           decision regions over two columns
+    terminal.py          results in a terminal
 """

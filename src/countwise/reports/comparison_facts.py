@@ -1,4 +1,4 @@
-"""What trials say, as plain data: ranking, differences, confusion, gain, learning curve."""
+"""The facts of a comparison as plain data: ranking, differences, confusion, gain, curve."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts
+from countwise.reports.model_facts import model_facts
 from countwise.reports.rounding import estimate, figures, names, rounded
 from countwise.reports.sentences import SCORES
-from countwise.reports.why import model_facts
 from countwise.tables.table import Table
 
-#: With more classes than these the rarest are shown together.
-MOST_CLASSES = 30
-#: With more entries than these only differences from the leader are given.
-MOST_PAIRED = 10
+#: With more classes the rarest are shown together.
+MAX_CLASSES = 30
+#: With more entries only the differences from the leader are listed.
+MAX_PAIRED = 10
 OTHERS = "(other classes)"
 
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
-    """Return the entries in order with every score, its interval, and seconds apart."""
+    """Return the entries in order, with every score, its interval, and both times."""
     scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
     entries = []
     for line in trials.summary(level):
@@ -61,10 +61,10 @@ def _score(trials: Trials, what: str, name: str, gain: GainMatrix | None, level:
 
 
 def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]]:
-    """Return by how much entries differ in the score that ranks, pair by pair, the better first."""
+    """Return the pairwise differences in the score that ranks, the better entry first."""
     order = [line["model"] for line in trials.summary(level)]
     pairs = list(combinations(order, 2))
-    if len(order) > MOST_PAIRED:
+    if len(order) > MAX_PAIRED:
         pairs = [pair for pair in pairs if pair[0] == order[0]]
     plain = []
     for first, second in pairs:
@@ -112,13 +112,13 @@ def _interval(plain: dict[str, Any]) -> dict[str, float | None]:
 
 def _kept(weight: Any) -> list[int]:
     """The classes shown: all, or the most frequent in their own order."""
-    if len(weight) <= MOST_CLASSES:
+    if len(weight) <= MAX_CLASSES:
         return list(range(len(weight)))
-    return sorted(np.argsort(-weight, kind="stable")[: MOST_CLASSES - 1].tolist())
+    return sorted(np.argsort(-weight, kind="stable")[: MAX_CLASSES - 1].tolist())
 
 
 def _folded(cells: Any, keep: list[int], extra: list[int]) -> Any:
-    """Put the classes that are not shown together into one row and one column."""
+    """Join the classes that are not shown into one row and one column."""
     rest = [at for at in range(len(cells)) if at not in set(keep)]
     if not rest:
         return cells
@@ -127,11 +127,11 @@ def _folded(cells: Any, keep: list[int], extra: list[int]) -> Any:
 
 
 def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
-    """Return the gain matrix, what it says, what every rule earns and where the best earns it."""
+    """Return the gain matrix in numbers and words, the gain by rule, and where it is earned."""
     confusion = trials.confusion(best)
     values = gain.values
     known = confusion.joint[:, : values.shape[1]] * values[:, : confusion.joint.shape[1]]
-    small = len(gain.classes) <= MOST_CLASSES
+    small = len(gain.classes) <= MAX_CLASSES
     return {
         "classes": names(gain.classes),
         "decisions": names(gain.decisions),
@@ -151,7 +151,7 @@ def _widened(known: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any]]:
-    """For every model that decides both ways: what each rule earns, and the difference."""
+    """Return the gain by each rule and their difference, for models that decide by both."""
     by_rule: dict[str, dict[str, str]] = {}
     for name, entry in trials.entries.items():
         by_rule.setdefault(entry.model, {}).setdefault(entry.rule, name)
@@ -176,10 +176,13 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
     """Return a learning curve: sizes, and a point with its interval for every entry and size."""
     what = curve.ranked_by
     lines: list[dict[str, Any]] = [
-        {"name": name, "points": [estimate(own) for own in curve.score(what, name, level=level)]}
+        {
+            "name": name,
+            "points": [estimate(score) for score in curve.score(what, name, level=level)],
+        }
         for name in curve.names
     ]
-    lines.sort(key=lambda own: -(own["points"][-1]["value"] or 0.0))
+    lines.sort(key=lambda line: -(line["points"][-1]["value"] or 0.0))
     return {
         "score": what,
         "words": SCORES[what][0],
@@ -191,7 +194,7 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
 
 
 def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
-    """Return how it was measured: the protocol in words, test parts, rows, kind of interval."""
+    """Return the protocol in words, its folds and rows, and the kind of interval."""
     tested = [len(fold.rows) for fold in trials.folds]
     trained = [fold.trained for fold in trials.folds]
     best = trials.score(trials.ranked_by, trials.best, level=level)
@@ -221,7 +224,7 @@ def _head(kind: str, title: str, source: str | None) -> dict[str, Any]:
 
 
 def comparison_facts(
-    table: Table,
+    table: Table | None,
     trials: Trials,
     *,
     model: Any = None,
@@ -231,11 +234,11 @@ def comparison_facts(
     title: str | None = None,
     source: str | None = None,
 ) -> dict[str, Any]:
-    """Gather what a comparison found: ranking, gain, confusion, why, data and protocol."""
+    """Gather the facts of a comparison: ranking, gain, confusion, model, curve, data, protocol."""
     matrix = trials.gain if gain is None else GainMatrix.of(gain, trials.classes)
     fitted = getattr(getattr(model, "model_", model), "notes_", ())
     notes = [*trials.notes, *(curve.notes if curve is not None else ()), *fitted]
-    own = set(table.notes)
+    of_table = set() if table is None else set(table.notes)
     return {
         **_head("comparison", title or _title(table, source), source),
         "verdict": trials.verdict(),
@@ -245,28 +248,30 @@ def comparison_facts(
         "confusion": confusion_facts(trials, trials.best),
         "model": None if model is None else model_facts(model, model_name),
         "curve": None if curve is None else curve_facts(curve),
-        "data": data_facts(table, source),
+        "data": None if table is None else data_facts(table, source),
         "protocol": protocol_facts(trials)
         | {
             "notes": note_facts(
-                note for note in notes if isinstance(note, Note) and note not in own
+                note for note in notes if isinstance(note, Note) and note not in of_table
             )
         },
     }
 
 
 def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
-    """Gather what a table looks like before any model: kinds, levels, missing, what is dropped."""
+    """Gather the facts of a table before any model: its columns, missing cells and notes."""
     return {
         **_head("inspection", _title(table, source), source),
         "data": data_facts(table, source),
     }
 
 
-def _title(table: Table, source: str | None) -> str:
+def _title(table: Table | None, source: str | None) -> str:
+    if table is None:
+        return source or "Comparison of models"
     target = table.schema.target
     if not source:
         return "A table" if target is None else f"Predicting {target.name}"
-    # A path is named by its file; where it lies on a machine is nobody's business.
+    # The title names the file, not the folders of somebody's machine.
     name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
     return name if target is None else f"{name}: predicting {target.name}"

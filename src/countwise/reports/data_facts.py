@@ -1,4 +1,4 @@
-"""What a table holds, as plain data: kinds, levels, missing cells, class balance, what is dropped.
+"""The facts of a table as plain data: columns, missing cells, class balance, what is dropped.
 
 The size of these facts depends on the number of columns and levels shown, never on the rows.
 """
@@ -15,10 +15,10 @@ from countwise.reports.rounding import names, rounded
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-#: How many columns are listed.
-MOST_COLUMNS = 200
-#: How many levels of a nominal column are listed, and fewer if there are many columns.
-MOST_LEVELS = 30
+#: Columns that are listed.
+MAX_COLUMNS = 200
+#: Levels of a nominal column that are listed; fewer if there are many columns.
+MAX_LEVELS = 30
 _FEWEST_LEVELS, _ALL_LEVELS = 8, 1500
 
 _WHY = {
@@ -34,8 +34,8 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
     for note in table.notes:
         if note.column is not None:
             marks.setdefault(note.column, []).append(note.code)
-    most = min(MOST_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
-    shown = [_column(table, column, marks, most) for column in schema.columns[:MOST_COLUMNS]]
+    most = min(MAX_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
+    shown = [_column(table, column, marks, most) for column in schema.columns[:MAX_COLUMNS]]
     return {
         "source": source,
         "rows": len(table),
@@ -45,7 +45,7 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
             for kind in ("nominal", "numeric", "target", "id", "drop")
         },
         "columns": shown,
-        "more_columns": max(len(schema) - MOST_COLUMNS, 0),
+        "more_columns": max(len(schema) - MAX_COLUMNS, 0),
         "missing": _missing(table),
         "balance": _balance(table) if table.labelled else [],
         "dropped": _dropped(table),
@@ -100,31 +100,35 @@ def _numbers(table: Table, column: Column) -> dict[str, Any]:
 
 def _missing(table: Table) -> dict[str, Any]:
     cells = 0
-    touched = 0
+    columns = 0
     for column in table.schema.attributes:
         if column.name not in table:
             continue
         if column.coded:
-            own = int(np.count_nonzero(table.codes(column.name) == column.width))
+            missing = int(np.count_nonzero(table.codes(column.name) == column.width))
         else:
-            own = int(np.count_nonzero(np.isnan(table.values(column.name))))
-        cells += own
-        touched += own > 0
+            missing = int(np.count_nonzero(np.isnan(table.values(column.name))))
+        cells += missing
+        columns += missing > 0
     every = len(table) * len(table.schema.attributes)
-    return {"cells": cells, "columns": touched, "share": rounded(cells / every) if every else 0.0}
+    return {
+        "cells": cells,
+        "columns": columns,
+        "fraction": rounded(cells / every) if every else 0.0,
+    }
 
 
 def _balance(table: Table) -> list[dict[str, Any]]:
     counts = np.bincount(table.target, minlength=len(table.classes))[: len(table.classes)]
     total = max(int(counts.sum()), 1)
     return [
-        {"class": name, "rows": float(number), "share": rounded(number / total)}
+        {"class": name, "rows": float(number), "fraction": rounded(number / total)}
         for name, number in zip(names(table.classes), counts.tolist(), strict=True)
     ]
 
 
 def _dropped(table: Table) -> list[dict[str, Any]]:
-    """What a model will not see, and why."""
+    """List what a model does not get, and why."""
     reasons = {note.column: str(note) for note in table.notes if note.code == "T01"}
     return [
         {"column": column.name, "why": reasons.get(column.name, _WHY[column.kind])}

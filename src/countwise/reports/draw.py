@@ -1,11 +1,11 @@
-"""A picture to look at in a notebook or to keep in a file: SVG with its own colours, no network."""
+"""Pictures of fitted models, for a notebook or a file: SVG with its colors, no network."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,14 @@ from typing import Any
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.neighbor_grid import NeighborGrid
-from countwise.models.bayes.aode import AODE
-from countwise.models.bayes.kdb import KDB
-from countwise.models.bayes.naive_bayes import NaiveBayes
-from countwise.models.bayes.tan import TAN
-from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
-from countwise.models.tree.id3 import ID3
-from countwise.reports.figures.cell_grid import heat_figure
+from countwise.models.views import CellGrid, DependencyGraph
+from countwise.reports.figures.bar_chart import coefficient_figure, error_figure, member_figure
+from countwise.reports.figures.cell_grid import agreement_figure, coefficient_grid, heat_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
-from countwise.reports.figures.dependency_graph import attribute_tree_figure
+from countwise.reports.figures.dependency_graph import dependency_figure
 from countwise.reports.figures.legend import legend_figure
-from countwise.reports.figures.line_plot import by_k_figure, search_figure
+from countwise.reports.figures.line_plot import by_k_figure, search_figure, training_figure
+from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT
 from countwise.reports.figures.panels import (
     cut_panel,
@@ -35,10 +32,8 @@ from countwise.reports.figures.panels import (
 )
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
-from countwise.reports.grids import cut_facts, drawn_classes, search_facts, slice_facts
-from countwise.reports.questions import decision_facts
-from countwise.reports.structure import structure_facts
-from countwise.reports.why import model_facts
+from countwise.reports.model_facts import has_weights, view_facts, views_of
+from countwise.reports.rounding import plain
 
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 _MARGIN = 12
@@ -70,17 +65,15 @@ class Picture:
     Attributes
     ----------
     svg
-        The figure without colours, as the report uses it.
+        The figure without colors, as the report uses it.
     title
-        What it shows, in a phrase.
+        A phrase that says what it shows.
 
     Examples
     --------
     >>> import countwise as cw
-    >>> from countwise.models.bayes.tan import TAN
-    >>> from countwise.reports.draw import draw
-    >>> draw(TAN().fit(cw.read("sample:weather")))
-    <Picture: TAN: 4 attributes and what they lean on, 340 × 264 pixels>
+    >>> cw.draw(cw.TAN().fit(cw.read("sample:weather")))
+    <Picture: TAN: 4 attributes and what they depend on, 340 × 264 pixels>
     """
 
     svg: str
@@ -106,7 +99,7 @@ class Picture:
         Parameters
         ----------
         path
-            Ends in ``.svg`` for the figure alone, in ``.html`` for a page with it; both follow the
+            Ends in ``.svg`` for the figure alone, in ``.html`` for a page with it. Both follow the
             reader's choice of light or dark.
 
         Examples
@@ -122,15 +115,18 @@ class Picture:
         >>> picture.save("empty.png")
         Traceback (most recent call last):
             ...
-        countwise.errors.ParameterError: Picture: a picture is saved as .svg or .html, but \
-'empty.png' came. A browser prints either to other formats.
+        countwise.errors.ParameterError: Picture: path must be a file name that ends in .svg or \
+.html; got 'empty.png'. A browser prints either to other formats.
         """
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
         suffix = Path(name).suffix.casefold() if isinstance(name, str) else ""
         if suffix not in (".svg", ".html", ".htm"):
             raise ParameterError(
-                f"Picture: a picture is saved as .svg or .html, but {name or path!r} came. "
-                "A browser prints either to other formats."
+                "Picture",
+                "path",
+                "a file name that ends in .svg or .html",
+                name or path,
+                "A browser prints either to other formats.",
             )
         text = str(self) if suffix == ".svg" else self._page()
         with atomic_write(path, "Picture") as temporary:
@@ -150,26 +146,21 @@ def _framed(size: re.Match[str]) -> str:
 
 _SIDES = (" width", " height")
 
-#: How many attributes, or lines of a decision tree, a picture of its own shows.
-MOST_NODES = 400
-MOST_LINES = 60
-#: How many columns of a grid of cells are drawn.
-MOST_PANELS = 24
+#: The attributes of a graph that a picture shows.
+MAX_NODES = 400
 
 
 def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
-    """Draw a fitted model: its probability tables, its attribute tree or its decision tree.
+    """Draw a fitted model: its probability tables, its tree, its coefficients, whatever it shows.
 
     Parameters
     ----------
     model
-        A `NaiveBayes` or `AODE` (tables class × attribute × value), a `TAN` or `KDB` (the tree of
-        attributes, with bits), an `ID3` (the decision tree), a `DiscreteBayes` (where columns are
-        cut, and the gain over the search), or a `Decide` over one of them.
-        A `NeighborGrid` is drawn as a map of k and p, or with ``what="k"`` as accuracy by k.
+        Any fitted model of countwise, or a `Decide` over one. A `NeighborGrid` is drawn as a map
+        of k and p, or with ``what="k"`` as accuracy by k.
     what
-        The name of an attribute, to draw its table or its densities alone. Of a `DiscreteBayes`
-        also ``search`` for the gain over the search, or two attributes for a slice of decisions.
+        The name of an attribute, to draw its table or its densities alone. For a `DiscreteBayes`
+        also ``"search"``, the gain over the search, or two attributes, a slice of the decisions.
 
     Returns
     -------
@@ -180,52 +171,48 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     --------
     >>> import countwise as cw
     >>> weather = cw.read("sample:weather")
-    >>> draw(cw.NaiveBayes().fit(weather)).title
+    >>> cw.draw(cw.NaiveBayes().fit(weather)).title
     'NaiveBayes: 4 attributes by class and value'
-    >>> draw(cw.NaiveBayes().fit(weather), "windy").title
+    >>> cw.draw(cw.NaiveBayes().fit(weather), "windy").title
     'NaiveBayes: windy by class'
+    >>> cw.draw(cw.Logistic().fit(weather)).title
+    'Logistic: 10 coefficients'
     """
     if isinstance(model, NeighborGrid):
-        return _grid(model, what)
-    model = getattr(model, "model_", model)
-    known = (NaiveBayes, AODE, TAN, KDB, ID3, DiscreteBayes)
-    if not isinstance(model, known):
-        inner = getattr(model, "model", None)
-        if not isinstance(inner, known):
-            raise ParameterError(
-                "draw: there are pictures of NaiveBayes, AODE, TAN, KDB, ID3, DiscreteBayes, but "
-                f"a {type(model).__name__} came. Draw one of them."
-            )
-        model = inner
-    if not hasattr(model, "classes_"):
+        return _draw_grid(model, what)
+    name, views = views_of(_fitted(model))
+    if not views:
         raise ParameterError(
-            f"draw: the model must be fitted, but this {type(model).__name__} is not. "
-            "Call fit first."
+            f"draw: a model must have views to be drawn; {name} has none.",
+            hint="Return some from its method views().",
         )
-    if isinstance(model, DiscreteBayes):
-        return _cells(model, what)
-    if isinstance(what, tuple):
-        raise ParameterError(
-            f"draw: what must be one attribute for a {type(model).__name__}, but {what!r} came."
-        )
-    if isinstance(model, ID3):
-        return _decision_tree(model, what)
-    if what is not None:
-        return _one(model, what)
-    if isinstance(model, TAN | KDB):
-        return _attribute_tree(model)
-    return _tables(model)
+    if what is None:
+        return _draw_views(name, views)
+    cells = next((view for view in views if isinstance(view, CellGrid)), None)
+    if cells is not None:
+        return _draw_cells(name, cells, what)
+    return _draw_attribute(model, name, list(map(view_facts, views)), what)
 
 
-def _grid(grid: NeighborGrid, what: Any) -> Picture:
+def _fitted(model: Any) -> Any:
+    """The model itself, or the one that a `Decide` holds."""
+    model = getattr(model, "model_", getattr(model, "model", model))
+    if isinstance(model, type) or not hasattr(model, "views"):
+        raise ParameterError(
+            "draw", "model", "a fitted model of countwise", model, "Draw a NaiveBayes, for instance"
+        )
+    if not hasattr(model, "schema_"):
+        raise ParameterError("draw", "model", "fitted", model, "Call fit first.")
+    return model
+
+
+def _draw_grid(grid: NeighborGrid, what: Any) -> Picture:
     """The map of k and p, or accuracy by k at the best p."""
-    name = grid.data or "neighbours"
+    name = grid.data or "neighbors"
     if what is None and len(grid.p) > 1:
         return Picture(heat_figure(grid.to_dict()), f"Accuracy of {name} by k and p")
     if what not in (None, "k"):
-        raise ParameterError(
-            f"draw: a NeighborGrid is drawn as a map, or by 'k', but {what!r} was asked for."
-        )
+        raise ParameterError("draw", "what", "'k' or None for a NeighborGrid", what)
     by = grid.p.index(grid.best["p"])
     few = len(grid.expected) < 2
     wheel = [0.0] * len(grid.k) if few else grid.expected[:, :, by].std(axis=0, ddof=1).tolist()
@@ -246,109 +233,149 @@ def _grid(grid: NeighborGrid, what: Any) -> Picture:
     return Picture(by_k_figure(grid.k, lines, title, grid.over), title)
 
 
-def _attribute_tree(model: TAN | KDB) -> Picture:
-    facts = structure_facts(model, MOST_NODES)
-    assert facts is not None  # both kinds have one
-    number_of = len(facts["attributes"])
-    title = f"{type(model).__name__}: {number_of} attributes and what they lean on"
-    return Picture(attribute_tree_figure(facts), title)
+Facts = Mapping[str, Any]
 
 
-def _tables(model: NaiveBayes | AODE) -> Picture:
-    facts = model_facts(model)
-    assert facts is not None  # both kinds have counts
-    parts = []
-    if facts["nominal"]:
-        parts.append(probability_table(facts))
-    if facts["numeric"]:
-        parts.append(density_table(facts))
-    shown = len(facts["nominal"]) + len(facts["numeric"])
-    title = f"{facts['name']}: {shown} attributes by class and value"
-    return Picture(_stacked(title, parts, _left_out(facts)), title)
+def _cell_figures(view: Facts) -> list[str]:
+    columns = [column for column in view["columns"] if column["weights"]]
+    figures = [cut_table_figure(columns, view["classes"])] if columns else []
+    return [*figures, search_figure(view["steps"])] if len(view["steps"]) > 1 else figures
 
 
-def _left_out(facts: Mapping[str, Any]) -> str:
-    more = facts["more_nominal"] + facts["more_numeric"]
-    words = [f"{more} more attributes, which tell less"] if more else []
-    if facts["more_classes"]:
-        words.append(f"{facts['more_classes']} rarer classes")
+def _member_figures(view: Facts) -> list[str]:
+    figures = [error_figure(view["errors"])] if view["errors"] else []
+    figures += [member_figure(view["members"])] if has_weights(view) else []
+    return [*figures, agreement_figure(view)] if view["agreement"] else figures
+
+
+def _coefficient_figures(view: Facts) -> list[str]:
+    if not view["terms"]:
+        return []
+    return [coefficient_figure(view) if len(view["classes"]) == 1 else coefficient_grid(view)]
+
+
+#: By kind of view its figures, and a phrase that says what they show.
+_PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]] = {
+    "ProbabilityTables": (
+        lambda view: [probability_table(view)] if view["tables"] else [],
+        lambda view: "",
+    ),
+    "Densities": (lambda view: [density_table(view)], lambda view: ""),
+    "DependencyGraph": (
+        lambda view: [dependency_figure(view)],
+        lambda view: f"{len(view['attributes'])} attributes and what they depend on",
+    ),
+    "DecisionTree": (
+        lambda view: [decision_tree_figure(view)],
+        lambda view: f"a tree of {view['nodes']:,} nodes",
+    ),
+    "CellGrid": (
+        _cell_figures,
+        lambda view: (
+            f"{len(view['columns']) + view['more_columns']} columns cut into "
+            f"{view['cells']:,} cells"
+        ),
+    ),
+    "Coefficients": (
+        _coefficient_figures,
+        lambda view: f"{len(view['terms']) + view['more_terms']} coefficients",
+    ),
+    "TrainingCurve": (
+        lambda view: [training_figure(view)] if view["epochs"] else [],
+        lambda view: "loss and error by epoch",
+    ),
+    "NeighborSample": (
+        lambda view: [neighbor_figure(view)],
+        lambda view: f"nearest rows of {len(view['samples'])} rows",
+    ),
+    "MemberList": (_member_figures, lambda view: "its members"),
+}
+
+
+def _draw_views(name: str, views: Sequence[Any]) -> Picture:
+    """All views below each other; a graph of dependencies alone."""
+    graph = isinstance(views[0], DependencyGraph)
+    facts = [view_facts(view, MAX_NODES) for view in (views[:1] if graph else views)]
+    facts = [view for view in facts if view["kind"] in _PICTURES]
+    figures = [figure for view in facts for figure in _PICTURES[view["kind"]][0](view)]
+    attributes = sum(len(view.get("tables", view.get("columns", ()))) for view in facts)
+    phrases = [_PICTURES[view["kind"]][1](view) for view in facts]
+    title = f"{name}: {phrases[0] or f'{attributes} attributes by class and value'}"
+    words = _left_out(facts) if figures else str(facts[0].get("note", ""))
+    return Picture(_stacked(title, figures, words), title)
+
+
+def _left_out(views: Sequence[Facts]) -> str:
+    attributes = sum(view.get("more_tables", 0) + view.get("more_columns", 0) for view in views)
+    words = [f"{attributes} more attributes, which are less informative"] if attributes else []
+    classes = max((view.get("more_classes", 0) for view in views), default=0)
+    words += [f"{classes} rarer classes"] if classes else []
     return f"… and {' and '.join(words)}" if words else ""
 
 
-def _one(model: NaiveBayes | AODE | TAN | KDB, what: str) -> Picture:
-    facts = model_facts(model, only=what)
-    assert facts is not None
-    if not facts["nominal"] and not facts["numeric"]:
-        names = [column.name for column in model.schema_.attributes]
-        if what in names:
-            raise ParameterError(
-                f"draw: attribute {what!r} has no values that this {type(model).__name__} counts. "
-                "Draw another one."
-            )
+def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) -> Picture:
+    """The probability table or the densities of one attribute."""
+    drawable = [view for view in views if view["kind"] in ("ProbabilityTables", "Densities")]
+    if not drawable:
         raise ParameterError(
-            f"draw: what must be an attribute, but {what!r} is none.{did_you_mean(what, names)} "
-            f"The attributes are {listing(names)}."
+            f"draw: what must be left out for a {name}, which is drawn as a whole; got {what!r}."
         )
-    if facts["nominal"]:
-        parts = [probability_panel(facts["nominal"][0], facts["classes"])]
-    else:
-        panel = density_panel(facts["numeric"][0], facts["drawn"])
-        parts = [legend_figure(facts["drawn"]), panel]
-    title = f"{facts['name']}: {what} by class"
-    return Picture(_stacked(title, parts, ""), title)
-
-
-def _decision_tree(model: ID3, what: str | None) -> Picture:
-    if what is not None:
+    if isinstance(what, tuple):
+        raise ParameterError("draw", "what", f"one attribute for a {name}", what)
+    title = f"{name}: {what} by class"
+    for view in drawable:
+        classes, attributes = view["classes"], view.get("tables") or view.get("columns") or ()
+        attribute = next((each for each in attributes if each["name"] == what), None)
+        if attribute is None:
+            continue
+        if view["kind"] == "Densities":
+            figures = [legend_figure(classes), density_panel(attribute, classes)]
+        else:
+            figures = [probability_panel(attribute, classes)]
+        return Picture(_stacked(title, figures, ""), title)
+    names = [column.name for column in getattr(model, "model_", model).schema_.attributes]
+    if what in names:
         raise ParameterError(
-            f"draw: the picture of an ID3 is its whole tree, but {what!r} was asked for. "
-            "Leave what out."
+            f"draw: attribute {what!r} has no values that this {name} counts.",
+            hint="Draw another one.",
         )
-    facts = decision_facts(model, MOST_LINES)
-    title = f"{type(model).__name__}: a tree of {facts['nodes']:,} nodes"
-    return Picture(decision_tree_figure(facts, title=title), title)
-
-
-def _cells(model: DiscreteBayes, what: str | tuple[str, str] | None) -> Picture:
-    name, classes = type(model).__name__, drawn_classes(model)
-    columns, steps = cut_facts(model), search_facts(model)
-    known = [own["name"] for own in columns]
-    if what == "search" and "search" not in known:
-        if not steps:
-            raise ParameterError("draw: this model was not searched for; there are no steps.")
-        return Picture(search_figure(steps), f"{name}: expected gain over the search")
-    asked = [] if what is None else [what] if isinstance(what, str) else list(what)
-    for own in asked:
-        if own not in known:
-            raise ParameterError(
-                f"draw: what must be columns that are cut, but {own!r} is none."
-                f"{did_you_mean(own, known)} The columns are {listing(known)}."
-            )
-    if len(asked) == 2:
-        title = f"{name}: decisions over {asked[0]} and {asked[1]}"
-        return Picture(slice_figure(slice_facts(model, *asked)), title)
-    if len(asked) == 1:
-        only = cut_facts(model, asked[0])
-        return Picture(cut_panel(only[0], classes), f"{name}: cuts of {asked[0]}")
-    title = f"{name}: {len(columns)} columns cut into {model.cells_.grid.cells:,} cells"
-    parts = [cut_table_figure(columns[:MOST_PANELS], classes)]
-    if len(steps) > 1:
-        parts.append(search_figure(steps))
-    more = len(columns) - MOST_PANELS
-    return Picture(
-        _stacked(title, parts, f"… and {more} more columns, which tell less" if more > 0 else ""),
-        title,
+    raise ParameterError(
+        "draw",
+        "what",
+        "an attribute",
+        what,
+        f"{did_you_mean(what, names).strip()} The attributes are {listing(names)}.".strip(),
     )
 
 
+def _draw_cells(name: str, view: CellGrid, what: Any) -> Picture:
+    """The search, the cut points of one column, or the decisions over two."""
+    known = {column.name: column for column in view.columns}
+    facts = view_facts(view)
+    if what == "search" and "search" not in known:
+        if not view.steps:
+            raise ParameterError("draw: this model was not searched for; there are no steps.")
+        return Picture(search_figure(plain(view.steps)), f"{name}: expected gain over the search")
+    columns = [what] if isinstance(what, str) else list(what)
+    for column in columns:
+        if column not in known:
+            hint = f"{did_you_mean(column, known).strip()} The columns are {listing(known)}."
+            raise ParameterError("draw", "what", "a column that is cut", column, hint.strip())
+    if len(columns) == 2:
+        title = f"{name}: decisions over {columns[0]} and {columns[1]}"
+        return Picture(slice_figure(plain(view.slice_of(*columns))), title)
+    figure = cut_panel(plain(known[columns[0]]), facts["classes"])
+    return Picture(figure, f"{name}: cut points of {columns[0]}")
+
+
 def _stacked(title: str, figures: list[str], words: str) -> str:
-    """Put figures below each other in one, with a line of words under them."""
+    """Put figures below each other, with a line of words under them."""
     if len(figures) == 1 and not words:
         return figures[0]
     body, y, width = [], 0.0, 0.0
-    for own in figures:
-        wide, high = (float(own.split(f'{side}="', 1)[1].split('"', 1)[0]) for side in _SIDES)
-        body.append(own.replace("<svg ", f'<svg y="{number(y)}" ', 1))
+    for figure in figures:
+        wide, high = (float(figure.split(f'{side}="', 1)[1].split('"', 1)[0]) for side in _SIDES)
+        body.append(figure.replace("<svg ", f'<svg y="{number(y)}" ', 1))
         y, width = y + high + 20, max(width, wide)
     if words:
         body.append(label(0, y, words, size=12, classes="soft"))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from countwise.evaluation.intervals import Estimate
 from countwise.tables.labels import text
+
+#: The digits of long arrays, where fewer are enough for a page.
+_DIGITS = {"probabilities": 4, "density": 3, "x": 5}
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
@@ -21,23 +25,35 @@ def rounded(value: float | None, digits: int = 6) -> float | None:
 
 def figures(values: Any, digits: int = 6) -> list[Any]:
     """Return an array as nested lists of rounded numbers."""
-    given = np.asarray(values, dtype=np.float64).tolist()
-    if isinstance(given, float):
-        given = [given]
-    return _nested(given, digits)
+    nested = np.asarray(values, dtype=np.float64).tolist()
+    return plain(nested if isinstance(nested, list) else [nested], digits)  # type: ignore[no-any-return]
 
 
-def _nested(given: Sequence[Any], digits: int) -> list[Any]:
-    return [
-        _nested(own, digits) if isinstance(own, list) else rounded(own, digits) for own in given
-    ]
-
-
-def estimate(own: Estimate) -> dict[str, float | None]:
-    """Return a figure and its interval, without the values of the test parts."""
-    return {"value": rounded(own.value), "low": rounded(own.low), "high": rounded(own.high)}
+def estimate(score: Estimate) -> dict[str, float | None]:
+    """Return a score and its interval, without the values of the folds."""
+    return {"value": rounded(score.value), "low": rounded(score.low), "high": rounded(score.high)}
 
 
 def names(labels: Iterable[Any]) -> list[str]:
     """Return labels as texts."""
     return [text(label) for label in labels]
+
+
+def plain(value: Any, digits: int = 6) -> Any:
+    """Return a value of dataclasses, arrays, tuples and mappings as plain data; drop functions."""
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float):
+        return rounded(value, digits)
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist(), digits)
+    if isinstance(value, Mapping):
+        return {str(name): plain(part, digits) for name, part in value.items()}
+    if is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            name: plain(part, _DIGITS.get(name, digits))
+            for name, part in parts.items()
+            if not callable(part)
+        }
+    return [plain(part, digits) for part in value]

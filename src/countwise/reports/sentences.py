@@ -1,18 +1,24 @@
-"""Figures and scores in words, the same in every figure and on every line of the page."""
+"""Numbers and scores in words, the same in every figure and in every line of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: What the scores are called, and in a phrase what they say.
+#: The name of each score, and a phrase that says what it is.
 SCORES: dict[str, tuple[str, str]] = {
-    "expected_gain": ("Gain a row", "what one decision earns on average, by the gain matrix"),
-    "accuracy": ("Accuracy", "share of rows whose decision is the true class"),
-    "balanced_accuracy": ("Balanced accuracy", "mean over the classes of the share found"),
-    "log_loss": ("Log loss", "surprise at the true class; less is better"),
-    "brier": ("Brier score", "squared distance of posterior and truth; less is better"),
+    "expected_gain": ("Gain per row", "mean gain of a decision, by the gain matrix"),
+    "accuracy": ("Accuracy", "fraction of the rows decided correctly"),
+    "balanced_accuracy": ("Balanced accuracy", "mean of the recalls of all classes"),
+    "log_loss": (
+        "Log loss",
+        "mean negative log posterior of the true class; lower is better",
+    ),
+    "brier": ("Brier score", "mean squared error of the posteriors; lower is better"),
 }
+
+#: Cut points, or levels, that one line of a table lists.
+MAX_LISTED = 12
 
 
 def score_words(what: str) -> str:
@@ -21,7 +27,7 @@ def score_words(what: str) -> str:
 
 
 def short(figure: float | None, digits: int = 3) -> str:
-    """Return a figure with so many digits after the point, fewer for large ones; – for none."""
+    """Return a number with so many decimals, fewer if it is large; – for none."""
     if figure is None:
         return "–"
     digits = digits if abs(figure) < 10 else max(0, digits - 2) if abs(figure) < 1000 else 0
@@ -31,7 +37,7 @@ def short(figure: float | None, digits: int = 3) -> str:
 
 
 def brief(figure: float | None) -> str:
-    """Return a value of the data with four digits."""
+    """Return a value of the data with four significant digits."""
     if figure is None:
         return "–"
     large = 1000 <= abs(figure) < 1e9
@@ -45,7 +51,7 @@ def signed(figure: float | None, digits: int = 3) -> str:
 
 
 def interval_words(estimate: Mapping[str, Any], brief: bool = False) -> str:
-    """Return a figure with its interval."""
+    """Return a score with its interval."""
     value = short(estimate["value"])
     if estimate["low"] is None or estimate["high"] is None:
         return value
@@ -53,17 +59,25 @@ def interval_words(estimate: Mapping[str, Any], brief: bool = False) -> str:
     return f"{value} ({short(estimate['low'])}{between}{short(estimate['high'])})"
 
 
-def percent(share: float | None) -> str:
-    """Return a share in percent, with a digit after the point where it is small."""
-    if share is None:
+def percent(fraction: float | None) -> str:
+    """Return a fraction in percent, with one decimal where it is small."""
+    if fraction is None:
         return "–"
-    if 0 < share < 0.001:
+    if 0 < fraction < 0.001:
         return "< 0.1 %"
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
+    decimals = 0 if fraction >= 0.0995 or fraction == 0 else 1
+    return f"{100 * fraction:.{decimals}f} %"
+
+
+def cut_points_words(points: Sequence[float], levels: int) -> str:
+    """Return the first cut points; facts of a column of many `levels` hold only the first."""
+    shown = ", ".join(f"{point:.5g}" for point in points[:MAX_LISTED])
+    more = (len(points) if len(points) != MAX_LISTED else levels - 1) - MAX_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def seconds(time: float | None) -> str:
-    """Return a time in the unit that suits it."""
+    """Return a time in seconds, milliseconds or minutes."""
     if time is None:
         return "–"
     if time >= 100:
@@ -75,8 +89,13 @@ def seconds(time: float | None) -> str:
     return f"{1000 * time:.0f} ms" if time >= 0.01 else f"{1000 * time:.2f} ms"
 
 
+def join(words: Sequence[str]) -> str:
+    """Return words with commas and a last "and"."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 def counted(number: float) -> str:
-    """Return a count: whole with thousands apart, or a fraction if weights made it one."""
+    """Return a count: whole, with thousands separators, or with a decimal if rows have weights."""
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-9 else f"{number:,.1f}"
 
 
@@ -84,15 +103,16 @@ Facts = Mapping[str, Any]
 
 
 def lead_sentence(facts: Facts) -> str:
-    """Say in one line what the page is about."""
-    data = facts["data"]
-    attributes = data["kinds"]["nominal"] + data["kinds"]["numeric"]
-    words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
-    if data["balance"]:
-        words.append(_several(len(data["balance"]), "class", "classes"))
+    """Summarize the table and the comparison in one line."""
+    data, words = facts["data"], []
+    if data is not None:
+        attributes = data["kinds"]["nominal"] + data["kinds"]["numeric"]
+        words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
+        if data["balance"]:
+            words.append(_several(len(data["balance"]), "class", "classes"))
     if facts["kind"] != "comparison":
         return f"{', '.join(words)}."
-    models = sum(1 for own in facts["ranking"]["entries"] if not own["baseline"])
+    models = sum(1 for entry in facts["ranking"]["entries"] if not entry["baseline"])
     words.append(_several(models, "entry", "entries"))
     return f"{', '.join(words)}; {facts['protocol']['words']}."
 
@@ -102,7 +122,7 @@ def _several(number: float, one: str, many: str | None = None) -> str:
 
 
 def tiles_of(facts: Facts) -> list[dict[str, str]]:
-    """Return the figures a reader looks for first."""
+    """Return the numbers that a reader looks for first."""
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
@@ -115,14 +135,14 @@ def tiles_of(facts: Facts) -> list[dict[str, str]]:
         },
         {
             "name": "Missing cells",
-            "value": percent(data["missing"]["share"]),
+            "value": percent(data["missing"]["fraction"]),
             "more": f"in {_several(data['missing']['columns'], 'column')}",
         },
     ]
     if data["balance"]:
-        most = max(data["balance"], key=lambda own: own["rows"])
+        most = max(data["balance"], key=lambda line: line["rows"])
         tiles.append(
-            {"name": "Largest class", "value": percent(most["share"]), "more": most["class"]}
+            {"name": "Largest class", "value": percent(most["fraction"]), "more": most["class"]}
         )
     return tiles
 
@@ -133,7 +153,7 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     ranked = ranking["ranked_by"]
     tiles = [
         {
-            "name": "First in the ranking",
+            "name": "Best model",
             "value": best["name"],
             "more": f"by {score_words(ranked).lower()}",
         },
@@ -141,7 +161,7 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     ]
     if ranked != "accuracy":
         tiles.append(_tile(best, "accuracy", "Accuracy"))
-    base = next((own for own in ranking["entries"] if own["baseline"]), None)
+    base = next((entry for entry in ranking["entries"] if entry["baseline"]), None)
     if base is not None and base is not best:
         tiles.append(_tile(base, ranked, f"{score_words(ranked)} of {base['name']}"))
     if ranked == "accuracy":
@@ -150,73 +170,37 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
 
 
 def _tile(entry: Facts, what: str, name: str) -> dict[str, str]:
-    own = entry["scores"][what]
-    known = own["low"] is not None and own["high"] is not None
-    more = f"{short(own['low'])} to {short(own['high'])}" if known else ""
-    return {"name": name, "value": short(own["value"]), "more": more}
+    score = entry["scores"][what]
+    known = score["low"] is not None and score["high"] is not None
+    more = f"{short(score['low'])} to {short(score['high'])}" if known else ""
+    return {"name": name, "value": short(score["value"]), "more": more}
 
 
 def data_sentence(data: Facts) -> str:
-    """Say what the table holds."""
+    """Summarize the columns and the missing cells of a table."""
     kinds, missing = data["kinds"], data["missing"]
     words = f"{_several(data['rows'], 'row')}, {kinds['nominal']} nominal and "
     words += f"{kinds['numeric']} numeric attributes"
     if data["target"] is not None:
         words += f"; the class is '{data['target']}'"
-    gaps = (
-        f" {percent(missing['share'])} of the cells are missing, in "
+    cells = (
+        f" {percent(missing['fraction'])} of the cells are missing, in "
         f"{_several(missing['columns'], 'column')}."
         if missing["cells"]
         else " No cell is missing."
     )
-    return f"{words}.{gaps}"
+    return f"{words}.{cells}"
 
 
 def measured_sentence(protocol: Facts) -> str:
-    """Say how rows were set aside."""
-    parts = _several(protocol["parts"], "test part")
+    """Describe how models were trained and tested."""
+    folds = _several(protocol["parts"], "fold")
     words = protocol["words"][:1].upper() + protocol["words"][1:]
     return (
-        f"{words}: {parts} of {_range(protocol['tested'])} rows, each judged by models of "
-        f"{_range(protocol['trained'])} other rows."
+        f"{words}: {folds} of {_range(protocol['tested'])} test rows each, predicted by models "
+        f"trained on {_range(protocol['trained'])} other rows."
     )
 
 
 def _range(ends: list[int]) -> str:
     return counted(ends[0]) if ends[0] == ends[1] else f"{counted(ends[0])} to {counted(ends[1])}"
-
-
-def _why_title(facts: Facts) -> str:
-    model = facts.get("model") or {}
-    if model.get("tree"):
-        return "Why: the decision tree"
-    if model.get("cells"):
-        return "Why: where columns are cut, and what the cells decide"
-    if model.get("structure"):
-        return "Why: what leans on what, and the probability tables"
-    return "Why: the probability tables"
-
-
-def sections_of(facts: Facts) -> list[dict[str, str]]:
-    """Return the sections the facts can fill: what to call them, and their template."""
-    comparison = facts["kind"] == "comparison"
-    every = [
-        (comparison, "ranking", "Ranking", "Ranking", "ranking.html"),
-        (comparison and facts["gain"], "gain", "Gain", "What the decision earns", "gain.html"),
-        (comparison, "confusion", "Confusion", "What is taken for what", "confusion.html"),
-        (comparison and facts["model"], "why", "Why", _why_title(facts), "why.html"),
-        (
-            comparison and facts["curve"],
-            "curve",
-            "Learning curve",
-            "Would more rows help?",
-            "curve.html",
-        ),
-        (True, "data", "Data", "The data", "data.html"),
-        (comparison, "measured", "Method", "How it was measured", "measured.html"),
-    ]
-    return [
-        {"id": own, "name": name, "title": title, "template": template}
-        for there, own, name, title, template in every
-        if there
-    ]

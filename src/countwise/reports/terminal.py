@@ -1,4 +1,4 @@
-"""Bars, intervals and small curves made of characters, for a terminal."""
+"""Results in a terminal: tables, with bars, intervals and small curves made of characters."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def interval_bar(
         return "◂".ljust(width) if value < least else "▸".rjust(width)
 
     def place(figure: float) -> int:
-        share = (figure - least) / span if span > 0 else 0.5
-        return round(min(max(share, 0.0), 1.0) * (width - 1))
+        fraction = (figure - least) / span if span > 0 else 0.5
+        return round(min(max(fraction, 0.0), 1.0) * (width - 1))
 
     cells = [" "] * width
     if low == low and high == high:
@@ -42,13 +42,13 @@ def interval_bar(
     return "".join(cells)
 
 
-def share_bar(share: float, width: int) -> str:
-    """Draw a share of one."""
-    return "█" * max(round(share * width), 1 if share > 0 else 0)
+def fraction_bar(fraction: float, width: int) -> str:
+    """Draw a fraction."""
+    return "█" * max(round(fraction * width), 1 if fraction > 0 else 0)
 
 
 def two_sided_bar(figure: float, most: float, width: int) -> str:
-    """Draw a figure to the left of the middle if it is negative, to the right if positive."""
+    """Draw a number to the left of the middle if it is negative, to the right if positive."""
     size = round(min(abs(figure) / most, 1.0) * width) if most > 0 else 0
     left = "█" * size if figure < 0 else ""
     right = "█" * size if figure > 0 else ""
@@ -66,24 +66,24 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(" " if step != step else STEPS[int(step * top + 0.5)] for step in steps)
 
 
-#: Width of text that goes to no terminal, so that it is the same everywhere.
+#: Width of text that does not go to a terminal, so that it is the same everywhere.
 PLAIN_WIDTH = 100
-#: No more lines than these are shown of a list that could be endless.
-MOST_LINES = 60
+#: Lines that are shown of a long list.
+MAX_LINES = 60
 
-#: What stands in for signs that a terminal without Unicode cannot show, one for one.
+#: ASCII replacements of characters that a terminal without Unicode cannot show, one for one.
 _ASCII = str.maketrans("–−…×█─●·├┤│◂▸∞" + STEPS[:-1], "--~x#-o.|||<>~" + "_.-=+*%")
 _WORDS = ("model", "interval")
-#: Log-odds beyond this stand for what cannot be.
+#: Log-odds beyond this are infinite.
 _ENDLESS = 1e200
-#: Attributes that are named where rows differ.
-_MOST_GAPS = 4
+#: Attributes that are named in which rows differ.
+_MAX_GAPS = 4
 
 
 class _Ascii:
-    """A stream for terminals that know no more than ASCII."""
+    """A stream for terminals that show only ASCII."""
 
-    encoding = "utf-8"  # for Rich, which then draws as usual; we put other signs in the place
+    encoding = "utf-8"  # for Rich, which then draws as usual; characters are replaced here
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -96,17 +96,17 @@ class _Ascii:
 
 
 def grid(*columns: str, right: Sequence[int] = (), **settings: Any) -> Grid:
-    """Return an empty table in the house's look; columns at the places `right` hold numbers."""
+    """Return an empty table in our style; the columns at the positions `right` hold numbers."""
     look = {"pad_edge": False, "show_edge": False, "header_style": "bold", "padding": (0, 1, 0, 0)}
-    made = Grid(box=box.SIMPLE_HEAD, **{**look, **settings})
+    table = Grid(box=box.SIMPLE_HEAD, **{**look, **settings})
     for at, name in enumerate(columns):
-        made.add_column(
+        table.add_column(
             Text(name),
             justify="right" if at in right else "left",
             no_wrap=at in right,
             overflow="ellipsis" if at not in right else "fold",
         )
-    return made
+    return table
 
 
 def _cells(*cells: object) -> list[Text]:
@@ -114,13 +114,13 @@ def _cells(*cells: object) -> list[Text]:
 
 
 class Screen:
-    """A place to print results to: as wide as the terminal, in colour only if it can."""
+    """A place to print results: as wide as the terminal, in color only if it shows colors."""
 
     def __init__(self, stream: IO[str]) -> None:
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
         terminal = bool(getattr(stream, "isatty", lambda: False)())
-        given = os.environ.get("COLUMNS", "")
-        width = None if terminal or given.isdigit() else PLAIN_WIDTH
+        columns = os.environ.get("COLUMNS", "")
+        width = None if terminal or columns.isdigit() else PLAIN_WIDTH
         target: Any = stream if encoding.startswith("utf") else _Ascii(stream)
         self.console = Console(
             file=target,
@@ -133,7 +133,7 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """How many characters fit on a line."""
+        """The number of characters that fit on a line."""
         return self.console.width
 
     def say(self, text: str = "", style: str | None = None) -> None:
@@ -141,17 +141,17 @@ class Screen:
         self.console.print(Text(text, style=style or ""))
 
     def show(self, table: Grid) -> None:
-        """Print a table; outside a terminal without blanks at the ends of lines."""
+        """Print a table; outside a terminal without spaces at the ends of lines."""
         if self.console.is_terminal:
             self.console.print(table)
             return
-        with self.console.capture() as drawn:
+        with self.console.capture() as capture:
             self.console.print(table)
-        lines = [line.rstrip() for line in drawn.get().splitlines()]
+        lines = [line.rstrip() for line in capture.get().splitlines()]
         self.console.file.write("\n".join(lines) + "\n")
 
     def ranking(self, trials: Trials, title: str) -> None:
-        """Print who ranks where, how sure that is, and what the data support."""
+        """Print the ranking with its intervals, and the verdict."""
         lines, key = trials.summary(), trials.ranked_by
         self.say(title, "bold")
         self.say(f"{trials.protocol}; 95 % intervals", "dim")
@@ -182,31 +182,31 @@ class Screen:
         self.say(trials.verdict())
 
     def curve(self, curve: Curve, title: str) -> None:
-        """Print how scores grow with the training rows."""
+        """Print scores by the number of training rows."""
         what = curve.ranked_by
         self.say(title, "bold")
         self.say(f"{score_words(what).lower()} by training rows; {curve.protocol}", "dim")
         self.say()
-        found = {name: curve.score(what, name) for name in curve.names}
+        scores = {name: curve.score(what, name) for name in curve.names}
         first, last = counted(curve.sizes[0]), counted(curve.sizes[-1])
         table = grid("model", f"{first} rows", "", f"{last} rows", "95 % interval", right=(1, 3))
-        for name, own in found.items():
-            line = sparkline([each.value for each in own])
-            end = own[-1]
-            sure = _interval(end.low, end.high)
-            table.add_row(*_cells(name, short(own[0].value), line, short(end.value), sure))
+        for name, points in scores.items():
+            line, end = sparkline([point.value for point in points]), points[-1]
+            interval = _interval(end.low, end.high)
+            table.add_row(*_cells(name, short(points[0].value), line, short(end.value), interval))
         self.show(table)
         self.say()
         table = grid("rows", *curve.names, right=range(len(curve.names) + 1))
         for at, size in enumerate(curve.sizes):
-            table.add_row(*_cells(counted(size), *(short(own[at].value) for own in found.values())))
+            values = [short(points[at].value) for points in scores.values()]
+            table.add_row(*_cells(counted(size), *values))
         self.show(table)
 
     def inspection(self, data: Mapping[str, Any], title: str) -> None:
-        """Print what a table holds and what a model would not see of it."""
+        """Print the columns of a table, its classes, and what a model does not get."""
         kinds, missing = data["kinds"], data["missing"]
         self.say(title, "bold")
-        blank = f", {percent(missing['share'])} of the cells missing" if missing["cells"] else ""
+        blank = f", {percent(missing['fraction'])} of the cells missing" if missing["cells"] else ""
         self.say(
             f"{counted(data['rows'])} rows; {kinds['nominal']} nominal and {kinds['numeric']} "
             f"numeric columns{blank}"
@@ -214,7 +214,7 @@ class Screen:
         self._balance(data)
         self.say()
         table = grid("column", "kind", "what it holds", "missing", right=(3,))
-        for column in data["columns"][:MOST_LINES]:
+        for column in data["columns"][:MAX_LINES]:
             blank = counted(column["missing"]) if column.get("missing") else ""
             left_out = column["kind"] in ("id", "drop")
             table.add_row(
@@ -222,22 +222,24 @@ class Screen:
                 style="dim" if left_out else None,
             )
         self.show(table)
-        rest = len(data["columns"]) - MOST_LINES + data["more_columns"]
+        rest = len(data["columns"]) - MAX_LINES + data["more_columns"]
         if rest > 0:
             self.say(f"and {rest} more columns; --json lists them")
-        self._list("Left out", [f"{own['column']}: {own['why']}" for own in data["dropped"]])
-        said = {own["why"] for own in data["dropped"]}
-        self._list("Notes", [n["text"] for n in data["notes"] if n["text"] not in said])
+        reasons = [item["why"] for item in data["dropped"]]
+        self._list("Left out", [f"{item['column']}: {item['why']}" for item in data["dropped"]])
+        notes = [note["text"] for note in data["notes"]]
+        self._list("Notes", [note for note in notes if note not in reasons])
 
     def _balance(self, data: Mapping[str, Any]) -> None:
         if not data["balance"]:
             return
         self.say()
-        table = grid(f"class: {data['target']}", "rows", "share", "", right=(1, 2))
-        ranked = sorted(data["balance"], key=lambda own: -own["share"])
-        for own in ranked[:20]:
-            bar = share_bar(own["share"], 30)
-            table.add_row(*_cells(own["class"], counted(own["rows"]), percent(own["share"]), bar))
+        table = grid(f"class: {data['target']}", "rows", "fraction", "", right=(1, 2))
+        ranked = sorted(data["balance"], key=lambda line: -line["fraction"])
+        for line in ranked[:20]:
+            fraction, rows = line["fraction"], counted(line["rows"])
+            bar = fraction_bar(fraction, 30)
+            table.add_row(*_cells(line["class"], rows, percent(fraction), bar))
         self.show(table)
         if len(ranked) > 20:
             self.say(f"and {len(ranked) - 20} more classes")
@@ -248,15 +250,15 @@ class Screen:
         self.say()
         self.say(head, "bold")
         table = Grid.grid(padding=(0, 1))
-        for line in lines[:MOST_LINES]:
+        for line in lines[:MAX_LINES]:
             table.add_row(*_cells("-", line))
         self.show(table)
 
     def explanation(self, why: Mapping[str, Any], row: int, most: int) -> None:
-        """Print what each attribute added to the answer for one row."""
+        """Print what each attribute adds to the log-odds of one row."""
         label, against = str(why["class"]), str(why["against"])
-        share = why["posterior"][label]
-        self.say(f"row {row}: {label} {percent(share)} against {against}", "bold")
+        posterior = why["posterior"][label]
+        self.say(f"row {row}: {label} {percent(posterior)} against {against}", "bold")
         lines = [("before any evidence", "", why["prior_log_odds"])]
         lines += [(p["attribute"], p["value"], p["log_odds"]) for p in why["parts"][:most]]
         largest = max((abs(odds) for _, _, odds in lines if abs(odds) < _ENDLESS), default=0.0)
@@ -279,12 +281,12 @@ class Screen:
             self._neighbors(near, most)
 
     def _neighbors(self, near: Sequence[Mapping[str, Any]], most: int) -> None:
-        """Print who voted: the training rows that are nearest, and where they differ most."""
+        """Print the nearest training rows, and the attributes in which they differ most."""
         table = grid("training row", "class", "distance", "differs most in", right=(0, 2))
-        for own in near[:most]:
-            far = sorted(own["parts"].items(), key=lambda item: -item[1])[:_MOST_GAPS]
-            told = ", ".join(name for name, part in far if part > 0)
-            table.add_row(*_cells(own["row"], own["label"], f"{own['distance']:.3g}", told))
+        for row in near[:most]:
+            far = sorted(row["parts"].items(), key=lambda item: -item[1])[:_MAX_GAPS]
+            differs = ", ".join(name for name, part in far if part > 0)
+            table.add_row(*_cells(row["row"], row["label"], f"{row['distance']:.3g}", differs))
         self.say()
         self.show(table)
         if len(near) > most:
@@ -304,25 +306,25 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _width(columns: Mapping[str, Sequence[str]]) -> int:
-    """How wide a table of these columns is, two blanks between them."""
-    own = [max(map(len, [name, *cells])) for name, cells in columns.items()]
-    return sum(own) + 2 * (len(own) - 1)
+    """The width of a table of these columns, with two spaces between them."""
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    return sum(widths) + 2 * (len(widths) - 1)
 
 
 def _interval_bars(lines: Sequence[Mapping[str, Any]], key: str, width: int) -> list[str]:
     """Draw the intervals on the scale of the models; a baseline may lie beyond it."""
     models = [line for line in lines if not line["baseline"]] or list(lines)
     ends = [line[f"{key}{end}"] for line in models for end in ("_low", "_high", "")]
-    known = [own for own in ends if own is not None]
+    known = [end for end in ends if end is not None]
 
-    def drawn(line: Mapping[str, Any]) -> str:
+    def draw(line: Mapping[str, Any]) -> str:
         low, value, high = (
             float("nan") if line[f"{key}{end}"] is None else float(line[f"{key}{end}"])
             for end in ("_low", "", "_high")
         )
         return interval_bar(low, value, high, min(known), max(known), width=width)
 
-    return [drawn(line) for line in lines]
+    return [draw(line) for line in lines]
 
 
 def _kind(column: Mapping[str, Any]) -> str:
@@ -332,7 +334,7 @@ def _kind(column: Mapping[str, Any]) -> str:
 
 def _holds(column: Mapping[str, Any]) -> str:
     if "distinct" in column:
-        shown = ", ".join(str(own["level"]) for own in column["levels"][:6])
+        shown = ", ".join(str(level["level"]) for level in column["levels"][:6])
         more = ", …" if column["distinct"] > 6 else ""
         return f"{counted(column['distinct'])} levels: {shown}{more}"
     if "quartiles" in column:
@@ -343,7 +345,7 @@ def _holds(column: Mapping[str, Any]) -> str:
 
 
 def _date(days: float) -> str:
-    """Return the day that is so many days after 1970-01-01."""
+    """Return the date so many days after 1970-01-01."""
     try:
         return (date(1970, 1, 1) + timedelta(days=int(days // 1))).isoformat()
     except OverflowError:

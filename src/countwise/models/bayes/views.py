@@ -51,7 +51,7 @@ Parents = Mapping[str, Sequence[tuple[str, float]]]
 def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     """Return the tables of nominal and of cut attributes, and the densities of numbers."""
     # Under combine="posteriors" terms are P(class | value); the same counts give P(value | class).
-    plain: NaiveBayes = clone(model).set_params(combine="bayes", missing="omit")
+    plain: NaiveBayes = clone(model).set_params(combine="bayes", when_missing="omit")
     plain.fit_counts(model.counts_)
     counts = cut_counts(plain.counts_, plain.cut_points_) if plain.cut_points_ else plain.counts_
     rule, prior = smoothing_of(model.smoothing), plain.class_prior_
@@ -60,7 +60,12 @@ def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     if model.combine == "posteriors":
         note += " The model multiplies P(class | value), which follows from these."
     tables = probability_tables(
-        counts, counts.schema.nominal, labels, prior, rule, with_missing=model.missing == "value"
+        counts,
+        counts.schema.nominal,
+        labels,
+        prior,
+        rule,
+        with_missing=model.when_missing == "value",
     )
     columns = _densities(plain)
     classes, views = _texts(labels), list[View]()

@@ -331,7 +331,7 @@ class KeptRegressor(RegressorMixin, StoredRowsModel):
         from countwise.models.neighbors.views import neighbor_sample
 
         check_is_fitted(self, "rows_")
-        return (neighbor_sample(self, self.get_params()["k"]),)
+        return (neighbor_sample(self, self.get_params()["n_neighbors"]),)
 
 
 def _without(table: Table, name: str | None) -> Table:

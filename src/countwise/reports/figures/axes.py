@@ -29,14 +29,14 @@ class Scale:
             low, high, at = math.log(low), math.log(high), math.log(value)
         if high <= low:
             return (self.start + self.stop) / 2
-        share = min(max((at - low) / (high - low), 0.0), 1.0)
-        return self.start + share * (self.stop - self.start)
+        fraction = min(max((at - low) / (high - low), 0.0), 1.0)
+        return self.start + fraction * (self.stop - self.start)
 
 
 def padded_range(
     values: Sequence[float], pad: float, probability: bool = False
 ) -> tuple[float, float]:
-    """Return the range of values with a share of it added at both ends, perhaps within 0 and 1."""
+    """Return the range of values, widened by a fraction at both ends, perhaps within 0 and 1."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     margin = pad * (high - low) or 0.05
     low, high = low - margin, high + margin

@@ -1,4 +1,4 @@
-"""Bars with a name before and a number behind them: rows by class, bits by attribute."""
+"""Bars with a name and a number: rows by class, bits by attribute, weights, coefficients."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from countwise.reports.figures.axes import Scale
-from countwise.reports.figures.svg import drawing, label, rect
+from countwise.reports.figures.svg import drawing, label, line, rect
 from countwise.reports.figures.text_width import width_of
-from countwise.reports.sentences import counted, percent, short
+from countwise.reports.sentences import brief, counted, percent, short, signed
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class _Bar:
 
 def balance_figure(balance: Sequence[Mapping[str, Any]], width: float = 620) -> str:
     """Draw how many rows each class has."""
-    notes = [f"{counted(one['rows'])} · {percent(one['share'])}" for one in balance]
+    notes = [f"{counted(one['rows'])} · {percent(one['fraction'])}" for one in balance]
     bars = [
         _Bar(one["class"], one["rows"], note, f"{note} of the rows")
         for one, note in zip(balance, notes, strict=True)
@@ -31,27 +31,66 @@ def balance_figure(balance: Sequence[Mapping[str, Any]], width: float = 620) -> 
 
 
 def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 620) -> str:
-    """Draw how many bits each attribute tells about the class."""
+    """Draw the information of each attribute about the class."""
     notes = [short(attribute["bits"]) for attribute in attributes]
     bars = [
         _Bar(attribute["name"], attribute["bits"], note, f"{note} bit about the class")
         for attribute, note in zip(attributes, notes, strict=True)
     ]
-    return _bar_chart("Bits about the class, attribute by attribute", bars, width)
+    return _bar_chart("Information about the class by attribute, in bits", bars, width)
+
+
+def error_figure(errors: Mapping[str, float | None], width: float = 620) -> str:
+    """Draw estimates of the error, one bar each."""
+    bars = [
+        _Bar(name, error or 0.0, f"{error:.2%}", f"{error:.2%} of the rows")
+        for name, error in errors.items()
+        if error is not None
+    ]
+    return _bar_chart("Estimates of the error", bars, width)
+
+
+def member_figure(members: Sequence[Mapping[str, Any]], width: float = 620) -> str:
+    """Draw the weight of each member's vote."""
+    bars = []
+    for place, member in enumerate(members, 1):
+        error = "" if member["error"] is None else f", error {short(member['error'])}"
+        note = short(member["weight"])
+        name = f"{place}. {member['name']}"
+        bars.append(_Bar(name, member["weight"], note, f"weight {note}{error}"))
+    return _bar_chart("Weights of the members", bars, width)
+
+
+def coefficient_figure(view: Mapping[str, Any], width: float = 620) -> str:
+    """Draw the coefficients of one class as bars to both sides of zero."""
+    bars = []
+    for term in view["terms"]:
+        name = term["column"] if term["level"] is None else f"{term['column']} = {term['level']}"
+        value, words = term["scaled"][0], f"coefficient {brief(term['values'][0])}"
+        bars.append(_Bar(name, value or 0.0, signed(value), words))
+    return _bar_chart(f"Coefficients of {view['classes'][0]}", bars, width)
 
 
 def _bar_chart(title: str, bars: Sequence[_Bar], width: float) -> str:
+    """Draw bars from zero, to the left where a value is negative."""
     pitch = 24.0 if len(bars) <= 12 else 19.0
     longest = max((width_of(bar.name, 12) for bar in bars), default=0.0)
     left = min(longest + 12, 0.42 * width)
-    right = max((width_of(bar.note, 12) for bar in bars), default=0.0) + 10
-    scale = Scale(0, max((bar.value for bar in bars), default=0) or 1, left, width - right)
-    parts = []
+    room = max((width_of(bar.note, 12) for bar in bars), default=0.0) + 10
+    low, high = (end((bar.value for bar in bars), default=0.0) for end in (min, max))
+    start = left + room if low < 0 else left
+    scale = Scale(min(low, 0.0), max(high, 0.0) or 1.0, start, width - room)
+    zero, parts = scale(0.0), []
     for place, bar in enumerate(bars):
         y = pitch * place
-        base, end = y + pitch / 2 + 4, max(scale(bar.value), left + 1)
+        base, end = y + pitch / 2 + 4, scale(bar.value)
         parts.append(label(left - 8, base, bar.name, room=left - 10, anchor="end"))
-        parts.append(rect(left, y + 4, end - left, pitch - 8, "accent", f"{bar.name}: {bar.words}"))
-        parts.append(label(end + 7, base, bar.note, classes="soft"))
+        x, long = min(zero, end), max(abs(end - zero), 1.0)
+        color, words = "accent" if bar.value >= 0 else "n3", f"{bar.name}: {bar.words}"
+        parts.append(rect(x, y + 4, long, pitch - 8, color, words))
+        side, anchor = (x - 7, "end") if bar.value < 0 else (x + long + 7, "start")
+        parts.append(label(side, base, bar.note, anchor=anchor, classes="soft"))
+    if low < 0:
+        parts.append(line(zero, 0, zero, pitch * len(bars), "axis"))
     description = "; ".join(f"{bar.name}: {bar.note}" for bar in bars)
     return drawing(width, pitch * len(bars) + 2, title, description, *parts)

@@ -1,4 +1,4 @@
-"""A grid of colored cells with labels on two sides: confusion, gain, accuracy by k and p."""
+"""A grid of colored cells with labels on two sides: confusion, gain, coefficients, accuracy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from countwise.reports.figures.palette import SHADES, dark_ink, shade
 from countwise.reports.figures.svg import drawing, element, escape, label, rect
 from countwise.reports.figures.text_width import height_of, width_of
-from countwise.reports.sentences import counted, percent, short, signed
+from countwise.reports.sentences import brief, counted, percent, short, signed
 
 #: With more columns than these a cell without rows or gain is left to the ground.
 DENSE = 12
@@ -197,27 +197,29 @@ def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
         total = sum(counts)
         cells.append(
             [
-                _confusion_cell(true, decided, number, share, number / total if total else 0.0)
-                for decided, number, share in zip(decisions, counts, joint, strict=True)
+                _confusion_cell(
+                    true, decided, number, probability, number / total if total else 0.0
+                )
+                for decided, number, probability in zip(decisions, counts, joint, strict=True)
             ]
         )
     description = (
-        f"True classes ({len(classes)} rows) against decisions ({len(decisions)} columns). Color "
-        "is the share of the true class that is decided so; numbers are counts and, below, joint "
-        "probabilities."
+        f"True classes ({len(classes)} rows) and decisions ({len(decisions)} columns). Color is "
+        "the fraction of the true class decided as each class; numbers are counts and, below, "
+        "joint probabilities."
     )
     title = f"Confusion of {confusion['name']}"
     return _matrix(title, description, classes, decisions, cells, width)
 
 
-def _confusion_cell(true: str, decided: str, number: float, joint: float, share: float) -> Cell:
+def _confusion_cell(true: str, decided: str, number: float, joint: float, recall: float) -> Cell:
     words = (
-        f"true {true}, decided {decided}: {counted(number)} rows, {percent(share)} of the class, "
+        f"true {true}, decided {decided}: {counted(number)} rows, {percent(recall)} of the class, "
         f"joint probability {joint:.4f}"
     )
     if not number:
         return Cell("zero", ("0", ""), words)
-    return Cell(f"q{shade(share)}", (counted(number), f"{joint:.3f}"), words)
+    return Cell(f"q{shade(recall)}", (counted(number), f"{joint:.3f}"), words)
 
 
 def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 420) -> str:
@@ -232,7 +234,7 @@ def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 42
         ]
         for true, row in zip(gain["classes"], table, strict=True)
     ]
-    title = "Gain matrix" if whole else "Where the gain is earned and lost"
+    title = "Gain matrix" if whole else "Contributions to the gain"
     description = (
         "What each decision (columns) earns for each true class (rows)."
         if whole
@@ -246,10 +248,51 @@ def _gain_cell(true: str, decided: str, value: float, largest: float, whole: boo
     verb = "earns" if value > 0 else "loses" if value < 0 else "earns nothing"
     amount = "" if value == 0 else f" {abs(value):.10g}" if whole else f" {short(abs(value))}"
     words = f"true {true}, decided {decided}: {verb}{amount}{'' if whole else ' per row'}"
+    return _signed_cell(value, largest, text if value else "0", words)
+
+
+def _signed_cell(value: float, largest: float, text: str, words: str) -> Cell:
+    """A cell colored by the sign of its value and its size, compared with the largest."""
     if not value or not largest:
-        return Cell("zero", (text if value else "0",), words)
+        return Cell("zero", (text,), words)
     step = min(4, 1 + int(4 * abs(value) / largest * 0.999))
     return Cell(f"{'g' if value > 0 else 'n'}{step}", (text,), words)
+
+
+def coefficient_grid(view: Mapping[str, Any], width: float = 620) -> str:
+    """Draw coefficients by term (rows) and class (columns)."""
+    terms = view["terms"]
+    names = [t["column"] if t["level"] is None else f"{t['column']} = {t['level']}" for t in terms]
+    largest = max((abs(value or 0.0) for term in terms for value in term["scaled"]), default=0.0)
+    cells = [
+        [
+            _signed_cell(
+                value or 0.0, largest, signed(value), f"{name}, {of_class}: {brief(coefficient)}"
+            )
+            for of_class, coefficient, value in zip(
+                view["classes"], term["values"], term["scaled"], strict=True
+            )
+        ]
+        for name, term in zip(names, terms, strict=True)
+    ]
+    description = f"{len(terms)} coefficients of {len(view['classes'])} classes."
+    sides = ("term", "class")
+    return _matrix("Coefficients", description, names, view["classes"], cells, width, sides)
+
+
+def agreement_figure(view: Mapping[str, Any], width: float = 480) -> str:
+    """Draw how often two members of an ensemble give the same answer."""
+    names = [member["name"] for member in view["members"]]
+    cells = [
+        [
+            Cell(f"q{shade(value)}", (f"{value:.3f}",), f"{one} and {two}: {percent(value)}")
+            for two, value in zip(names, line, strict=True)
+        ]
+        for one, line in zip(names, view["agreement"], strict=True)
+    ]
+    description = f"The fraction of training rows on which two of {len(names)} members agree."
+    sides = ("member", "agrees with")
+    return _matrix("Agreement of the members", description, names, names, cells, width, sides)
 
 
 def heat_figure(grid: Mapping[str, Any], width: float = 560) -> str:

@@ -1,6 +1,6 @@
 """A decision tree, from left to right: its tests, their outcomes, and the rows of each class.
 
-Every node has a bar of its class shares (Smart, Leh and Marsh, fig. 4). A tree too deep for the
+Every node has a bar of its class fractions (Smart, Leh and Marsh, fig. 4). A tree too deep for the
 width of the figure is cut off, and the figure says how many nodes it leaves out. Nothing recurses.
 """
 
@@ -102,16 +102,16 @@ def _bar(node: _Node, pitch: float, classes: Sequence[str], hues: Sequence[int])
     parts = []
     for hue in range(HUES):
         places = [place for place, other in enumerate(hues) if other == hue and counts[place] > 0]
-        share = sum(counts[place] for place in places) / weight
-        if not share:
+        fraction = sum(counts[place] for place in places) / weight
+        if not fraction:
             continue
         words = ", ".join(
             f"{classes[place]}: {counted(counts[place])} of {counted(weight)} "
             f"({percent(counts[place] / weight)})"
             for place in places[:12]
         )
-        parts.append(rect(x, node.y + 31, share * box, _BAR, f"c{hue}", words))
-        x += share * box
+        parts.append(rect(x, node.y + 31, fraction * box, _BAR, f"c{hue}", words))
+        x += fraction * box
     return parts
 
 
@@ -145,10 +145,10 @@ def _describe(tree: Mapping[str, Any], drawn: int) -> str:
         else f"It tests {root['name']} first."
     )
     if tree["nodes"] == 1:
-        return f"A tree of one leaf, drawn with a bar of its class shares. {first}"
+        return f"A tree of one leaf, drawn with a bar of its class fractions. {first}"
     tests = "one test" if tree["depth"] == 1 else f"{tree['depth']:,} tests"
     return (
         f"A tree of {tree['nodes']:,} nodes, {tree['leaves']:,} of them leaves, at most "
         f"{tests} deep. {first} {drawn} nodes are drawn, each with a bar of its "
-        "class shares and the weight of its rows."
+        "class fractions and the weight of its rows."
     )

@@ -44,7 +44,7 @@ _UNBROKEN = 84.0  # shorter names stay in one line
 _DASHED = 8  # more further parents than these would be a tangle
 
 
-def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
+def dependency_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
     """Draw the attributes of a model as a tree with the bits a child shares with its parent."""
     attributes = tree["attributes"]
     parent = [each["parents"][0]["at"] if each["parents"] else -1 for each in attributes]
@@ -53,8 +53,8 @@ def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
     across = min(width, max(wide, 340.0))
     head, top = _heading(tree, across, boxes is not None)
     moved = group(body, x=(across - wide) / 2, y=top)
-    if tree["more"]:
-        words = f"… and {tree['more']} more attributes, which hang on weaker edges"
+    if tree["more_attributes"]:
+        words = f"… and {tree['more_attributes']} more attributes, which hang on weaker edges"
         head += label(0, top + height + 18, words, size=_SMALL, classes="soft", room=across)
         height += 24
     title = f"{len(attributes)} attributes and what they depend on"
@@ -63,7 +63,7 @@ def attribute_tree_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
 
 def _heading(tree: Mapping[str, Any], width: float, boxes: bool) -> tuple[str, float]:
     """The class, of which every attribute is a child, and what numbers and lines mean."""
-    name = " ".join(str(tree["class"]).split())
+    name = " ".join(str(tree["target"]).split())
     chip = min(width_of(name, _SIZE, True), 0.5 * width) + 16
     text = label(8, 16, name, room=chip - 15.5, classes="high", bold=True)
     parts = [element("rect", width=chip, height=22, rx=6, class_="accent"), text]
@@ -87,7 +87,7 @@ def _describe(tree: Mapping[str, Any]) -> str:
         for attribute in attributes
         for edge in attribute["parents"]
     ]
-    words = f"{tree['class']} is a parent of every attribute. "
+    words = f"{tree['target']} is a parent of every attribute. "
     if not edges:
         return words + "No attribute depends on another."
     more = f" and {len(edges) - _NAMED_EDGES} more" if len(edges) > _NAMED_EDGES else ""

@@ -197,3 +197,30 @@ def search_figure(steps: Sequence[Mapping[str, Any]], width: float = 680) -> str
         height=200.0,
         pad=0.06,
     )
+
+
+def training_figure(view: Mapping[str, Any], width: float = 680) -> str:
+    """Draw the loss on training rows and the error on rows held out, epoch by epoch."""
+    epochs, lines = view["epochs"], []
+    for key, name in (("loss", "loss, training rows"), ("error", "error, rows held out")):
+        points = [
+            _Point(epoch["number"], epoch[key], words=f"epoch {epoch['number']}: {epoch[key]:.4f}")
+            for epoch in epochs
+            if epoch[key] is not None
+        ]
+        if points:
+            lines.append(_Line(name, points))
+    first, last = epochs[0]["number"], epochs[-1]["number"]
+    marks = [mark for mark in ticks(first, last, 8) if mark == int(mark)] or [first]
+    return _line_plot(
+        "Loss and error by epoch",
+        f"{len(epochs)} epochs; the weights are those of epoch {view['best_epoch']}.",
+        lines,
+        (first, max(last, first + 1)),
+        width,
+        "epoch",
+        aside=f"weights kept: epoch {view['best_epoch']}",
+        marks=[(mark, f"{mark:g}") for mark in marks],
+        height=200.0,
+        pad=0.06,
+    )

@@ -58,15 +58,15 @@ def probability_panel(
     body, height = _probabilities(attribute, classes, width, tips)
     description = (
         f"P(value | class) of {attribute['name']} for {len(classes)} classes and "
-        f"{len(attribute['levels'])} values; it tells {short(attribute['bits'], 2)} bit about the "
-        "class."
+        f"{len(attribute['levels'])} values; {short(attribute['bits'], 2)} bits of information "
+        "about the class."
     )
     return drawing(width, height, f"Probabilities of {attribute['name']}", description, body)
 
 
-def probability_table(model: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
+def probability_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
     """Draw P(value | class) of all nominal attributes as one figure."""
-    panels = [_probabilities(each, model["classes"], width) for each in model["nominal"]]
+    panels = [_probabilities(table, view["classes"], width) for table in view["tables"]]
     description = f"{len(panels)} attributes by class and value; color is probability."
     return _page("Probability tables", description, panels, columns, width)
 
@@ -85,8 +85,8 @@ def _probabilities(
     else:
         grid = _lay_out(classes, levels, by_class, width, 14.0, 10.0)
     body, height = _heading(attribute, width) + grid.draw(), grid.bottom + 2
-    if attribute["more"]:
-        words = f"… and {attribute['more']} more values"
+    if attribute["more_levels"]:
+        words = f"… and {attribute['more_levels']} more values"
         body += label(0, height + 12, words, size=11, classes="soft", room=width)
         height += 18
     return body, height
@@ -95,9 +95,15 @@ def _probabilities(
 def _probability(
     attribute: Mapping[str, Any], place: int, level: int, classes: Sequence[str], tips: bool
 ) -> Cell:
-    share, number = attribute["shares"][place][level], attribute["counts"][place][level]
-    words = f"{attribute['levels'][level]} in {classes[place]}: {share:.3f}, {counted(number)} rows"
-    return Cell(f"q{shade(share)}", (f"{share:.2f}",), words if tips else "")
+    probability, number = (
+        attribute["probabilities"][place][level],
+        attribute["counts"][place][level],
+    )
+    words = (
+        f"{attribute['levels'][level]} in {classes[place]}: {probability:.3f}, "
+        f"{counted(number)} rows"
+    )
+    return Cell(f"q{shade(probability)}", (f"{probability:.2f}",), words if tips else "")
 
 
 def _lay_out(
@@ -132,11 +138,11 @@ def density_panel(
     return drawing(width, height, f"Densities of {attribute['name']}", description, body)
 
 
-def density_table(model: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
+def density_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
     """Draw the densities of all numeric attributes as one figure."""
-    panels = [_densities(attribute, width) for attribute in model["numeric"]]
+    panels = [_densities(attribute, width) for attribute in view["columns"]]
     description = f"Densities of {len(panels)} numeric attributes by class."
-    return _page("Numeric attributes", description, panels, columns, width, model["drawn"])
+    return _page("Numeric attributes", description, panels, columns, width, view["classes"])
 
 
 def _moment(value: float | None) -> str:

@@ -2,7 +2,7 @@
   "use strict";
   var root = document.documentElement;
 
-  // Light, dark, or as the system says.
+  // Light, dark, or the system's choice.
   var toggle = document.getElementById("theme");
   if (toggle) {
     toggle.hidden = false;
@@ -14,7 +14,7 @@
     });
   }
 
-  // A click on a heading sorts its column; a second one turns the order round.
+  // A click on a heading sorts by its column; a second click reverses the order.
   function key(row, at) {
     var cell = row.cells[at];
     var given = cell.dataset.sort;
@@ -48,7 +48,7 @@
     });
   });
 
-  // What a pointer rests on is told at once; the slow title of the browser is held back meanwhile.
+  // A tip shows at once what the pointer rests on; the browser's slow title is held back meanwhile.
   var tip = document.createElement("div");
   tip.id = "tip";
   tip.hidden = true;
@@ -56,19 +56,20 @@
   document.body.appendChild(tip);
   var held = null;
   var model = null;
-  // The cells of the probability tables carry no words of their own: the facts do.
+  // The cells of the probability tables have no titles; their words come from the facts.
   function probability(shape) {
     var panel = shape && shape.tagName === "rect" && shape.closest("[data-attribute]");
     if (!panel) return "";
     model = model || JSON.parse(document.getElementById("countwise-facts").textContent).model;
-    var own = model.nominal[Number(panel.dataset.attribute)];
+    var view = model.views[Number(panel.closest("[data-view]").dataset.view)];
+    var table = view.tables[Number(panel.dataset.attribute)];
     var at = Array.from(panel.querySelectorAll("rect")).indexOf(shape);
-    var few = model.classes.length <= 5;
-    var across = few ? model.classes.length : own.levels.length;
+    var few = view.classes.length <= 5;
+    var across = few ? view.classes.length : table.levels.length;
     var row = Math.floor(at / across), column = at % across;
     var c = few ? column : row, v = few ? row : column;
-    return own.levels[v] + " in " + model.classes[c] + ": " + own.shares[c][v].toFixed(3) +
-      ", " + own.counts[c][v] + " rows";
+    return table.levels[v] + " in " + view.classes[c] + ": " +
+      table.probabilities[c][v].toFixed(3) + ", " + table.counts[c][v] + " rows";
   }
   function show(words) {
     tip.textContent = words;
@@ -83,8 +84,8 @@
     release();
     var shape = event.target.closest ? event.target.closest("svg.cw rect, svg.cw circle, svg.cw text") : null;
     var title = shape && shape.querySelector("title");
-    var told = title ? "" : probability(shape);
-    if (told) show(told);
+    var words = title ? "" : probability(shape);
+    if (words) show(words);
     if (!title) return;
     held = { parent: shape, title: title };
     shape.removeChild(title);
@@ -100,8 +101,8 @@
   });
   document.addEventListener("pointerleave", release);
 
-  // A printed page shows what was folded away.
+  // A printed page shows collapsed details.
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details").forEach(function (own) { own.open = true; });
+    document.querySelectorAll("details").forEach(function (item) { item.open = true; });
   });
 })();
