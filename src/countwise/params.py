@@ -98,8 +98,14 @@ def declare_fields(kind: type) -> None:
         return
     described = {name: meaning for name, meaning in state.items() if meaning}
     sections = _section("Parameters", {n: _line(p.help) for n, p in found.items()})
-    sections += _section("Attributes", {n: _line(meaning) for n, meaning in described.items()})
     head, marker, rest = text.partition("\nExamples\n--------")
+    # Attributes that a class describes itself come first in the one section of them.
+    head, _, written = head.partition("\nAttributes\n----------\n")
+    attributes = _section("Attributes", {n: _line(meaning) for n, meaning in described.items()})
+    if written:
+        title, _, entries = (attributes or "Attributes\n----------\n").partition("---\n")
+        attributes = f"{title}---\n{written.strip()}\n{entries}".rstrip() + "\n\n"
+    sections += attributes
     kind.__doc__ = f"{head.rstrip()}\n\n{sections}{marker}{rest}".rstrip() + "\n"
 
 
