@@ -30,5 +30,6 @@ def test_the_checks_are_named_and_cover_the_abilities():
         "explanation",
         "counts",
         "save and load",
+        "views",
         "scikit-learn",
     ]

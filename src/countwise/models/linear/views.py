@@ -46,12 +46,14 @@ def coefficients(model: MatrixModel) -> Coefficients:
 def training_curve(model: NeuralNet) -> TrainingCurve:
     """Return the loss and the error of a network by epoch."""
     sizes = [layer.weights.shape[1] for layer in model.layers_[:-1]]
+    # A model from a file has the weights alone.
     epochs = tuple(
         Epoch(epoch.number, epoch.loss, None if epoch.error != epoch.error else epoch.error)
-        for epoch in model.curve_
+        for epoch in getattr(model, "curve_", ())
     )
+    best_epoch = getattr(model, "best_epoch_", 0)
     hidden = f"{' and '.join(map(str, sizes))} hidden neurons" if sizes else "no hidden layer"
     note = f"A network of {len(model.features_.names)} inputs and {hidden}."
     if epochs:
-        note += f" The weights are those of epoch {model.best_epoch_} of {len(epochs)}."
-    return TrainingCurve(epochs, model.best_epoch_, note)
+        note += f" The weights are those of epoch {best_epoch} of {len(epochs)}."
+    return TrainingCurve(epochs, best_epoch, note)

@@ -42,13 +42,11 @@ def neighbor_sample(model: Any, k: int | None) -> NeighborSample:
         samples.append(
             SampleRow(int(number) + 1, _text(labels[place]), values, tuple(others[:shown]))
         )
-    decides = "all rows within reach decide" if k is None else f"the {k} nearest decide"
-    if k == 1:
-        decides = "the nearest decides"
+    nearest = "the one nearest to it" if k == 1 else f"the {k} nearest to it"
     note = (
-        f"{model.n_rows_:,} rows are stored; of those compared with a new row by the "
-        f"{model.metric} distance, {decides}. Shown are a few stored rows and the other stored "
-        "rows nearest to them."
+        f"{model.n_rows_:,} rows are stored. A new row is decided by "
+        f"{'those within reach' if k is None else nearest}, by the {model.metric} distance. "
+        "Shown are a few stored rows and the other stored rows nearest to them."
     )
     return NeighborSample(
         model.n_rows_,

@@ -43,7 +43,7 @@ def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 6
 def error_figure(errors: Mapping[str, float | None], width: float = 620) -> str:
     """Draw estimates of the error, one bar each."""
     bars = [
-        _Bar(name, error or 0.0, f"{error:.2%}", f"{error:.2%} of the rows")
+        _Bar(name, error, f"{100 * error:.2f} %", f"{100 * error:.2f} % of the rows")
         for name, error in errors.items()
         if error is not None
     ]
