@@ -90,3 +90,10 @@ def test_what_is_held_out_is_stratified(labels, share):
         size = np.count_nonzero(target == code)
         taken = np.count_nonzero(apart & (target == code))
         assert taken == max(min(round(share * size), size - 1), 0)
+
+
+def test_a_tie_is_cut_or_kept_as_told():
+    votes = cw.read("sample:votes")
+    cut, kept = (ID3(prune=0.3, cut_ties=ties).fit(votes) for ties in (True, False))
+    assert len(cut.tree_) < len(kept.tree_)
+    assert cut.pruning_.error_after == kept.pruning_.error_after <= kept.pruning_.error_before

@@ -24,12 +24,10 @@ def remade(uci, tmp_path_factory):
         yield run
 
 
-def test_p1_the_cells_of_table_1_lie_within_the_interval(remade):
+def test_p1_every_cell_of_table_1_lies_within_the_interval(remade):
     cells = [f for f in remade("p1-table-1").findings if f.table == "Table 1"]
     assert len(cells) == 20
-    # Our pruning cuts on ties, the paper's does not: on 47 rows the random seed decides.
-    assert [f.what for f in cells if f.verdict == "differs"] == ["ID3 on soybean"]
-    assert {f.verdict for f in cells} <= {"agrees", "agrees within the interval", "differs"}
+    assert {f.verdict for f in cells} <= {"agrees", "agrees within the interval"}
 
 
 def test_p1_k_and_p_of_the_paper_are_near_the_best_on_average(remade):

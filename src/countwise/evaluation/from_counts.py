@@ -84,7 +84,7 @@ def count_blocks(
     def count_block(at: int) -> tuple[Table, Counts | None, float]:
         started = perf_counter()
         block = table.take(repeat.blocks[at])
-        counts = count(block, plan, weight=weights[at]) if at in trained else None
+        counts = count(block, plan, sample_weight=weights[at]) if at in trained else None
         return block, counts, perf_counter() - started
 
     with map_blocks(repeat) as mapped:
@@ -212,7 +212,7 @@ def _count_on_all_cuts(
     if len(rows) < len(table):
         table, weight = table.take(rows), None if weight is None else weight[rows]
     whole = cut_table(table, fine)
-    return count(whole, Plan.pairs(whole.schema), weight=weight), fine
+    return count(whole, Plan.pairs(whole.schema), sample_weight=weight), fine
 
 
 def _refuse_large(table: Table, cuts: Sequence[Points], most: int) -> None:

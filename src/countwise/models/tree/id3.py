@@ -26,6 +26,7 @@ from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
+    boolean,
     fitted,
     nothing,
     number,
@@ -339,6 +340,12 @@ class ID3(TreeClassifier):
         "tree as it was grown",
         default=0.0,
     )
+    cut_ties: bool = parameter(
+        boolean(),
+        "whether pruning also cuts a node that errs as often as its subtree (Quinlan 1987); "
+        "otherwise a node stays unless cutting it lowers the error",
+        default=True,
+    )
     max_depth: int | None = parameter(
         whole(at_least=0) | nothing(), "how many tests a path may have", default=None
     )
@@ -408,7 +415,7 @@ class ID3(TreeClassifier):
         if some:
             values = values_of(tree, self._view(table.take(apart)))
             rest = None if weight is None else weight[apart]
-            tree, pruning = prune(tree, values, target[apart], rest, self._fractions)
+            tree, pruning = prune(tree, values, target[apart], rest, self._fractions, self.cut_ties)
         self._keep(tree, pruning)
 
     def _cut(self, table: Table, weight: FloatArray | None) -> dict[str, FloatArray]:

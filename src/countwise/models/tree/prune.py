@@ -66,8 +66,12 @@ def prune(
     target: Codes,
     weight: FloatArray | None,
     fractions: bool,
+    cut_ties: bool = True,
 ) -> tuple[TreeStructure, Pruning]:
-    """Make leaves of the nodes whose subtrees do not lower the error on rows held out."""
+    """Make leaves of the nodes whose subtrees do not lower the error on rows held out.
+
+    Without `cut_ties` a node stays unless the error falls by cutting it.
+    """
     wrong, stayed = _errors(tree, values, target, weight, fractions)
     below = np.where(tree.split, 0.0, wrong) + stayed
     closed = np.zeros(len(tree), dtype=bool)
@@ -76,7 +80,8 @@ def prune(
     for start, stop in reversed(list(pairwise(borders))):
         # The level below has handed its errors up already.
         own = slice(start, stop)
-        closed[own] = tree.split[own] & (wrong[own] <= below[own] * (1 + 1e-12))
+        limit = below[own] * (1 + 1e-12) if cut_ties else np.nextafter(below[own], -1) * (1 - 1e-12)
+        closed[own] = tree.split[own] & (wrong[own] <= limit)
         below[own] = np.where(closed[own], wrong[own], below[own])
         if start:
             above = tree.parent[own]
