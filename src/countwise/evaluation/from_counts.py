@@ -163,7 +163,7 @@ def predict_cut(
         points, block = cuts[job], counted.blocks[job[1]]
         tested = cut_table(block, points)
         training = collapse_cuts(total, fine, points) - count(
-            tested, Plan.pairs(tested.schema), weight=counted.weights[job[1]]
+            tested, Plan.pairs(tested.schema), sample_weight=counted.weights[job[1]]
         )
         group = methods[job[0]]
         seconds = counted.seconds[job[1]] + shared + (perf_counter() - begun) / len(group)
