@@ -123,7 +123,7 @@ def test_weights_reach_those_who_take_them():
         sample_weight=weight,
     )
     note = next(note for note in trials.notes if note.code == "E08")
-    assert note.text.startswith("KNeighborsClassifier: takes no weights")
+    assert note.text.startswith("KNeighborsClassifier: cannot be given weights")
     fold, predicted = trials.folds[0], trials.entries["GaussianNB"].predictions[0]
     train = np.setdiff1d(np.arange(len(table)), fold.rows)
     X = np.column_stack([table.values(column.name) for column in table.schema.numeric])

@@ -78,5 +78,5 @@ def test_p0_8_one_bagging_votes_in_every_way():
     gap = found.difference("roulette", "majority")
     assert gap.low <= gap.value <= gap.high
     assert found.verdict("wheel over mean", "mean") in ("worse", "no difference")
-    with pytest.raises(ParameterError, match="two repeats"):
+    with pytest.raises(ParameterError, match="repeats must be at least 2"):
         bagged_votes("sample:iris", repeats=1)

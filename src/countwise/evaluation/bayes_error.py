@@ -324,15 +324,7 @@ def _note_limits(table: Table, rows: Rows) -> tuple[Note, ...]:
     columns = len(table.schema.attributes)
     notes = []
     if len(table) < FEW_ROWS * max(columns, 1):
-        notes.append(
-            Note(
-                "B02",
-                None,
-                f"The bound holds for ever more rows; {len(table)} rows in {columns} columns leave "
-                "neighbors far apart, and the figures may be well above the Bayes error.",
-            )
-        )
+        notes.append(Note.of("B02", rows=len(table), columns=columns))
     if len(rows) < len(table):
-        text = f"Neighbors of {len(rows)} of {len(table)} rows were looked at."
-        notes.append(Note("B03", None, text))
+        notes.append(Note.of("B03", used=len(rows), rows=len(table)))
     return tuple(notes)

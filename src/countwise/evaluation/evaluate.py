@@ -129,67 +129,35 @@ class Task:
 
 
 def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> list[Note]:
-    notes = []
-
-    def note(code: str, names: Sequence[str], text: str) -> None:
-        if names:
-            more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-            notes.append(Note(code, None, f"{', '.join(names[:6])}{more}: {text}"))
-
-    note(
-        "E03",
-        [name for name, entry in entries.items() if entry.draws],
-        "the rule draws its decisions; its scores are exact expectations (for accuracy the mean of "
-        "W_i[y_i]), with nothing drawn.",
-    )
-    note(
-        "E04",
-        [name for name, entry in entries.items() if entry.certain],
-        "gives labels but no posteriors, so log loss and Brier score are not defined.",
-    )
-    if split.kind != "leave-one-out":
-        note(
-            "E05",
-            [one.name for one in task.learners if one.counted or one.name in task.cut_once],
-            "trained from merged counts of one pass over the rows; fitting seconds hold a share of "
-            "that pass.",
-        )
+    alone = split.kind == "leave-one-out"
+    counted = [one.name for one in task.learners if one.counted or one.name in task.cut_once]
+    unweighted = [
+        one.name
+        for one in task.others
+        if task.weight is not None and task.material(one).weights(one.model, task.weight) is None
+    ]
+    named = {
+        "E03": [name for name, entry in entries.items() if entry.draws],
+        "E04": [name for name, entry in entries.items() if entry.certain],
+        "E05": [] if alone else counted,
+        "E07": [one.name for one in task.others if task.material(one).encoded],
+        "E08": unweighted,
+        "E15": task.late,
+    }
+    notes = [Note.of(code, names=_join(names)) for code, names in named.items() if names]
     for why in dict.fromkeys(task.refits.values()):
         names = [name for name, reason in task.refits.items() if reason == why]
-        note("E14", names, f"refitted for every fold, because {why}.")
+        notes.append(Note.of("E14", names=_join(names), why=why))
     sizes = [sum(fold.posteriors.size for fold in e.predictions) for e in entries.values()]
     if max(sizes) > MAX_DOUBLES:
-        text = (
-            f"More than {MAX_DOUBLES} posteriors a model: they are kept in single precision; "
-            "decisions were made in double precision."
-        )
-        notes.append(Note("E06", None, text))
-    note(
-        "E07",
-        [one.name for one in task.others if task.material(one).encoded],
-        "saw nominal columns as one column a level and missing numbers as the median with a "
-        "marker, learned from the training rows.",
-    )
-    if task.weight is not None:
-        note(
-            "E08",
-            [
-                one.name
-                for one in task.others
-                if task.material(one).weights(one.model, task.weight) is None
-            ],
-            "takes no weights and learned from unweighted rows; scores are weighted.",
-        )
-    if task.late:
-        text = f"{', '.join(task.late)}: would not have finished in time and were left out."
-        notes.append(Note("E15", None, text))
-    if split.n_folds == 1 or split.kind == "leave-one-out":
-        text = (
-            "One fold: intervals are those of its rows and leave out that other training rows "
-            "would have given another model."
-        )
-        notes.append(Note("E09", None, text))
+        notes.append(Note.of("E06", limit=MAX_DOUBLES))
+    if alone or split.n_folds == 1:
+        notes.append(Note.of("E09"))
     return notes
+
+
+def _join(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def prepare_task(
@@ -214,7 +182,7 @@ def prepare_task(
     matrix = None if gain is None else GainMatrix.of(gain, table.classes)
     if matrix is not None:
         candidates = read_candidates(who, models, matrix)
-        notes += tuple(Note("E10", None, text) for text in matrix.notes)
+        notes += tuple(Note.of("E10", sentence=text) for text in matrix.notes)
     learners = list_learners(candidates, rows.schema)
     return Task(rows, candidates, learners, matrix, weight, n_jobs, (*table.notes, *notes))
 

@@ -190,8 +190,7 @@ def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
     notes: tuple[Note, ...] = ()
     if not known.all():
         dropped = int(np.count_nonzero(~known))
-        text = f"{dropped} of {len(table)} rows have no known class and were left out."
-        notes = (Note("E02", column.name, text),)
+        notes = (Note.of("E02", column.name, left_out=dropped, rows=len(table)),)
         table = table.take(known)
     present = np.flatnonzero(np.bincount(table.target, minlength=column.width))
     if len(present) < 2:
@@ -311,11 +310,8 @@ def _note_small_classes(table: Table, folds: int) -> tuple[Note, ...]:
     if not few:
         return ()
     more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-    text = (
-        f"Fewer rows than folds: class {', '.join(few[:5])}{more}. Some folds lack such a class, "
-        "and a class of one row is never known when it is tested."
-    )
-    return (Note("E01", table.target_column.name, text),)
+    classes = f"{', '.join(few[:5])}{more}"
+    return (Note.of("E01", table.target_column.name, classes=classes),)
 
 
 def split_given(table: Table, folds: Any) -> Split:

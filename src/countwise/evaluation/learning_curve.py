@@ -311,8 +311,7 @@ def _note_limits(
     if aside > most:
         notes.append(Note.of("E11", tested=most, held_out=aside))
     if isinstance(points, int | np.integer) and len(sizes) < points:
-        text = f"{len(sizes)} sizes, not {points}: {sizes[-1]} training rows allow no more."
-        notes.append(Note("E12", None, text))
+        notes.append(Note.of("E12", sizes=len(sizes), points=points, rows=sizes[-1]))
     if repeats == 1:
-        notes.append(Note("E13", None, "One repeat: intervals are those of the tested rows alone."))
+        notes.append(Note.of("E13"))
     return notes
