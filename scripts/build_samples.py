@@ -415,9 +415,9 @@ def entry(name: str, folder: Path) -> dict[str, Any]:
     facts = FACTS[name]
     made = write(name, _typed(name) if name in TYPED else MAKERS[name](folder))
     package = PACKAGES.get(facts["package"])
-    licence = facts.get("licence")
+    license = facts.get("license")
     if package is not None:
-        licence = f"{package['licence']} (package); {facts['terms']} (data)"
+        license = f"{package['license']} (package); {facts['terms']} (data)"
     return {
         "name": name,
         "aliases": facts["aliases"],
@@ -428,7 +428,7 @@ def entry(name: str, folder: Path) -> dict[str, Any]:
         "changes": facts["changes"],
         "package": facts["package"] if package is None else package["title"],
         "path": facts["path"],
-        "licence": licence,
+        "license": license,
         "openml": facts["openml"],
         "ledger": facts["ledger"],
         "gain": facts.get("gain"),
@@ -444,14 +444,14 @@ def readme(entries: Sequence[Mapping[str, Any]]) -> str:
         "",
         "<!-- table -->",
         "",
-        "| name | rows | what it is | origin | from | licence |",
+        "| name | rows | what it is | origin | from | license |",
         "|---|---:|---|---|---|---|",
     ]
     for item in entries:
         place = item["package"] if item["file"] else "not bundled"
         lines.append(
             f"| {item['name']} | {item['rows']} | {item['title']} | {item['origin']} "
-            f"| {place} | {item['licence']} |"
+            f"| {place} | {item['license']} |"
         )
     return "\n".join([*lines, ""])
 

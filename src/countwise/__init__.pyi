@@ -46,6 +46,10 @@ from countwise.models.neighbors.local_regression import LocalRegression as Local
 from countwise.models.neighbors.regressor import NeighborsRegressor as NeighborsRegressor
 from countwise.models.tree.id3 import ID3 as ID3
 from countwise.notes import Note as Note
+from countwise.predict_files import PredictionSummary as PredictionSummary
+from countwise.predict_files import predict_file as predict_file
+from countwise.reports.describe import Description as Description
+from countwise.reports.describe import describe as describe
 from countwise.reports.draw import Picture as Picture
 from countwise.reports.draw import draw as draw
 from countwise.reports.regions import regions as regions

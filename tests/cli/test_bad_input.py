@@ -96,7 +96,7 @@ def test_inspect_shows_such_tables_all_the_same(run, folder, kind):
 @pytest.mark.parametrize("option", ["--target", "--nominal", "--numeric", "--drop"])
 def test_a_column_that_is_not_there(run, folder, command, option):
     line = refused(run(*arguments(command, "good.csv"), option, "clas"))
-    assert f"{option} names a column 'clas'" in line
+    assert f"{option} must name a column; got 'clas'" in line
     assert "Did you mean 'class'?" in line
 
 

@@ -203,7 +203,7 @@ def test_samples_and_models(run, folder):
     assert "credit-g" in run("samples").stdout
     assert "Hofmann" in run("samples", "credit-g").stdout
     found = json.loads(run("samples", "--json").stdout)
-    assert {"name", "rows", "columns", "classes", "where", "licence"} <= set(found[0])
+    assert {"name", "rows", "columns", "classes", "where", "license"} <= set(found[0])
     assert json.loads(run("samples", "credit-g", "--json").stdout)["gain"]["labels"]
     assert "naive-bayes-kernel" in run("models").stdout
     assert "smoothing" in run("models", "naive-bayes").stdout

@@ -15,36 +15,44 @@ from countwise.cli.fit import command as fit
 from countwise.cli.output import plain, progress
 from countwise.cli.predict import command as predict
 from countwise.errors import ParameterError, TableError, spell_parameters
-from countwise.predict_file import csv_lines, quoted, share_cells, text_cells
+from countwise.predict_files import Predictions, csv_lines, to_arrow
 from countwise.reports.terminal import interval_bar, sparkline, two_sided_bar
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
 
+def lines_of(codes, levels, shares):
+    codes = np.array(codes)
+    predictions = Predictions(
+        {"kept": (codes, levels)}, ["c"], np.zeros(len(codes), int), shares, ["c"], 0 * codes
+    )
+    return csv_lines(to_arrow(predictions, as_text=True)).decode("utf-8")
+
+
 @given(st.lists(TEXT, min_size=1, max_size=5), st.data())
 def test_lines_read_back_as_they_were_written(levels, data):
     codes = data.draw(st.lists(st.integers(-1, len(levels) - 1), min_size=1, max_size=8))
-    cells = text_cells(np.array(codes), levels)
-    text = csv_lines([cells, share_cells(np.full(len(codes), 0.5))]).decode("utf-8")
+    text = lines_of(codes, levels, np.full((len(codes), 1), 0.5))
     found = list(csv.reader(io.StringIO(text, newline="")))
-    assert found == [["" if code < 0 else levels[code], "0.500000"] for code in codes]
+    cells = ["" if code < 0 else levels[code] for code in codes]
+    assert found == [[cell, "c", "0.500000", "c"] for cell in cells]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_shares_have_six_digits(shares):
-    cells = csv_lines([share_cells(np.array(shares))]).decode().split()
+    text = lines_of([0] * len(shares), ["a"], np.array(shares)[:, None])
+    cells = [line.split(",")[2] for line in text.split()]
     assert [float(cell) for cell in cells] == [pytest.approx(share, abs=5.1e-7) for share in shares]
     assert {len(cell) for cell in cells} == {8}
 
 
 def test_quotes_only_where_needed():
-    assert [quoted(text) for text in ("plain", "a,b", 'a"b', " a", "a\nb")] == [
-        b"plain",
-        b'"a,b"',
-        b'"a""b"',
-        b'" a"',
-        b'"a\nb"',
-    ]
+    shares = np.full((1, 1), 0.25)
+    assert lines_of([0], ["plain text"], shares) == "plain text,c,0.250000,c\n"
+    assert lines_of([-1], ["plain"], shares) == ",c,0.250000,c\n"
+    for text in ("a,b", 'a"b', "a\nb"):
+        quoted = text.replace('"', '""')
+        assert lines_of([0], [text], shares).startswith(f'"{quoted}",')
 
 
 def context(command):

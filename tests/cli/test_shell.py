@@ -86,7 +86,7 @@ def test_a_fault_of_ours_is_one_sentence_and_exit_code_1(run, monkeypatch, folde
     def broken(*args, **settings):
         raise RuntimeError("a cog\nbroke")
 
-    monkeypatch.setattr("countwise.tables.read.read", broken)
+    monkeypatch.setattr("countwise.tables.read.read_with", broken)
     done = run("inspect", "good.csv")
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1

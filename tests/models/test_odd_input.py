@@ -123,7 +123,7 @@ def twins(X):
         (lambda X, y: (X, 3.0), "1d array"),
         (lambda X, y: (X, np.stack([y, y], axis=1)), "1d array"),
         (lambda X, y: (X, np.where(np.arange(60) > 3, np.nan, 1.0)), "contains NaN. Leave out"),
-        (lambda X, y: (twins(X), y), "column names must differ, but 'a'"),
+        (lambda X, y: (twins(X), y), "column names must differ; got 'a'"),
         (lambda X, y: (X[:, 0], y), "Expected 2D array, got 1D array instead. Reshape"),
         (lambda X, y: (np.zeros((60, 2, 2)), y), "dim 3"),
         (lambda X, y: (X[:0], y[:0]), "0 sample"),
@@ -149,7 +149,7 @@ def test_rows_to_answer_for_that_do_not_fit(cloud, model):
     fitted = model().fit(pd.DataFrame(X, columns=["a", "b"]), taught(model, X, y))
     for rows, words in (
         (twins(X), "column names must differ"),
-        ({"a": [1.0]}, "'b' is needed"),
+        ({"a": [1.0]}, "must be a column 'b'"),
         (pd.DataFrame({"a": [np.inf], "b": [0.0]}), "finite numbers"),
         (pd.DataFrame({"b": [0.0], "a": [0.0]}), "feature names"),
         (None, "Expected 2D array"),
@@ -169,7 +169,7 @@ def test_rows_to_answer_for_that_do_not_fit(cloud, model):
         ({"attribute_weights": {"x1": "much"}}, "must be numbers by the names"),
         ({"attribute_weights": [1e300, 1.0]}, "between 1e-06 and 1e"),
         ({"attribute_weights": [1.0, 0.0, 2.0]}, "2 factors"),
-        ({"nominal": ["zz"]}, "'zz' that is not there"),
+        ({"nominal": ["zz"]}, "must name a column; got 'zz'"),
     ],
 )
 def test_parameters_that_mean_nothing(cloud, model, parameters, words):
@@ -219,7 +219,7 @@ def test_the_largest_numbers_are_predicted(cloud, model):
         (np.full(60, "2020-01-01", dtype="datetime64[D]"), "plain numbers"),
         (np.full(60, 1j), "Complex"),
         (np.full(60, np.inf), "infinity"),
-        ("c", "'c' that is not there"),
+        ("c", "must name a column; got 'c'"),
     ],
 )
 def test_numbers_that_cannot_be_predicted(cloud, model, target, words):

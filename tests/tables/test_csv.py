@@ -16,10 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import TableError
-from countwise.tables.formats.detect import column_names, parse, parse_blocks
-from countwise.tables.raw_columns import Numbers, Words
-from countwise.tables.read_options import Parsed, Reading
+from countwise.tables.formats import detect
+from countwise.tables.raw_columns import Numbers, RawTable, Words
+from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import iso_days
+
+from .options import options
 
 
 @pytest.fixture
@@ -32,22 +34,22 @@ def put(tmp_path: Path):
     return write
 
 
-def cells(parsed: Parsed, name: str) -> list:
+def cells(parsed: RawTable, name: str) -> list:
     raw = parsed.columns[name]
     if isinstance(raw, Numbers):
         return [None if value != value else value for value in raw.values.tolist()]
     return [None if code < 0 else raw.distinct[code] for code in raw.codes.tolist()]
 
 
-def refusal(path: str, reading: Reading | None = None) -> str:
+def refusal(path: str, reading: ReadOptions | None = None) -> str:
     with pytest.raises(TableError) as caught:
-        parse(path, reading)
+        detect.read(path, reading)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_numbers_words_and_missing_cells(put):
-    parsed = parse(put("a,b,c\n1,x,2.5\n,?,\n3, y ,NA\n"))
+    parsed = detect.read(put("a,b,c\n1,x,2.5\n,?,\n3, y ,NA\n"))
     assert list(parsed.columns) == ["a", "b", "c"]
     assert cells(parsed, "a") == [1, None, 3]
     assert cells(parsed, "b") == ["x", None, "y"]
@@ -61,7 +63,7 @@ def test_numbers_words_and_missing_cells(put):
 @pytest.mark.parametrize("mark", ["", "?", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL"])
 @pytest.mark.parametrize("blank", ["", " "])
 def test_usual_marks_are_missing_in_numbers_and_words(put, mark, blank):
-    parsed = parse(put(f"a,b\n1,x\n{blank}{mark}{blank},{blank}{mark}\n"))
+    parsed = detect.read(put(f"a,b\n1,x\n{blank}{mark}{blank},{blank}{mark}\n"))
     assert cells(parsed, "a") == [1, None]
     assert cells(parsed, "b") == ["x", None]
 
@@ -90,7 +92,7 @@ def test_usual_marks_are_missing_in_numbers_and_words(put, mark, blank):
 @pytest.mark.parametrize("late", [False, True])
 def test_what_is_a_number(put, text, value, late):
     rows = ["7"] * 6000 if late else []
-    parsed = parse(put("a,b\n" + "".join(f"{cell},k\n" for cell in [*rows, text])))
+    parsed = detect.read(put("a,b\n" + "".join(f"{cell},k\n" for cell in [*rows, text])))
     assert parsed.columns["a"].values[-1] == value
     written = text.strip('" \t\xa0')
     assert parsed.columns["a"].whole == written.lstrip("+-").isdigit()
@@ -102,7 +104,7 @@ def test_what_is_a_number(put, text, value, late):
 @pytest.mark.parametrize("late", [False, True])
 def test_what_is_no_number(put, text, late):
     few = ["1"] * 6000 + ["2.5"] * 10 if late else ["1"]
-    parsed = parse(put("a,b\n" + "".join(f"{cell},k\n" for cell in [*few, text])))
+    parsed = detect.read(put("a,b\n" + "".join(f"{cell},k\n" for cell in [*few, text])))
     assert isinstance(parsed.columns["a"], Words)
     assert cells(parsed, "a")[-1] == text
     assert cells(parsed, "a")[0] == "1"
@@ -114,7 +116,8 @@ def test_one_stray_text_among_many_numbers_is_refused(put, first):
     text = refusal(put("income,k\n" + "".join(f"{cell},k\n" for cell in rows)))
     assert text == (
         "Table: column 'income' is numeric but row 5531 holds 'none '. "
-        "Add it to missing=, declare the column nominal, or leave it out with drop=."
+        "Add it to missing=, or declare the column nominal with nominal=, or leave it out with "
+        "drop=."
     )
 
 
@@ -124,32 +127,33 @@ def test_cancelled_invoices_are_refused_with_every_cure(put):
     said = refusal(path)
     assert said == (
         "Table: column 'invoice' is numeric but row 50 holds 'C10049'. "
-        "Add it to missing=, declare the column nominal, or leave it out with drop=."
+        "Add it to missing=, or declare the column nominal with nominal=, or leave it out with "
+        "drop=."
     )
-    assert cells(parse(path, Reading(skip=frozenset({"invoice"}))), "k") == ["k"] * 500
+    assert cells(detect.read(path, options(skip=["invoice"])), "k") == ["k"] * 500
 
 
 def test_a_stray_text_is_a_mark_or_a_level_once_declared(put):
     path = put("v\n" + "".join(f"{k}\n" for k in range(100)) + "none\n")
     assert "row 101 holds 'none'" in refusal(path)
-    assert isinstance(parse(path, Reading(text=frozenset("v"))).columns["v"], Words)
-    parsed = parse(path, Reading(marks={"v": ("none",)}))
+    assert isinstance(detect.read(path, options(text="v")).columns["v"], Words)
+    parsed = detect.read(path, options(marks={"v": ("none",)}))
     assert cells(parsed, "v")[-2:] == [99, None]
-    assert "row 101" in refusal(path, Reading(number=frozenset("v")))
+    assert "row 101" in refusal(path, options(number="v"))
 
 
 def test_few_numbers_among_words_are_levels(put):
-    parsed = parse(put("v,w\n" + "".join(f"{k % 20},{k}\n" for k in range(400)) + "x,1\n"))
+    parsed = detect.read(put("v,w\n" + "".join(f"{k % 20},{k}\n" for k in range(400)) + "x,1\n"))
     assert isinstance(parsed.columns["v"], Words)
     assert len(parsed.columns["v"].distinct) == 21
 
 
 def test_marks_by_column_hold_for_that_column_only(put):
     path = put("a,b,c\n-1,-1,-1\n NA,NA,NA\n5,x,6\n")
-    reading = Reading(
+    reading = options(
         marks={"a": ("-1", "NA"), "b": ("x",)},
     )
-    parsed = parse(path, reading)
+    parsed = detect.read(path, reading)
     assert cells(parsed, "a") == [None, None, 5]
     assert cells(parsed, "b") == ["-1", "NA", None]
     assert cells(parsed, "c") == [-1, None, 6]
@@ -158,13 +162,13 @@ def test_marks_by_column_hold_for_that_column_only(put):
 @pytest.mark.parametrize("cell", ["-999", " -999", '"-999 "'])
 def test_a_mark_that_is_a_number_is_seen_with_blanks_around_it(put, cell):
     path = put(f"a,b\n1,1.5\n{cell},{cell}\n-999.5,2\n")
-    parsed = parse(path, Reading(all_marks=("", "-999")))
+    parsed = detect.read(path, options(every=("", "-999")))
     assert cells(parsed, "a") == [1, None, -999.5]
     assert cells(parsed, "b") == [1.5, None, 2]
 
 
 def test_large_integers_are_noticed(put):
-    parsed = parse(
+    parsed = detect.read(
         put("a,b,c,d\n9007199254740993,99999999999999999999,1.5,1\n1,1,-9007199254740993,2\n")
     )
     assert parsed.columns["a"].rounded == 9007199254740993
@@ -176,12 +180,12 @@ def test_large_integers_are_noticed(put):
 
 
 def test_an_integer_of_five_thousand_digits_is_infinite(put):
-    assert np.isinf(parse(put("a\n1\n" + "9" * 5000 + "\n")).columns["a"].values[1])
+    assert np.isinf(detect.read(put("a\n1\n" + "9" * 5000 + "\n")).columns["a"].values[1])
 
 
 def test_dates(put):
     text = "d,e\n1970-01-02,1970/01/03\n1970-01-02 12:00,?\n1970-01-02T06:00:00.5,2024/02/29\n"
-    parsed = parse(put(text))
+    parsed = detect.read(put(text))
     assert cells(parsed, "d") == pytest.approx([1, 1.5, 1.25 + 0.5 / 86400])
     assert cells(parsed, "e") == [2, None, 19782]
     assert parsed.columns["d"].dates
@@ -189,19 +193,19 @@ def test_dates(put):
 
 def test_what_is_no_date_makes_levels_or_is_refused(put):
     path = put("d,e\n2024-02-29,1\n2024-02-30,2\n")
-    assert isinstance(parse(path).columns["d"], Words)
-    text = refusal(path, Reading(dates=frozenset("d")))
+    assert isinstance(detect.read(path).columns["d"], Words)
+    text = refusal(path, options(dates="d"))
     assert text.startswith("Table: column 'd' holds dates but row 2 holds '2024-02-30'.")
 
 
 def test_text_stays_text_when_declared(put):
-    parsed = parse(put("a,b\n1,2024-01-01\n 01,2024-01-02\n"), Reading(text=frozenset("ab")))
+    parsed = detect.read(put("a,b\n1,2024-01-01\n 01,2024-01-02\n"), options(text="ab"))
     assert cells(parsed, "a") == ["1", "01"]
     assert cells(parsed, "b") == ["2024-01-01", "2024-01-02"]
 
 
 def test_a_column_without_any_cell(put):
-    parsed = parse(put("a,b,c\n,1,\n?,2,NA\n"), Reading(text=frozenset("c")))
+    parsed = detect.read(put("a,b,c\n,1,\n?,2,NA\n"), options(text="c"))
     assert cells(parsed, "a") == [None, None]
     assert isinstance(parsed.columns["a"], Numbers)
     assert parsed.columns["c"].distinct == ()
@@ -210,71 +214,71 @@ def test_a_column_without_any_cell(put):
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_the_separator_is_found(put, separator):
     text = f"a{separator}b\n" + f'1{separator}"x, y; z"\n' * 5
-    parsed = parse(put(text))
+    parsed = detect.read(put(text))
     assert cells(parsed, "b") == ["x, y; z"] * 5
     noted = [note.text for note in parsed.notes]
     assert noted == ([] if separator == "," else [f"Separator {separator!r} was assumed."])
 
 
 def test_a_tab_is_no_surprise_in_a_tsv(put):
-    assert parse(put("a\tb\n1\t2\n", "t.tsv")).notes == ()
+    assert detect.read(put("a\tb\n1\t2\n", "t.tsv")).notes == ()
 
 
 def test_a_separator_can_be_given(put):
     path = put("a:b\n1:2\n")
-    assert list(parse(path, Reading(separator=":")).columns) == ["a", "b"]
+    assert list(detect.read(path, options(separator=":")).columns) == ["a", "b"]
     for wrong in ("", "::", "é", '"', "\n"):
-        assert "separator must be one plain character" in refusal(path, Reading(separator=wrong))
+        assert "separator must be one plain character" in refusal(path, options(separator=wrong))
 
 
 def test_decimal_comma(put):
     path = put("a;b;c\n1,5;2;x,y\n-2,25;3;1,5\n")
-    parsed = parse(path)
+    parsed = detect.read(path)
     assert cells(parsed, "a") == [1.5, -2.25]
     assert cells(parsed, "b") == [2, 3]
     assert cells(parsed, "c") == ["x,y", "1,5"]
     assert parsed.decimal == {"a": ","}
     assert [n.text for n in parsed.notes] == ["Separator ';' and decimal comma were assumed."]
-    assert cells(parse(path, Reading(decimal={"a": "."})), "a") == ["1,5", "-2,25"]
+    assert cells(detect.read(path, options(decimal={"a": "."})), "a") == ["1,5", "-2,25"]
 
 
 def test_decimal_comma_and_point_side_by_side(put):
-    parsed = parse(put("a;b\n1,5;2.5\n2,25;3.5\n"))
+    parsed = detect.read(put("a;b\n1,5;2.5\n2,25;3.5\n"))
     assert cells(parsed, "a") == [1.5, 2.25]
     assert cells(parsed, "b") == [2.5, 3.5]
 
 
 def test_decimal_comma_that_appears_late(put):
-    parsed = parse(put("a;b\n" + "1;1\n" * 6000 + "1,5;2.5\n"))
+    parsed = detect.read(put("a;b\n" + "1;1\n" * 6000 + "1,5;2.5\n"))
     assert cells(parsed, "a")[-1] == 1.5
     assert cells(parsed, "b")[-1] == 2.5
 
 
 def test_decimal_comma_within_quotes_when_declared(put):
-    parsed = parse(put('a,b\n"1,5",2\n"2,5",3\n'), Reading(decimal={"a": ","}))
+    parsed = detect.read(put('a,b\n"1,5",2\n"2,5",3\n'), options(decimal={"a": ","}))
     assert cells(parsed, "a") == [1.5, 2.5]
     assert parsed.decimal == {}
 
 
 def test_thousands_are_not_taken_for_decimals_between_tabs(put):
-    parsed = parse(put("a\tb\n1,234\tx\n5,678\ty\n", "t.tsv"))
+    parsed = detect.read(put("a\tb\n1,234\tx\n5,678\ty\n", "t.tsv"))
     assert cells(parsed, "a") == ["1,234", "5,678"]
 
 
 def test_quotes_newlines_and_emoji(put):
-    parsed = parse(put('a,b\n"x\ny",1\n"say ""hi""",2\n🦆,3\n'))
+    parsed = detect.read(put('a,b\n"x\ny",1\n"say ""hi""",2\n🦆,3\n'))
     assert cells(parsed, "a") == ["x\ny", 'say "hi"', "🦆"]
 
 
 def test_a_quoted_newline_far_into_the_file(put):
     rows = "".join(f"{k},plain text\n" for k in range(200_000))
-    parsed = parse(put("a,b\n" + rows + '7,"two\nlines"\n' + rows))
+    parsed = detect.read(put("a,b\n" + rows + '7,"two\nlines"\n' + rows))
     assert len(parsed) == 400_001
     assert cells(parsed, "b")[200_000] == "two\nlines"
 
 
 def test_a_cell_longer_than_a_block(put):
-    parsed = parse(put("a,b\n" + "1,x\n" * 100_000 + f'2,"{"y" * 3_000_000}"\n'))
+    parsed = detect.read(put("a,b\n" + "1,x\n" * 100_000 + f'2,"{"y" * 3_000_000}"\n'))
     assert len(cells(parsed, "b")[-1]) == 3_000_000
 
 
@@ -282,32 +286,32 @@ def test_a_cell_longer_than_a_block(put):
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_a_cell_longer_than_the_csv_module_allows(put, length, quote):
     limit = csv.field_size_limit()
-    parsed = parse(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
+    parsed = detect.read(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
     assert cells(parsed, "a") == [1, 2]
     assert [len(cell) for cell in cells(parsed, "b")] == [length, 1]
-    (block,) = parse_blocks(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
+    (block,) = detect.blocks(put(f"a,b\n1,{quote}{'y' * length}{quote}\n2,z\n"))
     assert len(cells(block, "b")[0]) == length
     assert csv.field_size_limit() == limit
 
 
 def test_long_cells_and_an_odd_number_of_quotes(put):
     long = "y" * 200_000
-    assert cells(parse(put(f'a,b\n1,{long}\n2,5" pipe\n')), "b") == [long, '5" pipe']
+    assert cells(detect.read(put(f'a,b\n1,{long}\n2,5" pipe\n')), "b") == [long, '5" pipe']
     assert "every quote in" in refusal(put(f'a,b\n1,"{long}\n' + "2,z\n" * 99_999))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_and_empty_lines(put, end):
-    parsed = parse(put(end.join(["", "a,b", "", "1,x", "   ", "2,y", "", ""])))
+    parsed = detect.read(put(end.join(["", "a,b", "", "1,x", "   ", "2,y", "", ""])))
     assert cells(parsed, "a") == [1, 2]
 
 
 def test_many_levels_and_many_columns(put):
-    parsed = parse(put("a,b\n" + "".join(f"level {k},1\n" for k in range(10_000))))
+    parsed = detect.read(put("a,b\n" + "".join(f"level {k},1\n" for k in range(10_000))))
     assert len(parsed.columns["a"].distinct) == 10_000
     wide = ",".join(f"c{k}" for k in range(20_000))
     row = ",".join(["1"] * 20_000)
-    assert len(parse(put(f"{wide}\n{row}\n{row}\n")).columns) == 20_000
+    assert len(detect.read(put(f"{wide}\n{row}\n{row}\n")).columns) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -318,14 +322,14 @@ def test_many_levels_and_many_columns(put):
 def test_encodings(put, encoding, codes, late):
     text = "größe,b\n" + "1,plain\n" * (60_000 if late else 1) + "2,café\n"
     bom = b"\xfe\xff" if encoding == "utf-16-be" else b""
-    parsed = parse(put(bom + text.encode(encoding)))
+    parsed = detect.read(put(bom + text.encode(encoding)))
     assert list(parsed.columns) == ["größe", "b"]
     assert cells(parsed, "b")[-1] == "café"
     assert [note.code for note in parsed.notes] == codes
 
 
 def test_bytes_that_stop_being_utf8_late(put):
-    parsed = parse(put(b"a,b\n" + b"1,plain\n" * 60_000 + b"2,caf\xe9\n"))
+    parsed = detect.read(put(b"a,b\n" + b"1,plain\n" * 60_000 + b"2,caf\xe9\n"))
     assert cells(parsed, "b")[-1] == "café"
     assert [note.code for note in parsed.notes] == ["F02"]
 
@@ -335,17 +339,17 @@ def test_bytes_that_stop_being_utf8_late(put):
 def test_windows_1252_is_told_by_its_bytes(put, late, name):
     text = f"{name},b\n" + "1,plain\n" * late + "2,5 €\n3,“café”\n"
     path = put(text.encode("cp1252"))
-    for parsed in (parse(path), *parse_blocks(path, rows=10**9)):
+    for parsed in (detect.read(path), *detect.blocks(path, rows=10**9)):
         assert list(parsed.columns) == [name, "b"]
         assert cells(parsed, "b")[-2:] == ["5 €", "“café”"]
         (note,) = parsed.notes
         assert (note.code, note.column) == ("F02", None)
         assert note.text == "The file is not UTF-8, so Windows-1252 was assumed."
-    assert column_names(path) == [name, "b"]
+    assert detect.names(path) == [name, "b"]
 
 
 def test_bytes_that_windows_1252_does_not_know_are_latin_1(put):
-    parsed = parse(put(b"a,b\n1,caf\xe9\n2,\x80\n" + b"1,plain\n" * 60_000 + b"3,\x81\n"))
+    parsed = detect.read(put(b"a,b\n1,caf\xe9\n2,\x80\n" + b"1,plain\n" * 60_000 + b"3,\x81\n"))
     assert cells(parsed, "b")[:2] == ["café", "\x80"]
     assert [note.text for note in parsed.notes] == [
         "The file is not UTF-8, so Latin-1 (ISO 8859-1) was assumed."
@@ -353,21 +357,21 @@ def test_bytes_that_windows_1252_does_not_know_are_latin_1(put):
 
 
 def test_single_column(put):
-    parsed = parse(put("v\n1\n2\n\n3\n"))
+    parsed = detect.read(put("v\n1\n2\n\n3\n"))
     assert cells(parsed, "v") == [1, 2, 3]
     assert [note.code for note in parsed.notes] == ["F04"]
-    assert cells(parse(put("text\nhello, you\nfine\nso; it is\n")), "text")[0] == "hello, you"
+    assert cells(detect.read(put("text\nhello, you\nfine\nso; it is\n")), "text")[0] == "hello, you"
 
 
 def test_header_names(put):
-    parsed = parse(put(' a ,"b\nb",,"c,d"\n1,2,3,4\n'))
+    parsed = detect.read(put(' a ,"b\nb",,"c,d"\n1,2,3,4\n'))
     assert list(parsed.columns) == ["a", "b\nb", "column 3", "c,d"]
     assert [(note.code, note.column) for note in parsed.notes] == [("F03", "column 3")]
 
 
 def test_without_header(put):
     path = put("1,x\n2,y\n")
-    parsed = parse(path, Reading(header=False))
+    parsed = detect.read(path, options(header=False))
     assert cells(parsed, "x1") == [1, 2]
     assert cells(parsed, "x2") == ["x", "y"]
 
@@ -376,7 +380,7 @@ def test_gzip(tmp_path):
     for name in ("t.csv.gz", "t.csv"):
         path = tmp_path / name
         path.write_bytes(gzip.compress(b"a,b\n1,x\n") + gzip.compress(b"2,y\n"))
-        assert cells(parse(path), "b") == ["x", "y"]
+        assert cells(detect.read(path), "b") == ["x", "y"]
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 999)[:-20])
     assert "sound gzip file" in refusal(path)
 
@@ -384,18 +388,18 @@ def test_gzip(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b,a\n1,2,3\n", "column names must differ, but 'a' names columns 1 and 3 of"),
+        ("a,b,a\n1,2,3\n", "column names must differ; 'a' names columns 1 and 3 of"),
         ("1,2\n3,4\n", "it holds only numbers ('1', '2'). Pass header=False"),
-        ("a,b\n", "must hold rows below its header, but it ends there"),
-        ("a,b\n\n\n", "must hold rows below its header, but it ends there"),
+        ("a,b\n", "must hold rows below its header; it ends there"),
+        ("a,b\n\n\n", "must hold rows below its header; it ends there"),
         ("\n\n", "must hold rows"),
-        ("a,b\n1,2\n3\n", "must hold 2 cells, but row 2 holds 1 ('3')"),
-        ("a,b\n1,2\n\n  \n3,4,5\n", "must hold 2 cells, but row 2 holds 3 ('3,4,5')"),
+        ("a,b\n1,2\n3\n", "must hold 2 cells; row 2 holds 1 ('3')"),
+        ("a,b\n1,2\n\n  \n3,4,5\n", "must hold 2 cells; row 2 holds 3 ('3,4,5')"),
         ('a,b\n1,"x\n2,y\n', "every quote in"),
         ('a,b\n1,"x', "every quote in"),
         ("a,b\n1,\0\n", "NUL bytes"),
-        ("a\tb\tc\n1\t2\t3\n\t\n", "must hold 3 cells, but row 2 holds 2 ('\\t')"),
-        ("v\n1\n\x1f\n2\n", "must hold 1 cells, but row 2 holds 2"),
+        ("a\tb\tc\n1\t2\t3\n\t\n", "must hold 3 cells; row 2 holds 2 ('\\t')"),
+        ("v\n1\n\x1f\n2\n", "must hold 1 cells; row 2 holds 2"),
     ],
 )
 def test_refusals(put, text, said):
@@ -413,10 +417,11 @@ def test_nul_far_into_the_file_and_binary(put):
 
 
 def test_a_declared_number_names_row_and_text(put):
-    text = refusal(put("a,b\n1,2\nx,3\n"), Reading(number=frozenset("a")))
+    text = refusal(put("a,b\n1,2\nx,3\n"), options(number="a"))
     assert text == (
         "Table: column 'a' is numeric but row 2 holds 'x'. "
-        "Add it to missing=, declare the column nominal, or leave it out with drop=."
+        "Add it to missing=, or declare the column nominal with nominal=, or leave it out with "
+        "drop=."
     )
 
 
@@ -424,18 +429,18 @@ def test_columns_left_out_are_not_looked_at(put):
     rows = "".join(f"{k},C{k},{k}.5,x\n" if k == 70 else f"{k},{k},{k}.5,x\n" for k in range(99))
     path = put("a,b,c,d\n" + rows)
     assert "row 71 holds 'C70'" in refusal(path)
-    for reading in (Reading(skip=frozenset("b")), Reading(only=frozenset("acd"))):
-        for parsed in (parse(path, reading), *parse_blocks(path, reading)):
+    for reading in (options(skip="b"), options(only="acd", skip="b")):
+        for parsed in (detect.read(path, reading), *detect.blocks(path, reading)):
             assert list(parsed.columns) == list("abcd")
             assert parsed.columns["b"] == Numbers(parsed.columns["b"].values)
             assert cells(parsed, "b") == [None] * 99
             assert cells(parsed, "a") == list(range(99))
             assert cells(parsed, "c")[0] == 0.5
             assert cells(parsed, "d") == ["x"] * 99
-    nothing = parse(path, Reading(only=frozenset(), text=frozenset("b")))
+    nothing = detect.read(path, options(only=(), text="b"))
     assert [cells(nothing, name) for name in "abcd"] == [[None] * 99] * 4
-    one = Reading(only=frozenset("ab"), skip=frozenset("a"), number=frozenset("abd"))
-    (block,) = parse_blocks(put("a,b,c,d\nx,1,y,z\n"), one)
+    one = options(skip="ad", number="b", alone=True)
+    (block,) = detect.blocks(put("a,b,c,d\nx,1,y,z\n"), one)
     assert {name: cells(block, name) for name in block.columns} == {
         "a": [None],
         "b": [1],
@@ -445,7 +450,7 @@ def test_columns_left_out_are_not_looked_at(put):
 
 def test_columns_left_out_still_count_in_every_row(put):
     path = put("a,b,c\n1,2,3\n1,2\n")
-    for reading in (Reading(skip=frozenset("c")), Reading(only=frozenset())):
+    for reading in (options(skip="c"), options(only=())):
         assert "row 2 holds 2" in refusal(path, reading)
 
 
@@ -457,13 +462,13 @@ def test_column_names_are_those_of_the_columns(put):
         "\n\na,b\n" + "1,2\n" * 99_999,
     ):
         path = put(text)
-        assert column_names(path) == list(parse(path).columns)
-    assert column_names(put("1,x\n2,y\n"), Reading(header=False)) == ["x1", "x2"]
-    assert column_names(put("a|b\n1|2\n"), Reading(separator=",")) == ["a|b"]
+        assert detect.names(path) == list(detect.read(path).columns)
+    assert detect.names(put("1,x\n2,y\n"), options(header=False)) == ["x1", "x2"]
+    assert detect.names(put("a|b\n1|2\n"), options(separator=",")) == ["a|b"]
     odd = put("größe,b\n".encode() + b"1,plain\n" * 60_000 + b"2,caf\xe9\n")
-    assert column_names(odd) == list(parse(odd).columns)
+    assert detect.names(odd) == list(detect.read(odd).columns)
     with pytest.raises(TableError, match="column names must differ"):
-        column_names(put("a,a\n1,2\n"))
+        detect.names(put("a,a\n1,2\n"))
 
 
 def test_iso_days_knows_what_the_reader_knows():
@@ -475,7 +480,7 @@ def test_iso_days_knows_what_the_reader_knows():
 def test_many_columns_that_change_their_mind(put):
     names = ",".join(f"c{k}" for k in range(8))
     rows = (",".join(["1"] * 8) + "\n") * 6000
-    parsed = parse(put(f"{names}\n{rows}" + ",".join(["2.5"] * 4 + ["x"] * 4) + "\n"))
+    parsed = detect.read(put(f"{names}\n{rows}" + ",".join(["2.5"] * 4 + ["x"] * 4) + "\n"))
     assert all(isinstance(parsed.columns[f"c{k}"], Numbers) for k in range(4))
     assert all(isinstance(parsed.columns[f"c{k}"], Words) for k in range(4, 8))
     assert not parsed.columns["c0"].whole
@@ -485,7 +490,7 @@ def test_nothing_is_left_behind(put, tmp_path, monkeypatch):
     room = tmp_path / "room"
     room.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(room))
-    parse(put(gzip.compress("a,b\n1,é\n".encode("utf-16")), "t.csv.gz"))
+    detect.read(put(gzip.compress("a,b\n1,é\n".encode("utf-16")), "t.csv.gz"))
     assert list(room.iterdir()) == []
     assert [path.name for path in tmp_path.iterdir() if path != room] == ["t.csv.gz"]
 
@@ -493,7 +498,7 @@ def test_nothing_is_left_behind(put, tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------- blocks
 
 
-def joined(blocks: list[Parsed], name: str) -> list:
+def joined(blocks: list[RawTable], name: str) -> list:
     return [cell for block in blocks for cell in cells(block, name)]
 
 
@@ -504,8 +509,8 @@ def test_blocks_equal_the_whole(tmp_path, rows, suffix):
     content = ("a,b,c,d\n" + "\n".join(lines) + "\n").encode()
     path = tmp_path / f"t.csv{suffix}"
     path.write_bytes(gzip.compress(content) if suffix else content)
-    whole = parse(path)
-    blocks = list(parse_blocks(path, rows=rows))
+    whole = detect.read(path)
+    blocks = list(detect.blocks(path, rows=rows))
     assert [len(block) for block in blocks[:-1]] == [rows] * (len(blocks) - 1)
     for name in "abcd":
         assert joined(blocks, name) == cells(whole, name)
@@ -514,8 +519,8 @@ def test_blocks_equal_the_whole(tmp_path, rows, suffix):
 
 def test_blocks_hold_only_what_is_declared(put):
     path = put("id,x,c\n" + "".join(f"{k},{k},w\n" for k in range(6000)) + "odd,1,w\n")
-    reading = Reading(text=frozenset("c"), number=frozenset("x"))
-    blocks = list(parse_blocks(path, reading, rows=2000))
+    reading = options(text="c", number="x", alone=True)
+    blocks = list(detect.blocks(path, reading, rows=2000))
     assert [list(block.columns) for block in blocks] == [["x", "c"]] * 4
     assert sum(map(len, blocks)) == 6001
 
@@ -526,7 +531,7 @@ def test_blocks_get_past_a_late_change_without_losing_rows(put):
         + "".join(f"{k},w\n" for k in range(300_000))
         + " NA,w\n2.5,w\n 9007199254740993,w\n"
     )
-    blocks = list(parse_blocks(put(text), Reading(number=frozenset("x")), rows=1000))
+    blocks = list(detect.blocks(put(text), options(number="x", alone=True), rows=1000))
     values = joined(blocks, "x")
     assert values == [*range(300_000), None, 2.5, 9007199254740993.0]
     assert blocks[-1].columns["x"].rounded == 9007199254740993
@@ -535,15 +540,15 @@ def test_blocks_get_past_a_late_change_without_losing_rows(put):
 def test_blocks_name_the_row_of_the_whole_file(put):
     path = put("x,c\n" + "".join(f"{k},w\n" for k in range(300_000)) + "odd,w\n")
     with pytest.raises(TableError, match="row 300001 holds 'odd'"):
-        list(parse_blocks(path, Reading(number=frozenset("x")), rows=999))
+        list(detect.blocks(path, options(number="x", alone=True), rows=999))
     with pytest.raises(TableError, match="row 300001 holds 'odd'"):
-        list(parse_blocks(path, rows=999))
+        list(detect.blocks(path, rows=999))
 
 
 def test_blocks_refuse_ragged_rows(put):
     path = put("a,b\n" + "1,2\n" * 10 + "1\n")
     with pytest.raises(TableError, match="row 11 holds 1"):
-        list(parse_blocks(path, rows=3))
+        list(detect.blocks(path, rows=3))
 
 
 # ---------------------------------------------------------------------------- fuzz
@@ -581,17 +586,17 @@ def expected(text: str, separator: str) -> list[list[str]]:
     return [row for row in rows if len(rows[0]) == 1 or len(row) > 1 or row[0].strip()]
 
 
-def attempt(path: Path, reading: Reading | None = None) -> Parsed | None:
+def attempt(path: Path, reading: ReadOptions | None = None) -> RawTable | None:
     """Read a file, or have it refused in a sentence; anything else fails the test."""
     try:
-        return parse(path, reading)
+        return detect.read(path, reading)
     except TableError as why:
         said = str(why)
     assert re.match(r"Table: .+\.$", said, re.DOTALL), said
     return None
 
 
-def agrees(path: Path, text: str, reading: Reading) -> None:
+def agrees(path: Path, text: str, reading: ReadOptions) -> None:
     parsed = attempt(path, reading)
     if parsed is None:
         return
@@ -607,7 +612,7 @@ def agrees(path: Path, text: str, reading: Reading) -> None:
     ]
     assert len(parsed) == len(rest)
     for at, name in enumerate(parsed.columns):
-        marks = reading.marks_of(name)
+        marks = reading.marks(name)
         written = [None if row[at].strip() in marks else row[at].strip() for row in rest]
         if isinstance(parsed.columns[name], Words):
             assert cells(parsed, name) == written
@@ -626,8 +631,8 @@ quiet = settings(
 def test_fuzz_text_agrees_with_the_csv_module_or_is_refused(tmp_path, text):
     path = tmp_path / "f.csv"
     path.write_bytes(text.encode())
-    agrees(path, text, Reading())
-    agrees(path, text, Reading(separator=","))
+    agrees(path, text, options())
+    agrees(path, text, options(separator=","))
 
 
 @quiet
@@ -642,11 +647,11 @@ def test_fuzz_written_tables_with_one_byte_changed(tmp_path, rows, separator, at
     path = tmp_path / "f.csv"
     path.write_bytes(content)
     if not content.startswith(b"\xef\xbb\xbf"):
-        agrees(path, content.decode(), Reading(separator=separator))
+        agrees(path, content.decode(), options(separator=separator))
     if at < len(content):
         content[at] = byte
     path.write_bytes(content)
-    for reading in (Reading(), Reading(header=False)):
+    for reading in (options(), options(header=False)):
         attempt(path, reading)
 
 
@@ -659,5 +664,5 @@ def test_fuzz_bytes_never_raise_anything_else(tmp_path, content, extension):
     path.write_bytes(content)
     whole = attempt(path)
     with contextlib.suppress(TableError):
-        blocks = list(parse_blocks(path, rows=2))
+        blocks = list(detect.blocks(path, rows=2))
         assert whole is None or sum(map(len, blocks)) == len(whole)

@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countwise.tables.formats.csv import parse_delimited_blocks
+from countwise.tables.formats import csv
 from countwise.tables.formats.csv_dialect import Dialect, sniff
 from countwise.tables.formats.csv_fast import PlainRows
 from countwise.tables.formats.source import LookAhead, Scan, Source, scan
 from countwise.tables.raw_columns import Numbers
-from countwise.tables.read_options import Reading
 
-READING = Reading(number=frozenset({"x", "y"}), text=frozenset({"w"}))
+from .options import options
+
+READING = options(number="xy", text="w", alone=True)
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -36,7 +37,7 @@ def file_of(folder, content):
 
 
 def general(source):
-    return [dict(own.columns) for own in parse_delimited_blocks(source, READING, 1 << 20)]
+    return [dict(own.columns) for own in csv.blocks(source, READING, 1 << 20)]
 
 
 def same(one, other):
@@ -102,7 +103,7 @@ def test_what_is_odd_is_left_to_the_general_reader(content):
 
 
 def test_a_number_that_means_missing_is_read_as_text():
-    reading = Reading(number=frozenset({"x", "y"}), marks={"x": ("-9",), "y": ("-9",)})
+    reading = options(number="xy", marks={"x": ("-9",), "y": ("-9",)}, alone=True)
     found = plain(b"-9,a,1\n2,b,-9.0\n", reading)
     assert np.isnan(found.columns["x"].values[0])
     assert found.columns["x"].values[1] == 2.0

@@ -76,7 +76,7 @@ def test_every_set_names_its_source(sample: Sample) -> None:
     assert sample.title
     assert "\n" not in sample.title
     assert sample.origin
-    assert sample.licence
+    assert sample.license
     assert bool(sample.package) == sample.bundled
     page = Path(datasets.__file__).with_name("README.md").read_text(encoding="utf-8")
     assert f"| {sample.name} | {sample.rows} |" in page

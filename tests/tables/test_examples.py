@@ -3,29 +3,31 @@
 import numpy as np
 
 import countwise as cw
-from countwise.tables.code_levels import as_number, in_order
+from countwise.tables.code_levels import in_order
 from countwise.tables.formats.detect import is_delimited
 from countwise.tables.formats.frames import record_columns
+from countwise.tables.numbers import read_number
 from countwise.tables.raw_columns import Numbers
 from countwise.tables.read import extend
-from countwise.tables.read_options import Reading
 from countwise.tables.schema import labels_array
-from countwise.tables.text_values import days, without_marks
+from countwise.tables.text_values import days, drop_marks
+
+from .options import options
 
 
 def test_days_example():
     assert (days("1970-01-02 12:00"), days("1970/01/03"), days("2023-02-30")) == (1.5, 2.0, None)
 
 
-def test_without_marks_example():
+def test_drop_marks_example():
     assert (
-        repr(without_marks(Numbers(np.array([1.0, -999.0])), frozenset({"", "-999"})).values)
+        repr(drop_marks(Numbers(np.array([1.0, -999.0])), frozenset({"", "-999"})).values)
         == "array([ 1., nan])"
     )
 
 
-def test_as_number_example():
-    assert (as_number(" 00202 "), as_number("1,5", decimal=","), as_number("12a")) == (
+def test_read_number_example():
+    assert (read_number(" 00202 "), read_number("1,5", decimal=","), read_number("12a")) == (
         202.0,
         1.5,
         None,
@@ -54,8 +56,8 @@ def test_extend_example():
     assert (more.schema["sky"].levels, more.codes("sky").tolist()) == (("rain", "sun", "fog"), [2])
 
 
-def test_reading_skips_example():
-    assert Reading(only=frozenset({"age"})).skips("name") is True
+def test_left_out_example():
+    assert options(only=["age"]).column("name").left_out is True
 
 
 def test_labels_array_example():

@@ -10,7 +10,6 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    Asked,
     Read,
     build_models,
     chosen_names,
@@ -20,11 +19,13 @@ from countwise.cli.options import (
     notable,
     output_options,
     read_gains,
+    read_source,
     repeats_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.tables.read_options import ReadOptions
 
 
 @click.command(
@@ -72,7 +73,7 @@ def command(
     leave_one_out: bool,
     max_seconds: float | None,
     gain: str | None,
-    reading: Asked,
+    reading: ReadOptions,
     seed: int,
     jobs: int,
     report: str | None,
@@ -90,7 +91,7 @@ def command(
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
     gains = read_gains(gain, file)
-    read = reading.read(file, "compare")
+    read = read_source(reading, file, "compare")
     started = monotonic()
     if "folds" in protocol and protocol["folds"] is None:
         protocol["folds"] = max(min(10, len(read.table)), 2)

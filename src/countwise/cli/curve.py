@@ -8,7 +8,6 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    Asked,
     build_models,
     chosen_names,
     comparison_options,
@@ -17,11 +16,13 @@ from countwise.cli.options import (
     notable,
     output_options,
     read_gains,
+    read_source,
     repeats_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.tables.read_options import ReadOptions
 
 
 @click.command(
@@ -60,7 +61,7 @@ def command(
     holdout: float,
     repeats: int | None,
     gain: str | None,
-    reading: Asked,
+    reading: ReadOptions,
     seed: int,
     jobs: int,
     report: str | None,
@@ -72,7 +73,7 @@ def command(
 
     names = chosen_names(models)
     gains = read_gains(gain, file)
-    read = reading.read(file, "curve")
+    read = read_source(reading, file, "curve")
     table = read.table
     with out.progress() as tell:
         curve = learning_curve(

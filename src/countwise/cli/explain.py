@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.options import Asked, NumberList, load_model, output_options, reading_options
+from countwise.cli.options import NumberList, output_options, reading_options
 from countwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def command(
     label: str | None,
     against: str | None,
     most: int,
-    reading: Asked,
+    reading: dict[str, Any],
     out: Output,
 ) -> None:
     """Show what each attribute added to the prediction of MODEL for rows of FILE.
@@ -89,16 +89,17 @@ def command(
     )
 
 
-def _explain(path: str, file: str, reading: Asked, rows: list[int]) -> tuple[Any, list[str]]:
+def _explain(
+    path: str, file: str, reading: dict[str, Any], rows: list[int]
+) -> tuple[Any, list[str]]:
     """Read only the rows needed, and return their explanation and notes."""
-    from countwise.cli.predict import parse_options, path_of
-    from countwise.predict_file import Scorer
+    from countwise.predict_files import Scorer, load_model, locate
 
-    scorer = Scorer(load_model(path, "explain"), None, ())
+    scorer = Scorer(load_model(path, "explain"))
     if not hasattr(scorer.model, "explain"):
         raise ParameterError(f"explain: a {type(scorer.model).__name__} cannot be explained.")
-    table, unseen = scorer.rows(path_of(file), parse_options(scorer, reading), rows)
-    return scorer.model.explain(table), list(unseen.remarks(scorer.done_with_unseen))
+    table, tally = scorer.read_rows(locate(file), scorer.read_options(**reading), rows)
+    return scorer.model.explain(table), list(tally.notes(scorer.unseen_treatment))
 
 
 def _compare(

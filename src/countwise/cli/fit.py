@@ -11,10 +11,10 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    Asked,
     gain_option,
     output_options,
     read_gains,
+    read_source,
     reading_options,
     seed_option,
 )
@@ -22,6 +22,7 @@ from countwise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.tables.read_options import ReadOptions
 
 
 @click.command(
@@ -60,7 +61,7 @@ def command(
     name: str,
     pairs: tuple[str, ...],
     gain: str | None,
-    reading: Asked,
+    reading: ReadOptions,
     seed: int,
     out: Output,
 ) -> None:
@@ -74,7 +75,7 @@ def command(
     path = out.path or _default_path(file)
     model = _build(name, pairs, seed)
     gains = read_gains(gain, file)
-    read = reading.read(file, "fit")
+    read = read_source(reading, file, "fit")
     started = perf_counter()
     if gains is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.

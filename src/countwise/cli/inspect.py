@@ -10,11 +10,12 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.errors import spelling
-from countwise.cli.options import Asked, load_model, output_options, reading_options
+from countwise.cli.options import output_options, read_source, reading_options
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
     from countwise.notes import Note
+    from countwise.tables.read_options import ReadOptions
 
 
 @click.command(
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 @reading_options()
 @click.option("--write-schema", metavar="JSON", help="File to write the schema to.")
 @output_options("File to write the description to: .json.", ".json")
-def command(file: str, reading: Asked, write_schema: str | None, out: Output) -> None:
+def command(file: str, reading: ReadOptions, write_schema: str | None, out: Output) -> None:
     """Describe FILE: column kinds, levels, missing values, identifiers, class balance.
 
     FILE is a table, sample:NAME, or a saved model (.cw).
     """
-    if is_model(file):
+    from countwise.reports.describe import is_model_file
+
+    if is_model_file(file):
+        from countwise.predict_files import load_model
         from countwise.store.files import describe
 
         facts, notes = describe(file), tuple[str, ...]()
@@ -44,7 +48,7 @@ def command(file: str, reading: Asked, write_schema: str | None, out: Output) ->
     else:
         from countwise.reports.comparison_facts import inspect_facts
 
-        read = reading.read(file, "inspect", need_target=False)
+        read = read_source(reading, file, "inspect", need_target=False)
         facts, notes, schema = inspect_facts(read.table, file), read.remarks, read.table.schema
         show = partial(_show_data, file=file, data=facts["data"], notes=read.table.notes)
     if write_schema is not None:
@@ -68,17 +72,6 @@ def _show_data(screen: Any, file: str, data: dict[str, Any], notes: Iterable[Not
     dropped = [line | {"why": texts.get(line["why"], line["why"])} for line in data["dropped"]]
     spelled = [line | {"text": texts[line["text"]]} for line in data["notes"]]
     screen.inspection({**data, "dropped": dropped, "notes": spelled}, file)
-
-
-def is_model(path: str) -> bool:
-    """Return whether a path names a saved model: it ends in .cw or is a zip."""
-    if path.lower().endswith(".cw"):
-        return True
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PK\x03\x04" and not path.lower().endswith((".xlsx", ".ods"))
-    except OSError:
-        return False
 
 
 def _show_model(screen: Any, file: str, facts: dict[str, Any]) -> None:

@@ -107,21 +107,21 @@ def _sample_facts(sample: Any) -> dict[str, Any]:
         "columns": len(sample.columns) - 1,
         "classes": len(target.get("values") or ()) or None,
         "where": _find_place(sample),
-        "licence": sample.licence,
+        "license": sample.license,
     }
 
 
 def _show_samples(screen: Any, facts: list[dict[str, Any]]) -> None:
     from countwise.reports.terminal import grid
 
-    table = grid("name", "rows", "columns", "classes", "where", "licence", right=(1, 2, 3))
+    table = grid("name", "rows", "columns", "classes", "where", "license", right=(1, 2, 3))
     for place in (0, 4):
         table.columns[place].no_wrap = True
     for sample in facts:
         classes = "–" if sample["classes"] is None else str(sample["classes"])
-        licence = str(sample["licence"]).split(";")[0].split(" (")[0]
+        license = str(sample["license"]).split(";")[0].split(" (")[0]
         rows, columns = f"{sample['rows']:,}", str(sample["columns"])
-        table.add_row(sample["name"], rows, columns, classes, sample["where"], licence)
+        table.add_row(sample["name"], rows, columns, classes, sample["where"], license)
     screen.show(table)
 
 

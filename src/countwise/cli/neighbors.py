@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.options import Asked, NumberList, output_options, reading_options, seed_option
+from countwise.cli.options import (
+    NumberList,
+    output_options,
+    read_source,
+    reading_options,
+    seed_option,
+)
 from countwise.errors import did_you_mean
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.tables.read_options import ReadOptions
 
 
 @click.command(
@@ -94,7 +101,7 @@ def command(
     scale: str,
     folds: str | None,
     leave_one_out: bool,
-    reading: Asked,
+    reading: ReadOptions,
     seed: int,
     picture: str | None,
     out: Output,
@@ -148,7 +155,7 @@ def command(
     )
 
 
-def _fit_command(grid: Any, reading: Asked, weights: str, scale: str) -> str:
+def _fit_command(grid: Any, reading: ReadOptions, weights: str, scale: str) -> str:
     """Return what to type to train the best model; defaults are left out."""
     parameters = {"n_neighbors": str(grid.best["k"]), "metric": grid.metric}
     if grid.metric in ("vdm", "minkowski"):
@@ -158,7 +165,7 @@ def _fit_command(grid: Any, reading: Asked, weights: str, scale: str) -> str:
     if scale != "range":
         parameters["scale"] = scale
     words = ["countwise", "fit", grid.data]
-    words += [] if reading.target is None else ["--target", reading.target]
+    words += [] if reading.target is None else ["--target", str(reading.target)]
     words += ["--model", "neighbors"]
     for name, value in parameters.items():
         words += ["--param", f"{name}={value}"]
@@ -166,7 +173,7 @@ def _fit_command(grid: Any, reading: Asked, weights: str, scale: str) -> str:
 
 
 def _grids(
-    files: tuple[str, ...], reading: Asked, out: Output, **settings: Any
+    files: tuple[str, ...], reading: ReadOptions, out: Output, **settings: Any
 ) -> tuple[list[Any], list[Any]]:
     """Return the grid of each file, and notes; those of several files begin with the file."""
     from countwise.evaluation.neighbor_grid import neighbor_grid
@@ -175,7 +182,7 @@ def _grids(
     notes: list[Any] = []
     with out.progress() as tell:
         for place, file in enumerate(files):
-            read = reading.read(file, "neighbors")
+            read = read_source(reading, file, "neighbors")
             head = f"{file}: " if len(files) > 1 else ""
             notes += [f"{head}{remark}" for remark in read.remarks]
             notes += [replace(note, text=f"{head}{note.text}") for note in read.table.notes]

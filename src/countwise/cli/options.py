@@ -14,7 +14,6 @@ import click
 from countwise.errors import (
     GainError,
     ParameterError,
-    StoreError,
     TableError,
     did_you_mean,
     listing,
@@ -23,21 +22,8 @@ from countwise.errors import (
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
     from countwise.notes import Note
-    from countwise.tables.schema import Schema, WhenMissing
+    from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
-
-
-def load_model(path: str, who: str) -> Any:
-    """Load a saved model; a file that holds something else is refused."""
-    from countwise.store.files import load
-
-    model = load(path)
-    if not hasattr(model, "predict_proba"):
-        raise StoreError(
-            f"{who}: {path!r} must hold a model; it holds a {type(model).__name__}.",
-            hint="Train a model with countwise fit.",
-        )
-    return model
 
 
 #: What a class column is usually called, the likeliest first.
@@ -53,133 +39,83 @@ class Read:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The options about reading, as they were given."""
+def read_source(reading: ReadOptions, source: str, who: str, need_target: bool = True) -> Read:
+    """Read a file or a sample; if no class is named, look for a column with a usual name."""
+    from countwise.tables.read import read_with
 
-    target: str | None = None
-    nominal: str | None = None
-    numeric: str | None = None
-    drop: str | None = None
-    missing: str | None = None
-    when_missing: tuple[str, ...] = ()
-    schema: str | None = None
-    separator: str | None = None
-    no_header: bool = False
-    keep_identifiers: bool = False
+    remarks: tuple[str, ...] = ()
+    known = any(column.kind == "target" for column in reading.columns.values())
+    if reading.target is None and not known and not source.startswith("sample:"):
+        found = _find_usual_target(reading, source)
+        if found is not None:
+            reading = replace(reading, target=found)
+            remarks = (f"Column {found!r} is taken as the class; --target names another.",)
+    table = read_with(source, reading)
+    if need_target:
+        _check_trainable(who, table)
+    return Read(table, remarks)
 
-    def read(self, source: str, who: str, need_target: bool = True) -> Read:
-        """Read a file or a sample; where no class is named, find the usual name and say so."""
-        from countwise.tables.read import read
 
-        known = self._known()
-        target, remarks = self._target(source, known)
-        table = read(
-            source,
-            target=target,
-            nominal=self._nominal(),
-            numeric=split_names(self.numeric),
-            drop=split_names(self.drop),
-            missing=None if self.missing is None else split_names(self.missing),
-            when_missing=self._when_missing(),
-            schema=known,
-            identifiers="keep" if self.keep_identifiers else "drop",
-            header=not self.no_header,
-            separator=self.mark,
-        )
-        if need_target:
-            _teachable(who, table)
-        return Read(table, remarks)
+def _find_usual_target(reading: ReadOptions, source: str) -> str | None:
+    """Look into the head of the file for a column that is called like a class."""
+    from countwise.tables.formats import detect
+    from countwise.tables.schema import Column
 
-    @property
-    def mark(self) -> str | None:
-        """The separator as a character."""
-        return None if self.separator is None else _SEPARATORS.get(self.separator, self.separator)
+    if source.lower().removesuffix(".gz").endswith(".arff"):
+        return None  # an ARFF file declares which one is the class
+    usual = {name: word for word in USUAL_TARGETS for name in (word, word.title(), word.upper())}
+    columns: dict[str | int, Column] = {name: Column(name, "nominal") for name in usual}
+    alone = replace(reading, columns=columns, default=Column("", "drop"))
+    block = next(iter(detect.blocks(source, alone, rows=1000)), None)
+    if block is None:
+        return None
+    dropped = {name for name, column in reading.columns.items() if column.left_out}
+    found = [name for name in block.columns if name in usual and name not in dropped]
+    return min(found, key=lambda name: USUAL_TARGETS.index(usual[name]), default=None)
 
-    def _nominal(self) -> tuple[str, ...] | str:
-        return "all" if self.nominal == "all" else split_names(self.nominal)
 
-    def _when_missing(self) -> Any:
-        words = ("omit", "value", "drop")
-        general, single = "omit", dict[str, str]()
-        for given in self.when_missing:
-            column, between, word = given.rpartition("=")
-            if word not in words:
-                raise ParameterError(
-                    f"--when-missing must be omit, value or drop, or COLUMN=one of them, but "
-                    f"{given!r} came.{did_you_mean(word, words)}"
-                )
-            if between:
-                single[column] = word
-            else:
-                general = word
-        if not single or general == "omit":
-            return single or general
-        raise ParameterError(
-            "--when-missing is one word for all columns, or COLUMN=WORD for some, but both came. "
-            "Give one of the two."
-        )
+def read_arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """Return keyword arguments of `read` from the texts of the command line."""
+    arguments: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name == "nominal" and value == "all":
+            arguments[name] = value
+        elif name in ("nominal", "numeric", "drop", "missing"):
+            arguments[name] = split_names(value)
+        elif name == "when_missing":
+            arguments[name] = _read_when_missing(value)
+        elif name == "separator":
+            arguments[name] = _SEPARATORS.get(value, value)
+        elif name == "no_header":
+            arguments["header"] = not value
+        elif name == "keep_identifiers":
+            arguments["identifiers"] = "keep" if value else "drop"
+        else:
+            arguments[name] = value
+    return arguments
 
-    def _known(self) -> Schema | None:
-        """The schema of ``--schema``, with the kinds that other options change."""
-        if self.schema is None:
-            return None
-        from countwise.tables.schema import Column, Schema
 
-        schema = Schema.read(self.schema)
-        when: dict[str, WhenMissing] = self._single_when()
-        changes: dict[str, Any] = dict.fromkeys(split_names(self.numeric), "numeric")
-        changes |= dict.fromkeys(split_names(self.drop), "drop")
-        chosen = self._nominal()
-        numbers = [column.name for column in schema.numeric]
-        changes |= dict.fromkeys(numbers if chosen == "all" else chosen, "nominal")
-        old = schema.target
-        if self.target is not None and self.target in schema:
-            if old is not None and old.name != self.target:
-                changes[old.name] = "drop"
-            changes[self.target] = "target"
-        changed = []
-        for name, kind in changes.items():
-            before = schema[name]
-            levels = before.levels if before.coded and kind in ("nominal", "target") else ()
-            changed.append(Column(name, kind, levels, before.missing, when.get(name, "omit")))
-        return schema.with_columns(changed)
-
-    def _single_when(self) -> dict[str, Any]:
-        given = self._when_missing()
-        return given if isinstance(given, dict) else {}
-
-    def _target(self, source: str, known: Schema | None) -> tuple[str | None, tuple[str, ...]]:
-        if self.target is not None or source.startswith("sample:"):
-            return self.target, ()
-        if known is not None and known.target is not None:
-            return None, ()
-        found = self._usual_target(source)
-        if found is None:
-            return None, ()
-        return found, (f"Column {found!r} is taken as the class; --target names another.",)
-
-    def _usual_target(self, source: str) -> str | None:
-        """Look into the head of the file for a column that is called like a class."""
-        from countwise.tables.formats.detect import parse_blocks
-        from countwise.tables.read_options import Reading
-
-        if source.lower().removesuffix(".gz").endswith(".arff"):
-            return None  # an ARFF file says itself which one is the class
-        spelled = {
-            own: word for word in USUAL_TARGETS for own in (word, word.title(), word.upper())
-        }
-        dropped = set(split_names(self.drop))
-        reading = Reading(text=frozenset(spelled), header=not self.no_header, separator=self.mark)
-        block = next(iter(parse_blocks(source, reading, rows=1000)), None)
-        if block is None:
-            return None
-        there = [name for name in block.columns if name in spelled and name not in dropped]
-        return min(there, key=lambda name: USUAL_TARGETS.index(spelled[name]), default=None)
-
-    def unlabelled(self) -> Asked:
-        """Return what is asked about files whose class is known from elsewhere."""
-        return replace(self, target=None)
+def _read_when_missing(given: tuple[str, ...]) -> Any:
+    words = ("omit", "value", "drop")
+    general, single = "omit", dict[str, str]()
+    for text in given:
+        column, between, word = text.rpartition("=")
+        if word not in words:
+            raise ParameterError(
+                "--when-missing must be omit, value or drop, or COLUMN=one of them; got "
+                f"{text!r}.{did_you_mean(word, words)}"
+            )
+        if between:
+            single[column] = word
+        else:
+            general = word
+    if not single or general == "omit":
+        return single or general
+    raise ParameterError(
+        "--when-missing must be one word for all columns, or COLUMN=WORD for some; got both."
+    )
 
 
 def split_names(given: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -190,7 +126,7 @@ def split_names(given: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in words)
 
 
-def _teachable(who: str, table: Table) -> None:
+def _check_trainable(who: str, table: Table) -> None:
     """Refuse a table from which nothing can be learned."""
     names = [column.name for column in table.schema]
     if not table.labelled:
@@ -352,13 +288,19 @@ def add_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
-    """Add the options about reading, or some; the command gets them together, as ``reading``."""
+    """Add the options about reading; the command gets them together, as ``reading``.
+
+    With all of them that is a `ReadOptions`, with some of them keyword arguments.
+    """
 
     def gather(function: Any) -> Any:
         @functools.wraps(function)
         def gathered(*args: Any, **options: Any) -> Any:
-            given = {name: options.pop(name) for name in names or _READING}
-            return function(*args, reading=Asked(**given), **options)
+            from countwise.tables.read_options import ReadOptions
+
+            given = read_arguments({name: options.pop(name) for name in names or _READING})
+            reading = given if names else ReadOptions.of(**given)
+            return function(*args, reading=reading, **options)
 
         return gathered
 

@@ -1,8 +1,7 @@
-"""From raw columns to codes and doubles, under the column a schema or a profile decided on."""
+"""Code raw columns by the levels of a schema, or turn them into doubles."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,30 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.tables.numbers import read_number
 from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.schema import MISSING_MARKS, MISSING_VALUE, Column, Level, level_key
+from countwise.tables.schema import MISSING_VALUE, Column, Level, level_key
 from countwise.tables.table import code_type
-from countwise.tables.text_values import iso_days, without_marks
+from countwise.tables.text_values import NOT_A_NUMBER, drop_marks, iso_days
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _DENSE = 1 << 16
 #: Squares and sums of larger numbers would not fit in a double.
 LARGEST = 1e140
-
-
-def as_number(text: str, decimal: str = ".") -> float | None:
-    """Read a number as people write it, or return None."""
-    trimmed = text.strip()
-    if decimal != ".":
-        trimmed = trimmed.replace(decimal, ".")
-    return float(trimmed) if _NUMBER.fullmatch(trimmed) else None
 
 
 def in_order(levels: Iterable[Level]) -> list[Level]:
     """Sort levels: by value where they are numbers or read like numbers, else by text."""
     every = list(levels)
     if every and all(isinstance(level, str) for level in every):
-        sizes = [as_number(str(level)) for level in every]
+        sizes = [read_number(str(level)) for level in every]
         if all(size is not None for size in sizes):
             return [
                 level
@@ -52,30 +43,12 @@ def by_value(levels: Iterable[Level]) -> list[Level]:
         return sorted(every, key=lambda level: (level_key(level)[0], str(level)))
 
 
-def words(name: str, raw: Raw, column: Column) -> Words:
+def words(raw: Raw, column: Column) -> Words:
     """Return the column as words with missing marks taken out; declared levels are never marks."""
-    if isinstance(raw, Numbers):
-        return _words_of_numbers(_unmarked(raw, column))
-    if raw.declared:
+    if isinstance(raw, Words) and raw.declared:
         return raw
-    marks = set(column.missing)
-    gone = [
-        isinstance(level, str) and (level in marks or level.strip() in marks)
-        for level in raw.distinct
-    ]
-    if not any(gone):
-        return raw
-    kept = [level for level, out in zip(raw.distinct, gone, strict=True) if not out]
-    place = np.full(len(gone) + 1, -1, dtype=np.int64)
-    place[:-1][~np.asarray(gone)] = np.arange(len(kept))
-    return Words(place[raw.codes], tuple(kept), raw.declared)
-
-
-def _unmarked(raw: Numbers, column: Column) -> Numbers:
-    """Take out the numbers that a mark such as '-999' says are missing."""
-    if column.missing == MISSING_MARKS:
-        return raw
-    return without_marks(raw, frozenset(column.missing))
+    unmarked = drop_marks(raw, column.marks)
+    return _words_of_numbers(unmarked) if isinstance(unmarked, Numbers) else unmarked
 
 
 def _words_of_numbers(raw: Numbers) -> Words:
@@ -109,21 +82,24 @@ def _words_of_numbers(raw: Numbers) -> Words:
 
 def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:
     """Return the column as doubles, NaN where missing; anything else is refused by row."""
-    if isinstance(raw, Numbers):
-        values = _unmarked(raw, column).values
+    if isinstance(raw, Words):
+        values = _parse(name, words(raw, column), column)
     else:
-        values = _parsed(name, words(name, raw, column), column)
+        unmarked = drop_marks(raw, column.marks)
+        assert isinstance(unmarked, Numbers)
+        values = unmarked.values
     beyond = np.abs(values) > LARGEST
     if beyond.any():
         row = int(np.argmax(beyond))
         raise TableError(
-            f"Table: column {name!r} must hold finite numbers up to {LARGEST:g}, but row {row + 1} "
-            f"holds {values[row]:g}. Remove the row, or add the value to missing=."
+            f"Table: column {name!r} must hold finite numbers up to {LARGEST:g}; row {row + 1} "
+            f"holds {values[row]:g}.",
+            hint=("remove the row", "add the value to `missing=`"),
         )
     return values
 
 
-def _parsed(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
+def _parse(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
     """Read words as numbers, or as dates where the column holds those."""
     parsed = np.full(len(plain.distinct) + 1, np.nan)
     days = iso_days([str(level) for level in plain.distinct]) if column.dates else None
@@ -136,39 +112,36 @@ def _parsed(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
             row = int(np.flatnonzero(plain.codes == place)[:1].sum()) + 1
             what = "holds dates" if column.dates else "is numeric"
             raise TableError(
-                f"Table: column {name!r} {what} but row {row} holds {level!r}. "
-                "Add it to missing=, declare the column nominal, or leave it out with drop=."
+                f"Table: column {name!r} {what} but row {row} holds {level!r}.", hint=NOT_A_NUMBER
             )
         parsed[place] = number
     return np.asarray(parsed[plain.codes])
 
 
-def _number_of(level: Level, decimal: str) -> float | None:
-    if isinstance(level, str):
-        return as_number(level, decimal)
-    return float(level)
+def _number_of(level: Level, decimal: str | None) -> float | None:
+    return read_number(level, decimal) if isinstance(level, str) else float(level)
 
 
 def code(
-    name: str, plain: Words, column: Column, extend: bool
+    plain: Words, column: Column, extend: bool
 ) -> tuple[NDArray[Any], Column, dict[Level, int]]:
     """Code words by the levels of a column.
 
-    Returns the codes, the column (with new levels if `extend`) and how often each level that stayed
-    unknown occurs.
+    Returns the codes, the column (with new levels if `extend`) and the counts of the levels that
+    stayed unknown.
     """
     levels = list(column.levels)
     where = [column.place(level) for level in plain.distinct]
-    strange = [position for position, found in enumerate(where) if found < 0]
-    if extend and strange:
-        new = [plain.distinct[position] for position in strange]
+    unknown = [position for position, found in enumerate(where) if found < 0]
+    if extend and unknown:
+        new = [plain.distinct[position] for position in unknown]
         if not plain.declared:
-            often = plain.often()
-            new = [plain.distinct[p] for p in strange if often[p]]
+            counts = plain.counts()
+            new = [plain.distinct[p] for p in unknown if counts[p]]
         new = by_value(new) if column.kind == "target" else new if plain.declared else in_order(new)
         levels = by_value([*levels, *new]) if column.kind == "target" else [*levels, *new]
         column = column.with_levels(levels)
-        return code(name, plain, column, extend=False)
+        return code(plain, column, extend=False)
     if column.when_missing == "value" and MISSING_VALUE not in column.levels:
         column = column.with_levels([*column.levels, MISSING_VALUE])
     width = column.width
@@ -177,11 +150,11 @@ def code(
     if column.when_missing == "value":
         lookup[-1] = column.levels.index(MISSING_VALUE)
     codes = lookup[plain.codes]
-    return codes, column, _unknown(plain, strange)
+    return codes, column, _count_unknown(plain, unknown)
 
 
-def _unknown(plain: Words, strange: Sequence[int]) -> dict[Level, int]:
-    if not strange:
+def _count_unknown(plain: Words, unknown: Sequence[int]) -> dict[Level, int]:
+    if not unknown:
         return {}
-    often = plain.often()
-    return {plain.distinct[p]: int(often[p]) for p in strange if often[p]}
+    counts = plain.counts()
+    return {plain.distinct[p]: int(counts[p]) for p in unknown if counts[p]}

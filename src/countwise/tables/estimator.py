@@ -41,7 +41,7 @@ from countwise.params import (
     one_of,
     parameter,
 )
-from countwise.tables.formats.frames import refuse_twins
+from countwise.tables.formats.frames import refuse_duplicates
 from countwise.tables.read import read
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -221,7 +221,7 @@ def check_lengths(who: str, rows: int, given: int) -> None:
 def check_frame(model: Any, X: Any, reset: bool) -> None:
     """Check number and names of the columns of a frame as scikit-learn does."""
     names = X.column_names if hasattr(X, "column_names") else X.columns
-    refuse_twins([str(name) for name in names])
+    refuse_duplicates([str(name) for name in names])
     if reset or _counts_columns(model):
         with as_table_error(type(model).__name__):
             validate_data(model, X, reset=reset, skip_check_array=True)

@@ -1,4 +1,4 @@
-"""What a column looks like: its kind, whether it identifies rows, what is odd about it."""
+"""Infer what a column is from its cells: its kind, whether it identifies rows, what is odd."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
+from countwise.tables.schema import Kind
 
 #: With fewer rows an identifier looks like any column whose values happen to differ.
 FEWEST_ROWS = 8
@@ -23,20 +24,20 @@ _NAME_HINT = re.compile(
 )
 
 
-def kind_of(raw: Raw) -> str:
-    """Numbers are numeric; words and booleans are nominal."""
+def kind_of(raw: Raw) -> Kind:
+    """Return the kind of a column: numbers are numeric, words and booleans nominal."""
     return "numeric" if isinstance(raw, Numbers) else "nominal"
 
 
-def identifies(name: str, raw: Raw) -> str | None:
-    """Say why a column identifies rows rather than describing them, or return None.
+def why_identifier(name: str, raw: Raw) -> str | None:
+    """Return why a column identifies rows rather than describing them, or None.
 
     Text that differs in nearly every row, integers that number the rows from 0 or 1, and integers
     that nearly always differ under a name such as ``Id`` or ``sample_code_number``. A number that
     merely takes many values, such as an amount of money or a year, is not an identifier.
     """
     if isinstance(raw, Words):
-        return None if raw.declared else _text_identifies(name, raw)
+        return None if raw.declared else _why_text_identifier(name, raw)
     values = raw.values[~np.isnan(raw.values)]
     rows = len(values)
     if rows < FEWEST_ROWS or raw.dates or not np.all(values == np.trunc(values)):
@@ -45,29 +46,29 @@ def identifies(name: str, raw: Raw) -> str | None:
     about = f"{distinct} different whole numbers in {rows} rows"
     if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
         return f"it numbers the rows ({about})"
-    if distinct >= 0.8 * rows and (_hinted(name) or raw.rounded is not None):
+    if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):
         return f"its name and its {about} say so"
     return None
 
 
-def _text_identifies(name: str, raw: Words) -> str | None:
+def _why_text_identifier(name: str, raw: Words) -> str | None:
     rows = int(np.count_nonzero(raw.codes >= 0))
     if rows < FEWEST_ROWS:
         return None
     distinct = len(raw.distinct)
-    share = 0.8 if _hinted(name) else 0.9
+    share = 0.8 if _has_id_name(name) else 0.9
     if distinct >= share * rows:
         return f"it holds {distinct} different texts in {rows} rows"
     return None
 
 
-def _hinted(name: str) -> bool:
+def _has_id_name(name: str) -> bool:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return _NAME_HINT.search(spaced) is not None
 
 
-def oddities(name: str, raw: Raw, kind: str) -> list[Note]:
-    """Remarks about a column that stays: constant, empty, rounded, dates, very many levels."""
+def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
+    """Return notes about a column that stays: constant, empty, rounded, dates, very many levels."""
     notes = []
     if isinstance(raw, Numbers):
         seen = raw.values[~np.isnan(raw.values)]
@@ -77,10 +78,15 @@ def oddities(name: str, raw: Raw, kind: str) -> list[Note]:
             notes.append(Note.of("T05", name, value=raw.rounded))
         if raw.dates and not empty:
             notes.append(Note.of("T06", name))
-        if kind == "numeric" and not raw.dates and seen.size > 20 and _two_values(seen, low, high):
+        if (
+            kind == "numeric"
+            and not raw.dates
+            and seen.size > 20
+            and _has_two_values(seen, low, high)
+        ):
             notes.append(Note.of("T09", name, low=low, high=high))
     else:
-        occurring = int(np.count_nonzero(raw.often()))
+        occurring = int(np.count_nonzero(raw.counts()))
         empty, constant = occurring == 0, occurring == 1
         if occurring > MANY_LEVELS:
             notes.append(Note.of("T07", name, levels=occurring))
@@ -91,5 +97,5 @@ def oddities(name: str, raw: Raw, kind: str) -> list[Note]:
     return notes
 
 
-def _two_values(seen: NDArray[np.float64], low: float, high: float) -> bool:
+def _has_two_values(seen: NDArray[np.float64], low: float, high: float) -> bool:
     return low < high and bool(np.all((seen == low) | (seen == high)))

@@ -1,4 +1,4 @@
-"""Which label is which: a class meets itself again in a file, in a frame, in the data.
+"""Match class labels between files, frames and models.
 
 A label matches a class when the two are equal or, failing that, when they read the same: the
 ``1`` of a CSV file is text, the class ``1`` a number. Failing that too, they match when both read
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import CountwiseError, GainError, ParameterError
+from countwise.tables.numbers import WHOLE, read_number
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = NDArray[Any]
 
-# Leading zeros make a name; more digits than this are no number either.
-NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,99})(?:(\.\d+)?([eE][+-]?\d+)?)", re.ASCII)
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 def plain(label: Any) -> Label:
@@ -30,7 +30,7 @@ def plain(label: Any) -> Label:
 
 
 def is_missing(label: Any) -> bool:
-    """Tell whether a label is no label at all: None, not a number, blank text."""
+    """Return whether a label is no label at all: None, NaN or blank text."""
     if label is None or (isinstance(label, str) and not label.strip()):
         return True
     try:
@@ -69,8 +69,8 @@ def find(
     if len(alike) > 1:
         several = ", ".join(repr(among[at]) for at in alike)
         raise error(
-            f"{who}: a label must name one class, but {label!r} reads like each of {several}. "
-            "Use the classes' own type for the labels."
+            f"{who}: a label must name one class; {label!r} reads like each of {several}. "
+            "Write labels in the type of the classes."
         )
     return alike[0] if alike else -1
 
@@ -78,15 +78,14 @@ def find(
 def _value(label: Label) -> int | float | None:
     """Return the number a label reads as, whole ones exactly; None if it is none."""
     written = text(label)
-    found = NUMBER.fullmatch(written)
-    if found is None:
+    value = None if _LEADING_ZERO.match(written) else read_number(written)
+    if value is None or not math.isfinite(value):
         return None
-    value = float(written) if found[1] or found[2] else int(written)
-    return value if isinstance(value, int) or math.isfinite(value) else None
+    return int(written) if WHOLE.fullmatch(written) else value
 
 
 def label_array(classes: Iterable[Any], extra: Label | None = None) -> Labels:
-    """Return labels as an array that keeps each label what it was, with one more if asked."""
+    """Return labels as an array that keeps the type of each, with one more if it is given."""
     if extra is None and isinstance(classes, np.ndarray):
         return classes
     kept = [plain(label) for label in classes]
@@ -113,8 +112,8 @@ def positions(y: Any, classes: Sequence[Any] | Labels, who: str) -> NDArray[np.i
         column = column[:, 0]
     if column.ndim != 1:
         raise ParameterError(
-            f"{who}: y must be one column of labels, but its shape is {column.shape}. "
-            "Give one label per row."
+            f"{who}: y must be one column of labels; got an array of shape {column.shape}. "
+            "Give one label a row."
         )
     known = [plain(label) for label in classes]
     if column.dtype == object:
@@ -130,13 +129,13 @@ def positions(y: Any, classes: Sequence[Any] | Labels, who: str) -> NDArray[np.i
 def _refuse_missing(column: Labels, who: str) -> None:
     if column.dtype.kind not in "fO":
         return
-    holes = (
+    missing = (
         np.isnan(column)
         if column.dtype.kind == "f"
         else np.array([is_missing(label) for label in column.tolist()], dtype=bool)
     )
-    if holes.any():
+    if missing.any():
         raise ParameterError(
-            f"{who}: every row needs its true label, but row {int(np.argmax(holes))} of y has "
+            f"{who}: every row must have its true label; row {int(np.argmax(missing))} of y has "
             "none. Leave such rows out."
         )

@@ -1,20 +1,20 @@
-"""Columns as they came in, before anybody decided what they are.
+"""Raw columns: what a reader hands over before kinds are decided and levels coded.
 
-Every reader hands over the same two shapes: a `Numbers` column (doubles, NaN where the cell was
-empty) or a `Words` column (codes into the distinct values, -1 where the cell was empty). Deciding
-kinds is `profile`'s work, coding is `coding`'s.
+There are two shapes: a `Numbers` column (doubles, NaN where the cell was empty) and a `Words`
+column (codes into the distinct values, -1 where the cell was empty).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.notes import Note
 from countwise.tables.schema import Level, level_key
 
 
@@ -24,7 +24,8 @@ class Numbers:
 
     `rounded` is the largest integer that a double could not hold exactly, if there was one, and
     `exact` then holds the integers themselves, should they turn out to be labels or codes;
-    `dates` says that the numbers are days since 1970-01-01.
+    `dates` says that the numbers are days since 1970-01-01, `comma` that they were found to be
+    written with a decimal comma.
     """
 
     values: NDArray[np.float64]
@@ -32,6 +33,7 @@ class Numbers:
     rounded: int | None = None
     dates: bool = False
     exact: NDArray[Any] | None = None
+    comma: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,12 +54,40 @@ class Words:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def often(self) -> NDArray[np.int64]:
-        """How many cells hold each of the distinct values."""
+    def counts(self) -> NDArray[np.int64]:
+        """Count the cells that hold each of the distinct values."""
         return np.bincount(self.codes + 1, minlength=len(self.distinct) + 1)[1:].astype(np.int64)
 
 
 Raw = Numbers | Words
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The raw columns of a source in its order, with notes on what was assumed to read them.
+
+    ``kinds`` holds only what the source itself declares: for ARFF ``nominal``, ``numeric``,
+    ``string`` or ``date``.
+    """
+
+    columns: dict[str, Raw]
+    notes: tuple[Note, ...] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values()), ()))
+
+    @property
+    def decimal(self) -> dict[str, str]:
+        """The columns in which a decimal comma was found."""
+        return {name: "," for name, raw in self.columns.items() if getattr(raw, "comma", False)}
+
+
+def missing_numbers(rows: int) -> Numbers:
+    """Return a column without any value, for one that is not looked at."""
+    return Numbers(np.full(rows, np.nan))
+
 
 _EXACT = 2**53
 _MANY = 10_000
@@ -79,7 +109,7 @@ def from_arrow(name: str, column: Any) -> Raw:
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)))
     if pa.types.is_null(kind):
-        return Numbers(np.full(len(column), np.nan))
+        return missing_numbers(len(column))
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _days(name, column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind):
@@ -87,8 +117,8 @@ def from_arrow(name: str, column: Any) -> Raw:
             column = pc.cast(column, pa.large_string())
         return _words_from_dictionary(name, pc.dictionary_encode(column))
     raise TableError(
-        f"Table: column {name!r} holds {kind}, which is neither a number, a text, a boolean nor a "
-        "date. Drop it with drop=, or turn it into one of those."
+        f"Table: column {name!r} must hold numbers, texts, booleans or dates; got {kind}.",
+        hint=("drop it with `drop=`", "convert it"),
     )
 
 
@@ -201,8 +231,8 @@ def from_numpy(name: str, column: NDArray[Any]) -> Raw:
             name, column.tolist()
         )
     raise TableError(
-        f"Table: column {name!r} holds {column.dtype}, which is neither a number, a text nor a "
-        "boolean. Turn it into one of those."
+        f"Table: column {name!r} must hold numbers, texts, booleans or dates; got {column.dtype}. "
+        "Convert it."
     )
 
 
@@ -211,10 +241,10 @@ def _from_many(name: str, column: NDArray[Any]) -> Raw | None:
     import pyarrow as pa
 
     try:
-        made = pa.array(column, type=pa.large_string(), from_pandas=True)
+        texts = pa.array(column, type=pa.large_string(), from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return None
-    return from_arrow(name, made)
+    return from_arrow(name, texts)
 
 
 def _text(value: Any) -> str:
@@ -223,26 +253,28 @@ def _text(value: Any) -> str:
 
 def from_objects(name: str, values: Sequence[Any]) -> Raw:
     """Turn a list of Python values into a raw column: all numbers, or levels as they stand."""
-    if all(_empty(value) for value in values):
+    if all(_is_empty(value) for value in values):
         return Words(np.full(len(values), -1, dtype=np.int64), ())
     if all(_number_or_empty(value) for value in values):
-        whole = all(isinstance(value, int | np.integer) for value in values if not _empty(value))
+        whole = all(isinstance(value, int | np.integer) for value in values if not _is_empty(value))
         big = next((int(v) for v in values if isinstance(v, int) and abs(v) > _EXACT), None)
         try:
-            numbers = [float("nan") if _empty(value) else float(value) for value in values]
+            numbers = [float("nan") if _is_empty(value) else float(value) for value in values]
         except OverflowError:
             raise TableError(
-                f"Table: column {name!r} holds {big}, which no double can hold. Drop the column "
-                "with drop=, or write its values as text."
+                f"Table: column {name!r} must hold numbers that fit a double; got {big}.",
+                hint=("drop the column with `drop=`", "write its values as text"),
             ) from None
         exact = None
         if big is not None and whole:
-            exact = np.asarray([None if _empty(value) else int(value) for value in values], object)
+            exact = np.asarray(
+                [None if _is_empty(value) else int(value) for value in values], object
+            )
         return Numbers(np.asarray(numbers, dtype=np.float64), whole, big, exact=exact)
     place: dict[tuple[str, Any], int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
-        if _empty(value):
+        if _is_empty(value):
             codes[row] = -1
             continue
         level = _level(name, row, value)
@@ -250,7 +282,7 @@ def from_objects(name: str, values: Sequence[Any]) -> Raw:
     return Words(codes, tuple(level for _, level in place))
 
 
-def _empty(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     if value is None:
         return True
     try:
@@ -262,7 +294,7 @@ def _empty(value: Any) -> bool:
 def _number_or_empty(value: Any) -> bool:
     if isinstance(value, bool | np.bool_):
         return False
-    return isinstance(value, int | float | np.integer | np.floating) or _empty(value)
+    return isinstance(value, int | float | np.integer | np.floating) or _is_empty(value)
 
 
 def _level(name: str, row: int, value: Any) -> Level:
@@ -275,6 +307,7 @@ def _level(name: str, row: int, value: Any) -> Level:
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
     raise TableError(
-        f"Table: column {name!r} must hold numbers, texts or booleans, but row {row + 1} holds a "
-        f"{type(value).__name__}. Turn it into text, or drop the column with drop=."
+        f"Table: column {name!r} must hold numbers, texts or booleans; row {row + 1} holds a "
+        f"{type(value).__name__}.",
+        hint=("convert it to text", "drop the column with `drop=`"),
     )

@@ -1,11 +1,10 @@
-"""Any source (a file, a sample, a frame, an array, records) as raw columns, by what is asked."""
+"""Read any source (a file, a sample, a frame, an array, records) as a coded table."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,111 +20,62 @@ from countwise.tables.formats.frames import (
     record_columns,
     target_column,
 )
-from countwise.tables.raw_columns import Raw
-from countwise.tables.read_options import Marks, Names, Parsed, Reading, Wishes, resolved
-from countwise.tables.schema import MISSING_MARKS, Column, Schema, WhenMissing
+from countwise.tables.raw_columns import Raw, RawTable
+from countwise.tables.read_options import (
+    AnySchema,
+    Marks,
+    MissingRules,
+    Names,
+    ReadOptions,
+    is_name,
+)
+from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
 
-def brought(
-    source: Any,
-    target: Any,
-    wishes: Wishes,
-    known: Schema | None,
-    header: bool,
-    separator: str | None,
-) -> tuple[Parsed, Any, Wishes]:
-    """Bring any source to raw columns; a sample brings its own target and levels along."""
+def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptions]:
+    """Load any source as raw columns; a sample or an ARFF file may add options of its own."""
     if isinstance(source, str) and source.startswith("sample:"):
-        source, target, wishes = _sample(source, target, wishes, known)
+        sample = datasets.find(source.removeprefix("sample:"))
+        source, options = sample.locate(), _with_sample(options, sample)
     if isinstance(source, str | os.PathLike):
-        return _file(source, target, wishes, known, header, separator)
+        return _load_file(source, options)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        return Parsed(record_columns(source)), target, wishes
+        return RawTable(record_columns(source)), options
     if isinstance(source, np.ndarray | list | tuple):
-        return Parsed(array_columns(source, known)), target, wishes
-    only = None
-    if known is not None:
-        only = frozenset(c.name for c in known if c.kind not in ("id", "drop")) | {str(target)}
-    skip = frozenset(str(item) for item in wishes.drop)
-    return Parsed(frame_columns(source, skip, only)), target, wishes
+        known = list(options.columns.values()) if options.is_schema else None
+        return RawTable(array_columns(source, known)), options
+    return RawTable(frame_columns(source, options)), options
 
 
-def _sample(
-    source: str, target: Any, wishes: Wishes, known: Schema | None
-) -> tuple[Any, Any, Wishes]:
-    sample = datasets.find(source.removeprefix("sample:"))
-    if target is None and known is None:
-        target = sample.target
-    levels = {c["name"]: tuple(c["values"]) for c in sample.columns if c.get("values")}
-    declared = frozenset(c["name"] for c in sample.columns if c["kind"] == "nominal")
-    declared -= wishes.numeric | wishes.drop | {sample.target}
-    return (
-        sample.locate(),
-        target,
-        replace(wishes, nominal=wishes.nominal | declared, levels=levels),
-    )
+def _with_sample(options: ReadOptions, sample: datasets.Sample) -> ReadOptions:
+    if options.is_schema:
+        return options
+    target = sample.target if options.target is None else options.target
+    columns = dict(options.columns)
+    for plain in sample.columns:
+        name = plain["name"]
+        column = options.column(name)
+        is_free = column.kind in ("infer", "nominal") and name not in (target, sample.target)
+        if plain["kind"] == "nominal" and is_free:
+            levels = tuple(plain.get("values") or ())
+            columns[name] = replace(column, kind="nominal", levels=levels)
+    return replace(options, columns=columns, target=target)
 
 
-def _file(
-    source: str | os.PathLike[str],
-    target: Any,
-    wishes: Wishes,
-    known: Schema | None,
-    header: bool,
-    separator: str | None,
-) -> tuple[Parsed, Any, Wishes]:
-    by_place = isinstance(target, int | np.integer) or any(
-        not isinstance(item, str) for item in wishes.nominal | wishes.numeric | wishes.drop
-    )
-    if known is None and (by_place or wishes.every_nominal):
+def _load_file(
+    source: str | os.PathLike[str], options: ReadOptions
+) -> tuple[RawTable, ReadOptions]:
+    if any(not isinstance(item, str) for item in (*options.columns, options.target or "")):
         # Whether '007' is a text must be known before it is read, so positions become names first.
-        names = detect.column_names(source, Reading(header=header, separator=separator))
-        if isinstance(target, int | np.integer):
-            target = resolved(target, names, "target")
-        if wishes.every_nominal:
-            every = frozenset(names) - wishes.numeric - wishes.drop - {target}
-            wishes = replace(wishes, nominal=wishes.nominal | every)
-        wishes = wishes.by_name(names)
-    parsed = detect.parse(source, _reading(target, wishes, known, header, separator))
-    is_arff = str(source).lower().removesuffix(".gz").endswith(".arff")
-    if target is None and known is None and is_arff:
-        target = _arff_target(parsed)
-    return parsed, target, wishes
-
-
-def _arff_target(parsed: Parsed) -> str | None:
-    last = next(reversed(parsed.columns), None)
-    named = next((n for n in parsed.columns if n.casefold() == "class"), last)
-    return named if named is not None and parsed.kinds.get(named) == "nominal" else None
-
-
-def _reading(
-    target: Any, wishes: Wishes, known: Schema | None, header: bool, separator: str | None
-) -> Reading:
-    if known is not None:
-        return Reading(
-            marks={c.name: c.missing for c in known if c.missing != MISSING_MARKS},
-            text=frozenset(c.name for c in known if c.coded),
-            only=frozenset(c.name for c in known if c.kind not in ("id", "drop")),
-            number=frozenset(c.name for c in known if c.kind == "numeric" and not c.dates),
-            dates=frozenset(c.name for c in known if c.dates),
-            decimal={c.name: c.decimal for c in known if c.decimal != "."},
-            header=header,
-            separator=separator,
-        )
-    text = {item for item in wishes.nominal if isinstance(item, str)}
-    if isinstance(target, str):
-        text.add(target)
-    return Reading(
-        marks=wishes.marks,
-        all_marks=wishes.all_marks,
-        text=frozenset(text),
-        skip=frozenset(item for item in wishes.drop if isinstance(item, str)),
-        number=frozenset(item for item in wishes.numeric if isinstance(item, str)),
-        header=header,
-        separator=separator,
-    )
+        options = options.resolve(detect.names(source, options))
+    raw = detect.read(source, options)
+    if options.target is None and not options.is_schema:
+        named = next((name for name in raw.kinds if name.casefold() == "class"), None)
+        last = named or next(reversed(raw.kinds), "")
+        if raw.kinds.get(last) == "nominal":  # only an ARFF file declares kinds
+            options = replace(options, target=last)
+    return raw, options
 
 
 #: More classes than this, on every second row a new one, are hardly classes.
@@ -140,8 +90,8 @@ def read(
     numeric: Names = (),
     drop: Names = (),
     missing: Marks | None = None,
-    when_missing: WhenMissing | Mapping[str, WhenMissing] = "omit",
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    when_missing: MissingRules = "omit",
+    schema: AnySchema | None = None,
     identifiers: str = "drop",
     header: bool = True,
     separator: str | None = None,
@@ -158,172 +108,186 @@ def read(
     target
         The class: the name (or position) of a column, or the labels themselves, one a row.
     nominal, numeric, drop
-        Columns whose kind is known better than what inference would say: numbers that are
-        codes, text that holds numbers, columns to leave out. ``nominal="all"`` takes every column.
+        Columns whose kind would be inferred wrongly: numbers that are codes, texts that are
+        numbers, columns to leave out. ``nominal="all"`` takes every column as nominal.
     missing
         Marks that mean *missing*, for all columns or by column; empty, ``?``, ``NA``, ``nan`` and
         ``null`` if not given.
     when_missing
         What a missing cell means, for all columns or by column: ``omit`` it from the counts, make
-        it a ``value`` of its own, or ``drop`` the row. Said for all columns, ``value`` acts as
-        ``omit`` in numeric ones.
+        it a ``value`` of its own, or ``drop`` the row. ``value`` for all columns means ``omit`` in
+        numeric ones.
     schema
         A `Schema` (or the path of a written one) to code by: columns are found by name, and a level
-        it does not know becomes *unseen*.
+        it does not know becomes *unseen*. The kind of its columns of kind ``infer`` is inferred;
+        the other options that name columns change its columns.
     identifiers
         ``drop`` columns that identify rows, with a note, or ``keep`` them.
     header, separator
-        For text files: whether the first line names the columns, and what stands between cells.
+        For text files: whether the first line names the columns, and the character between cells.
     keep_rows
-        Keep rows without a class and rows that ``when_missing="drop"`` would drop: what prediction
-        needs, where every row wants an answer.
+        Keep rows without a class and rows that ``when_missing="drop"`` would drop, as prediction
+        needs.
 
     Examples
     --------
     >>> import countwise as cw
     >>> cw.read({"sky": ["sun", "rain", None], "play": ["yes", "no", "yes"]}, target="play")
-    <Table: 3 rows, 1 nominal and 0 numeric columns, target 'play' with 2 classes>
+    Table: 3 rows, 1 nominal and 0 numeric columns, target 'play' with 2 classes
+      sky      play
+      sun      yes
+      rain     no
+      missing  yes
     >>> cw.read("sample:weather").schema["outlook"].levels
     ('sunny', 'overcast', 'rainy')
     """
-    wishes = Wishes.of(nominal, numeric, drop, missing, when_missing, identifiers)
-    known = _schema(schema)
+    options = ReadOptions.of(
+        target,
+        nominal,
+        numeric,
+        drop,
+        missing,
+        when_missing,
+        schema,
+        identifiers,
+        header,
+        separator,
+    )
+    labels = None if target is None or is_name(target) else target
+    return read_with(source, options, labels, keep_rows)
+
+
+def read_with(
+    source: Any, options: ReadOptions, labels: Any = None, keep_rows: bool = False
+) -> Table:
+    """Read a source by options; `labels` are the classes of the rows, if no column holds them."""
     if isinstance(source, Table):
-        return _again(source, target, known, keep_rows)
-    parsed, target, wishes = brought(source, target, wishes, known, header, separator)
-    columns = dict(parsed.columns)
-    notes = list(parsed.notes)
-    name, columns = _with_target(columns, target)
-    rows = _rows(columns)
-    if known is not None:
-        return _by_schema(columns, known, rows, notes, name, keep_rows)
-    wishes = replace(wishes.by_name(list(columns)), given_labels=not _is_name(target))
-    decided, more = _decide(columns, name, wishes, parsed, is_array=isinstance(source, np.ndarray))
-    table = code_columns(columns, Schema(tuple(decided)), rows, [*notes, *more], extend=True)
-    return _finished(table, keep_rows)
+        if not options.is_schema:
+            return _unchanged(source, options, labels)
+        if source.schema == Schema(tuple(options.columns.values())):
+            return source
+        raw, options, labels = source.to_raw(), replace(options, target=None), None
+    else:
+        raw, options = load_columns(source, options)
+    columns, options = _with_target(raw.columns, options, labels)
+    decided, notes = _decide(columns, options, labels is not None, isinstance(source, np.ndarray))
+    growing = {
+        column.name
+        for column in decided
+        if not (options.is_schema and (column.levels or keep_rows))
+    }
+    notes = [*raw.notes, *notes]
+    return _finish(code_columns(columns, decided, _count_rows(columns), notes, growing), keep_rows)
 
 
-def _schema(given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema | None:
-    if given is None or isinstance(given, Schema):
-        return given
-    if isinstance(given, Mapping):
-        return Schema.from_dict(given)
-    return Schema.read(Path(given))
+def _unchanged(table: Table, options: ReadOptions, labels: Any) -> Table:
+    target = table.schema.target
+    same = options.target is None or (target is not None and target.name == options.target)
+    if labels is None and same:
+        return table
+    raise TableError(
+        "read: a Table already has its columns and its class.",
+        hint=("read the source again to change them", "pass `schema=`"),
+    )
 
 
-def _with_target(columns: dict[str, Raw], target: Any) -> tuple[str | None, dict[str, Raw]]:
-    if target is None:
-        return None, columns
-    if _is_name(target):
-        return resolved(target, list(columns), "target"), columns
-    name, raw = target_column(target, columns)
-    rows = _rows(columns)
-    if columns and len(raw) != rows:
-        raise TableError(
-            f"read: there must be one label a row, but {rows} rows and {len(raw)} labels came."
-        )
-    return name, {**columns, name: raw}
+def _with_target(
+    columns: dict[str, Raw], options: ReadOptions, labels: Any
+) -> tuple[dict[str, Raw], ReadOptions]:
+    """Resolve the options for these columns, to which labels given beside them are added."""
+    if labels is not None:
+        name, raw = target_column(labels, columns)
+        if columns and len(raw) != _count_rows(columns):
+            raise TableError(
+                f"read: there must be one label a row; got {_count_rows(columns)} rows and "
+                f"{len(raw)} labels."
+            )
+        columns, options = {**columns, name: raw}, replace(options, target=name)
+    options = options.resolve(list(columns))
+    known = next((c.name for c in options.columns.values() if c.kind == "target"), None)
+    if options.is_schema and options.target is not None and known not in (None, options.target):
+        # Another column, or the labels, stand for the class of the schema.
+        columns = {**columns, str(known): columns[str(options.target)]}
+    return columns, options
 
 
-def _is_name(target: Any) -> bool:
-    """Whether a target is the name or the position of a column, and not the labels themselves."""
-    return isinstance(target, str | int | np.integer) and not isinstance(target, bool)
-
-
-def _rows(columns: Mapping[str, Raw]) -> int:
+def _count_rows(columns: Mapping[str, Raw]) -> int:
     lengths = {name: len(raw) for name, raw in columns.items()}
     if not lengths:
-        raise TableError("Table: at least one column is needed, but none came. Check the source.")
+        raise TableError("Table: there must be at least one column; got none. Check the source.")
     if len(set(lengths.values())) > 1:
-        raise TableError(f"Table: columns must be equally long, but their lengths are {lengths}.")
+        raise TableError(f"Table: columns must be equally long; got the lengths {lengths}.")
     return next(iter(lengths.values()))
 
 
 def _decide(
-    columns: Mapping[str, Raw],
-    target: str | None,
-    wishes: Wishes,
-    parsed: Parsed,
-    is_array: bool,
-) -> tuple[list[Column], list[Note]]:
-    decided: list[Column] = []
+    columns: Mapping[str, Raw], options: ReadOptions, given_labels: bool, is_array: bool
+) -> tuple[Schema, list[Note]]:
+    """Decide the kinds that are left to the data, and note what is odd."""
     notes: list[Note] = []
-    for name, raw in columns.items():
-        if name == target:
-            decided.append(wishes.column(name, "target"))
-            continue
-        if name in wishes.drop:
-            decided.append(wishes.column(name, "drop"))
-            continue
-        said = name in wishes.nominal or name in wishes.numeric or wishes.every_nominal
-        kind: Any = parsed.kinds.get(name, infer_schema.kind_of(raw))
-        kind = "nominal" if kind in ("string", "nominal") else "numeric"
-        if name in wishes.nominal or (wishes.every_nominal and name not in wishes.numeric):
-            kind = "nominal"
-        elif name in wishes.numeric:
-            kind = "numeric"
-        elif not (said or wishes.keep_identifiers or is_array):
-            why = infer_schema.identifies(name, raw)
+    if not options.is_schema:
+        declared = [options.column(name) for name in columns]
+        if given_labels:
+            declared[-1] = replace(declared[-1], missing=())
+    else:
+        declared = list(options.columns.values())
+        _check_needed(columns, declared)
+        extra = [name for name in columns if name not in options.columns and name != options.target]
+        if extra:
+            notes.append(Note.of("T10", names=listing(extra)))
+        if options.target is not None and all(column.kind != "target" for column in declared):
+            declared.append(Column(str(options.target), "target"))
+    decided: list[Column] = []
+    for column in declared:
+        name, kind = column.name, column.kind
+        if kind == "infer" or not (options.is_schema or column.left_out or kind == "target"):
+            raw = columns[name]
+            why = None
+            if kind == "infer":
+                kind = infer_schema.kind_of(raw)
+                if not (options.keep_identifiers or is_array):
+                    why = infer_schema.why_identifier(name, raw)
             if why is not None:
-                decided.append(wishes.column(name, "id"))
+                kind = "id"
                 notes.append(Note.of("T01", name, why=why))
-                continue
-        notes += [] if is_array else infer_schema.oddities(name, raw, kind)
-        column = wishes.column(name, kind)
-        if getattr(raw, "dates", False):
-            column = replace(column, dates=True)
-        if name in parsed.decimal:
-            column = replace(column, decimal=parsed.decimal[name])
+            elif not is_array:
+                notes += infer_schema.note_oddities(name, raw, kind)
+            if kind == "id":
+                column = options.settle(name, kind)
+            else:
+                comma = "," if getattr(raw, "comma", False) else None
+                column = options.settle(name, kind, getattr(raw, "dates", False), comma)
         decided.append(column)
-    return decided, notes
+    return Schema(tuple(decided)), notes
 
 
 def code_columns(
-    columns: Mapping[str, Raw], schema: Schema, rows: int, notes: Iterable[Note], extend: bool
+    columns: Mapping[str, Raw],
+    schema: Schema,
+    rows: int,
+    notes: Iterable[Note] = (),
+    growing: Collection[str] = (),
 ) -> Table:
-    """Code raw columns by a schema; `extend` adds levels it does not know yet."""
+    """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
     data: dict[str, NDArray[Any]] = {}
     changed: list[Column] = []
     unseen: dict[str, dict[Any, int]] = {}
     for column in schema:
         name = column.name
-        if column.kind in ("id", "drop") or name not in columns:
+        if column.left_out or name not in columns:
             continue
         if column.kind == "numeric":
             data[name] = code_levels.numbers(name, columns[name], column)
             continue
-        plain = code_levels.words(name, columns[name], column)
-        data[name], column, strange = code_levels.code(name, plain, column, extend)
+        plain = code_levels.words(columns[name], column)
+        data[name], column, unknown = code_levels.code(plain, column, name in growing)
         changed.append(column)
-        if strange:
-            unseen[name] = strange
+        if unknown:
+            unseen[name] = unknown
     return Table.from_arrays(schema.with_columns(changed), data, notes, unseen, rows)
 
 
-def _by_schema(
-    columns: Mapping[str, Raw],
-    known: Schema,
-    rows: int,
-    notes: list[Note],
-    target: str | None,
-    keep_rows: bool,
-) -> Table:
-    _needed(columns, known)
-    extra = [name for name in columns if name not in known and name != target]
-    if extra:
-        notes.append(Note.of("T10", names=listing(extra)))
-    if target is not None and known.target is None:
-        known = Schema((*known.columns, Column(target, "target")))
-    elif target is not None and known.target is not None and target != known.target.name:
-        columns = {**columns, known.target.name: columns[target]}
-    fresh = [c for c in known if c.coded and not c.levels and c.name in columns]
-    if fresh and not keep_rows:  # an edited schema may leave levels to be found
-        learned = code_columns(columns, Schema(tuple(fresh)), rows, (), extend=True)
-        known = known.with_columns(learned.schema)
-    return _finished(code_columns(columns, known, rows, notes, extend=False), keep_rows)
-
-
-def _finished(table: Table, keep_rows: bool = False) -> Table:
+def _finish(table: Table, keep_rows: bool = False) -> Table:
     """Drop the rows that cannot be used, count them, and refuse a table without attributes."""
     if keep_rows:
         return _with_attributes(table)
@@ -335,8 +299,8 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
         blank = table.target == column.width
         if column.width == 0 and len(table):
             raise TableError(
-                f"Table: column {column.name!r} is the class, but it is missing in every row. "
-                "Name another target."
+                f"Table: column {column.name!r} is the class; it is missing in every row.",
+                hint="Name another `target=`.",
             )
         if blank.any():
             keep &= ~blank
@@ -360,49 +324,33 @@ def _finished(table: Table, keep_rows: bool = False) -> Table:
 def _with_attributes(table: Table) -> Table:
     if not table.schema.attributes:
         raise TableError(
-            "Table: at least one nominal or numeric column is needed beside the class, but none "
-            "is left. Check target=, drop= and the notes about identifiers."
+            "Table: there must be at least one nominal or numeric column beside the class; none is "
+            "left.",
+            hint=("check `target=` and `drop=`", "read the notes about identifiers"),
         )
     return table
 
 
 def extend(source: Any, known: Schema, target: Any = None) -> Table:
     """Read more rows under a known schema whose levels and classes may grow."""
+    options = ReadOptions.of(target, schema=known)
     if isinstance(source, Table):
         if source.schema == known:
             return source
-        columns: dict[str, Raw] = {name: source.raw(name) for name in source.names}
-        notes = list(source.notes)
+        raw = source.to_raw()
     else:
-        parsed, target, _ = brought(source, target, Wishes(), known, True, None)
-        columns, notes = dict(parsed.columns), list(parsed.notes)
-    name, columns = _with_target(columns, target)
-    if name is not None and known.target is not None and name != known.target.name:
-        columns[known.target.name] = columns.pop(name)
-    _needed(columns, known)
-    return _finished(code_columns(columns, known, _rows(columns), notes, extend=True))
+        raw, options = load_columns(source, options)
+    labels = None if target is None or is_name(target) else target
+    columns, _ = _with_target(raw.columns, options, labels)
+    _check_needed(columns, known)
+    growing = [column.name for column in known]
+    return _finish(code_columns(columns, known, _count_rows(columns), raw.notes, growing))
 
 
-def _needed(columns: Mapping[str, Raw], known: Schema) -> None:
+def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:
     for column in known:
-        if column.kind in ("nominal", "numeric") and column.name not in columns:
+        if column.kind in ("nominal", "numeric", "infer") and column.name not in columns:
             raise SchemaError(
-                f"Table: column {column.name!r} is needed, but the rows do not have it."
+                f"Table: there must be a column {column.name!r}; the rows do not have it."
                 f"{did_you_mean(column.name, columns)} Their columns are {listing(columns)}."
             )
-
-
-def _again(table: Table, target: Any, known: Schema | None, keep_rows: bool) -> Table:
-    """Read a table anew: recoded by another schema, or as it is."""
-    own = table.schema.target
-    if known is None:
-        if target is None or (own is not None and own.name == target):
-            return table
-        raise TableError(
-            "read: a Table already names its columns and its class. Read the source again to "
-            "change them, or pass schema=."
-        )
-    if known == table.schema:
-        return table
-    columns = {name: table.raw(name) for name in table.names}
-    return _by_schema(columns, known, len(table), list(table.notes), None, keep_rows)

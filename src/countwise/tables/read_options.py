@@ -1,184 +1,240 @@
-"""What a file reader is told and what it hands over."""
+"""The options of reading: a partial schema, and how a text file is written."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countwise.errors import ParameterError, TableError, did_you_mean, listing
-from countwise.notes import Note
-from countwise.tables.raw_columns import Raw
-from countwise.tables.schema import MISSING_MARKS, Column, Kind, WhenMissing
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """The raw columns of a file in file order, with what had to be assumed to read them.
-
-    ``kinds`` holds only what the source itself declares: for ARFF ``nominal``, ``numeric``,
-    ``string`` or ``date``. ``decimal`` names the columns in which a decimal comma was assumed.
-    """
-
-    columns: dict[str, Raw]
-    notes: tuple[Note, ...] = ()
-    kinds: dict[str, str] = field(default_factory=dict)
-    decimal: dict[str, str] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(next(iter(self.columns.values()), ()))
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the caller already knows about the columns of a file."""
-
-    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    all_marks: tuple[str, ...] = MISSING_MARKS
-    text: frozenset[str] = frozenset()
-    number: frozenset[str] = frozenset()
-    dates: frozenset[str] = frozenset()
-    decimal: Mapping[str, str] = field(default_factory=dict)
-    header: bool = True
-    separator: str | None = None
-    skip: frozenset[str] = frozenset()
-    only: frozenset[str] | None = None
-
-    def marks_of(self, name: str) -> frozenset[str]:
-        """Return the missing marks of a column, without surrounding blanks."""
-        marks = self.marks.get(name, self.all_marks)
-        return frozenset(mark.strip() for mark in marks) | {""}
-
-    def marks_given(self, name: str) -> bool:
-        """Return whether the missing marks of a column are other than the usual ones."""
-        return self.marks_of(name) != frozenset(MISSING_MARKS)
-
-    def skips(self, name: str) -> bool:
-        """Return whether the cells of a column are not to be looked at."""
-        return name in self.skip or (self.only is not None and name not in self.only)
-
-    def wants(self, name: str) -> bool:
-        """Return whether a block must hold the column: it is declared, or none is."""
-        return name in self.declared or not self.declared
-
-    @property
-    def declared(self) -> frozenset[str]:
-        """The columns of which the caller said what they hold."""
-        return self.text | self.number | self.dates
-
+from countwise.tables.schema import MISSING_MARKS, Column, Kind, Schema, WhenMissing
 
 Names = Iterable[str | int] | str
 Mark = str | int | float
 Marks = Mark | Iterable[Mark] | Mapping[str, Mark | Iterable[Mark]]
+MissingRules = WhenMissing | Mapping[str, WhenMissing]
+AnySchema = Schema | Mapping[str, Any] | str | os.PathLike[str]
+
+_INFER = Column("", "infer")
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the caller asked for, column by column."""
+class ReadOptions:
+    """What is known about a source before it is read; one object from the caller to Arrow.
 
-    nominal: frozenset[str | int] = frozenset()
-    numeric: frozenset[str | int] = frozenset()
-    drop: frozenset[str | int] = frozenset()
-    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    all_marks: tuple[str, ...] = MISSING_MARKS
-    when: Mapping[str, WhenMissing] = field(default_factory=dict)
-    all_when: WhenMissing = "omit"
+    Attributes
+    ----------
+    columns
+        The declared columns by name, or by position until `resolve` is called. The kind
+        ``infer`` is left to the data.
+    default
+        What every other column is like: of kind ``infer``, ``nominal`` if all are, or ``drop`` if
+        `columns` is a whole schema.
+    target
+        The class column of the source, by name or position.
+    header, separator
+        How a text file is written; the separator is found if it is None.
+    keep_identifiers
+        Whether columns that identify rows stay.
+    """
+
+    columns: Mapping[str | int, Column] = field(default_factory=dict)
+    default: Column = _INFER
+    target: str | int | None = None
+    header: bool = True
+    separator: str | None = None
     keep_identifiers: bool = False
-    every_nominal: bool = False
-    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    given_labels: bool = False
+    _like_default: dict[str, Column] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def of(
         cls,
-        nominal: Names,
-        numeric: Names,
-        drop: Names,
-        missing: Marks | None,
-        when_missing: WhenMissing | Mapping[str, WhenMissing],
-        identifiers: str,
-    ) -> Wishes:
-        """Sort out the arguments of `read`."""
+        target: Any = None,
+        nominal: Names = (),
+        numeric: Names = (),
+        drop: Names = (),
+        missing: Marks | None = None,
+        when_missing: MissingRules = "omit",
+        schema: AnySchema | None = None,
+        identifiers: str = "drop",
+        header: bool = True,
+        separator: str | None = None,
+    ) -> ReadOptions:
+        """Gather the arguments of `read`; those that name columns change the columns of a schema.
+
+        A `target` that is neither a name nor a position is left out.
+        """
         if identifiers not in ("drop", "keep"):
-            raise ParameterError(
-                f"read: identifiers must be 'drop' or 'keep', but {identifiers!r} came."
-            )
-        by_column = isinstance(missing, Mapping)
-        return cls(
-            nominal=frozenset()
-            if isinstance(nominal, str) and nominal == "all"
-            else _names(nominal),
-            numeric=_names(numeric),
-            drop=_names(drop),
-            marks={name: _marks(marks) for name, marks in missing.items()}
-            if isinstance(missing, Mapping)
-            else {},
-            all_marks=MISSING_MARKS if missing is None or by_column else _marks(missing),
-            when=dict(when_missing) if isinstance(when_missing, Mapping) else {},
-            all_when="omit" if isinstance(when_missing, Mapping) else when_missing,
-            keep_identifiers=identifiers == "keep",
-            every_nominal=isinstance(nominal, str) and nominal == "all",
+            raise ParameterError("read", "identifiers", "'drop' or 'keep'", identifiers)
+        known = None if schema is None else _schema(schema)
+        every = isinstance(nominal, str) and nominal == "all"
+        marks = missing if isinstance(missing, Mapping) else {}
+        rules = when_missing if isinstance(when_missing, Mapping) else {}
+        is_same_for_all = missing is not None and not isinstance(missing, Mapping)
+        usual = _marks(missing) if is_same_for_all else MISSING_MARKS
+        rule: Any = "omit" if isinstance(when_missing, Mapping) else when_missing
+        kind: Kind = "infer" if known is None else "drop"
+        kind = "nominal" if every and known is None else kind
+        options = cls(
+            {} if known is None else {column.name: column for column in known},
+            Column("", kind, missing=usual, when_missing=rule),
+            target if is_name(target) else None,
+            header,
+            separator,
+            identifiers == "keep",
+        )
+        changes: dict[str | int, dict[str, Any]] = {}
+        if known is not None:
+            if is_same_for_all:
+                changes = {column.name: {"missing": usual} for column in known}
+            for column in known.nominal if rule != "omit" else ():
+                changes.setdefault(column.name, {})["when_missing"] = rule
+            if options.target in known and known.target is not None:
+                changes.setdefault(known.target.name, {})["kind"] = "drop"
+            nominal = [column.name for column in known.numeric] if every else nominal
+        for name in marks:
+            changes.setdefault(name, {})["missing"] = _marks(marks[name])
+        for name in rules:
+            changes.setdefault(name, {})["when_missing"] = rules[name]
+        kinds: tuple[tuple[Kind, Any], ...] = (
+            ("nominal", () if every and known is None else nominal),
+            ("numeric", numeric),
+            ("drop", drop),
+            ("target", [options.target] if options.target in (known or ()) else ()),
+        )
+        for kind, names in kinds:
+            for item in [names] if isinstance(names, str) else names:
+                change = changes.setdefault(item, {})
+                if {kind, change.get("kind")} == {"nominal", "numeric"}:
+                    raise _two_kinds(item)
+                change["kind"] = kind
+        return replace(
+            options,
+            columns={
+                **options.columns,
+                **{name: options._changed(name, change, known) for name, change in changes.items()},
+            },
         )
 
-    def by_name(self, names: Sequence[str]) -> Wishes:
-        """Resolve positions to names and refuse columns that are not there."""
+    def _changed(self, name: str | int, change: dict[str, Any], known: Schema | None) -> Column:
+        before = replace(self.default, name=str(name)) if known is None else known[str(name)]
+        kind = change.get("kind", before.kind)
+        if before.coded and kind not in ("nominal", "target"):
+            change = {**change, "levels": ()}
+        if kind == "target" or (kind == "numeric" and "when_missing" not in change):
+            change = {**change, "when_missing": "omit"}
+        return replace(before, **change)
 
-        def resolve(wanted: Iterable[str | int], who: str) -> frozenset[str | int]:
-            return frozenset(resolved(item, names, who) for item in wanted)
+    @property
+    def is_schema(self) -> bool:
+        """Whether the columns are a whole schema, so that all others are left out."""
+        return self.default.kind == "drop"
 
-        for who, wanted in (("missing", self.marks), ("when_missing", self.when)):
-            for item in wanted:
-                resolved(item, names, who)
-        wishes = replace(
-            self,
-            nominal=resolve(self.nominal, "nominal"),
-            numeric=resolve(self.numeric, "numeric"),
-            drop=resolve(self.drop, "drop"),
-        )
-        both = sorted(str(n) for n in wishes.nominal & wishes.numeric)
-        if both:
-            raise ParameterError(
-                f"read: a column is nominal or numeric, but {listing(both)} came as both. Keep one."
+    def column(self, name: str) -> Column:
+        """Return what is known about a column."""
+        if name in self.columns and (name != self.target or self.is_schema):
+            return self.columns[name]
+        if name not in self._like_default:
+            like = self.columns.get(name, self.default)
+            kind, rule = like.kind, like.when_missing
+            if name == self.target:
+                kind, rule = "target", "omit"
+            self._like_default[name] = Column(
+                name, kind, like.levels, like.missing, rule, like.dates, like.decimal
             )
-        return wishes
+        return self._like_default[name]
 
-    def column(self, name: str, kind: Kind) -> Column:
-        """Return the column of this name and kind, with its marks and its choice for missing."""
-        when = self.when.get(name, self.all_when)
-        if kind == "numeric" and when == "value" and name not in self.when:
-            when = "omit"
-        if kind == "target":
-            when = "omit"
-            if self.given_labels:
-                return Column(name, kind, missing=())
+    def marks(self, name: str) -> frozenset[str]:
+        """Return the missing marks of a column of a file, in which an empty cell is missing."""
+        return self.column(name).marks | {""}
+
+    def has_own_marks(self, name: str) -> bool:
+        """Return whether the missing marks of a column are other than the usual ones."""
+        return self.marks(name) != frozenset(MISSING_MARKS)
+
+    def is_needed(self, name: str) -> bool:
+        """Return whether a block of a file must hold the column."""
+        return name in self.columns or not self.is_schema or name == self.target
+
+    def resolve(self, names: Sequence[str]) -> ReadOptions:
+        """Return the options with names in the place of positions; refuse unknown columns."""
+        target = None if self.target is None else resolve(self.target, names, "target")
+        if self.is_schema:
+            return replace(self, target=target)
+        columns: dict[str | int, Column] = {}
+        for item, column in self.columns.items():
+            who = column.kind
+            if column.kind == self.default.kind:
+                same_marks = column.missing == self.default.missing
+                who = "when_missing" if same_marks else "missing"  # type: ignore[assignment]
+            name = resolve(item, names, who)
+            columns[name] = self._merged(columns.get(name), replace(column, name=name))
+        return replace(self, columns=columns, target=target)
+
+    def _merged(self, one: Column | None, other: Column) -> Column:
+        """Return one column for what was declared by its name and by its position."""
+        if one is None:
+            return other
+        if {one.kind, other.kind} == {"nominal", "numeric"}:
+            raise _two_kinds(other.name)
+        kind = one.kind if other.kind == "infer" or one.kind == "drop" else other.kind
+        missing = one.missing if other.missing == self.default.missing else other.missing
+        same_rule = other.when_missing == self.default.when_missing
+        rule = one.when_missing if same_rule else other.when_missing
+        return replace(other, kind=kind, missing=missing, when_missing=rule)
+
+    def settle(
+        self, name: str, kind: Kind, dates: bool = False, decimal: str | None = None
+    ) -> Column:
+        """Return the column as the kind that the data decided."""
+        column = self.column(name)
+        rule = column.when_missing
+        if kind == "numeric" and rule == self.default.when_missing == "value":
+            rule = "omit"
         return Column(
             name,
             kind,
-            self.levels.get(name, ()) if kind == "nominal" else (),
-            self.marks.get(name, self.all_marks),
-            when,
+            column.levels,
+            column.missing,
+            rule,
+            dates or column.dates,
+            decimal or column.decimal,
         )
 
 
-def _names(given: Names) -> frozenset[str | int]:
-    return frozenset([given]) if isinstance(given, str) else frozenset(given)
+def _two_kinds(name: object) -> ParameterError:
+    return ParameterError(
+        f"read: a column must be nominal or numeric; got {name!r} as both. Keep one."
+    )
 
 
-def _marks(given: Mark | Iterable[Mark]) -> tuple[str, ...]:
+def _schema(given: AnySchema) -> Schema:
+    if isinstance(given, Schema):
+        return given
+    return Schema.from_dict(given) if isinstance(given, Mapping) else Schema.read(Path(given))
+
+
+def _marks(given: Any) -> tuple[str, ...]:
     marks = (given,) if isinstance(given, str | int | float) else tuple(given)
     for mark in marks:
         if not isinstance(mark, str | int | float) or isinstance(mark, bool):
-            raise ParameterError(
-                f"read: missing marks must be texts or numbers, but {mark!r} came."
-            )
+            raise ParameterError("read", "missing", "texts or numbers", mark)
     return tuple(dict.fromkeys(["", *map(str, marks)]))
 
 
-def resolved(item: str | int | np.integer[Any], names: Sequence[str], who: str) -> str:
-    """Return the name of a column given by name or position; `who` asked for it."""
+def is_name(target: Any) -> bool:
+    """Return whether a target is the name or position of a column, not the labels themselves."""
+    return isinstance(target, str | int | np.integer) and not isinstance(target, bool)
+
+
+def resolve(item: str | int | np.integer[Any], names: Sequence[str], who: str) -> str:
+    """Return the name of a column given by name or position; `who` is the option that names it."""
     if str(item) in names:  # a frame may call its columns 0, 1, 2: names go before positions
         return str(item)
     if (
@@ -188,6 +244,6 @@ def resolved(item: str | int | np.integer[Any], names: Sequence[str], who: str) 
     ):
         return names[int(item)]
     raise TableError(
-        f"read: {who} names a column {item!r} that is not there.{did_you_mean(item, names)} "
+        f"read: `{who}=` must name a column; got {item!r}.{did_you_mean(item, names)} "
         f"The columns are {listing(names)}."
     )

@@ -1,37 +1,47 @@
-"""What the columns of a table are: kinds, levels, missing marks, and which one is the class."""
+"""The columns of a table: their kinds, levels and missing marks, and which one is the class."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import SchemaError, did_you_mean, listing
+from countwise.errors import SchemaError, did_you_mean, listing, quote
+from countwise.html_table import html_table
+from countwise.tables.numbers import read_number
+from countwise.tables.show import align
 
-Kind = Literal["nominal", "numeric", "target", "id", "drop"]
+Kind = Literal["nominal", "numeric", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
 Level = str | int | float | bool
+_KINDS, _RULES = get_args(Kind), get_args(WhenMissing)
 
 #: What counts as missing in a text cell unless a column says otherwise.
 MISSING_MARKS: tuple[str, ...] = ("", "?", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL")
 #: The level a missing cell becomes in a column with ``when_missing="value"``.
 MISSING_VALUE = "(missing)"
+_SHOWN_LEVELS = 6
+
+
+@cache
+def _strip(missing: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(mark.strip() for mark in ("", *missing)) if missing else frozenset()
 
 
 def level_key(level: Level) -> tuple[str, Level]:
-    """What makes a level itself: 1 and 1.0 are one level; 1, True and '1' are three."""
+    """Return what tells levels apart: 1 and 1.0 are one level; 1, True and '1' are three."""
     kind = "bool" if isinstance(level, bool) else "text" if isinstance(level, str) else "number"
     return kind, level
 
 
 def level_text(level: Level) -> str:
-    """How a level would be written in a file: the way to match it across file formats."""
+    """Return a level as a file would write it, to match it across file formats."""
     if isinstance(level, bool):
         return str(level).casefold()
     if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
@@ -41,38 +51,52 @@ def level_text(level: Level) -> str:
 
 
 def level_number(level: Level) -> float | None:
-    """The number a level is or reads as, for matching '1.0' with 1; None for other texts."""
+    """Return the number a level is or reads as, to match '1.0' with 1; None for other texts."""
     if isinstance(level, bool):
         return None
     try:
-        return float(level)
-    except (ValueError, OverflowError):
+        return read_number(level) if isinstance(level, str) else float(level)
+    except OverflowError:
         return None
 
 
 def labels_array(levels: Iterable[Level]) -> NDArray[Any]:
-    """Labels as an array that keeps each one as it is, also where their types are mixed."""
-    every = tuple(levels)
-    if len({level_key(level)[0] for level in every}) <= 1:
-        return np.asarray(every)
-    mixed = np.empty(len(every), dtype=object)
-    mixed[:] = every
+    """Return labels as an array that keeps each one as it is, also if their types are mixed."""
+    labels = tuple(levels)
+    if len({level_key(level)[0] for level in labels}) <= 1:
+        return np.asarray(labels)
+    mixed = np.empty(len(labels), dtype=object)
+    mixed[:] = labels
     return mixed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Column:
     """One column: its name, its kind and, where it is nominal, its levels in code order.
 
-    ``kind`` is ``nominal``, ``numeric``, ``target`` (the class), ``id`` (found to be an identifier
-    and left out) or ``drop`` (left out on request). ``when_missing`` is the choice of Smart, Leh
-    and Marsh for a missing cell: leave it out of the counts (``omit``), make it a value of its own
-    (``value``) or drop the row (``drop``).
+    Attributes
+    ----------
+    name
+        The name, by which rows are matched with the column.
+    kind
+        ``nominal``, ``numeric``, ``target`` (the class), ``id`` (found to be an identifier and left
+        out), ``drop`` (left out on request), or ``infer``: `read` decides by the data.
+    levels
+        The levels of a nominal column or of the class, in code order.
+    missing
+        Marks that mean *missing* in text cells; the blanks around a cell do not count.
+    when_missing
+        What a missing cell means: it is left out of the counts (``omit``), becomes a level of its
+        own (``value``) or drops the row (``drop``).
+    dates
+        Whether the numbers are days since 1970-01-01, written as dates.
+    decimal
+        The decimal sign of the file, ``"."`` or ``","``; None if it is to be found.
 
     Examples
     --------
-    >>> Column("outlook", "nominal", levels=("overcast", "rainy", "sunny")).width
-    3
+    >>> Column("outlook", "nominal", levels=("overcast", "rainy", "sunny"))
+    Column('outlook', 'nominal', levels=('overcast', 'rainy', 'sunny'))
     """
 
     name: str
@@ -81,41 +105,61 @@ class Column:
     missing: tuple[str, ...] = MISSING_MARKS
     when_missing: WhenMissing = "omit"
     dates: bool = False
-    decimal: str = "."
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a column that could not be coded."""
-        _one_word("kind", self.name, self.kind, get_args(Kind))
-        _one_word("when_missing", self.name, self.when_missing, get_args(WhenMissing))
-        if len(self.places) != len(self.levels):
+        _check_word("kind", self.name, self.kind, _KINDS)
+        _check_word("when_missing", self.name, self.when_missing, _RULES)
+        if self.levels and len(self.places) != len(self.levels):
             raise SchemaError(
-                f"Schema: the levels of column {self.name!r} must differ from each other, but some "
-                "stand there twice. Remove the repeated ones."
+                f"Schema: the levels of column {self.name!r} must differ from each other; got some "
+                "of them twice. Remove the repeated ones."
             )
         if self.kind == "numeric" and self.when_missing == "value":
             raise SchemaError(
-                f"Schema: column {self.name!r} is numeric, and a missing number cannot be a level. "
-                "Use when_missing='omit' or 'drop', or declare the column nominal."
+                f"Schema: column {self.name!r} is numeric, and a missing number cannot be a level.",
+                hint=(
+                    "use `when_missing='omit'` or `when_missing='drop'`",
+                    "declare the column nominal",
+                ),
             )
+
+    def __repr__(self) -> str:
+        shown = [repr(self.name), repr(self.kind)]
+        if self.levels:
+            more = f"; {self.width} levels" if self.width > _SHOWN_LEVELS else ""
+            shown.append(f"levels={self.levels[:_SHOWN_LEVELS]!r}{more}")
+        shown += [
+            f"{option.name}={value!r}"
+            for option in fields(self)[3:]
+            if (value := getattr(self, option.name)) != option.default
+        ]
+        return f"Column({', '.join(shown)})"
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        """The missing marks without surrounding blanks; an empty text is one if there are any."""
+        return _strip(self.missing)
 
     @cached_property
     def places(self) -> dict[tuple[str, Level], int]:
-        """Where each level stands."""
+        """The code of each level."""
         return {level_key(level): place for place, level in enumerate(self.levels)}
 
     @cached_property
     def text_places(self) -> dict[str, int]:
-        """Where the level of a text stands, as files write it."""
+        """The code of each level by its text, as files write it."""
         return {level_text(level): place for place, level in enumerate(self.levels)}
 
     @cached_property
     def number_places(self) -> dict[float, int]:
-        """Where the level of a number stands, however it was written."""
+        """The code of each level that is a number, however it was written."""
         numbers = ((level_number(level), place) for place, level in enumerate(self.levels))
         return {number: place for number, place in numbers if number is not None}
 
     def place(self, level: Level) -> int:
-        """Where a level stands, by itself, its text or its number; -1 if it is unknown."""
+        """Return the code of a level, found by value, text or number; -1 if it is unknown."""
         found = self.places.get(level_key(level))
         if found is None:
             found = self.text_places.get(level_text(level))
@@ -125,12 +169,12 @@ class Column:
         return -1 if found is None else found
 
     def same_levels(self, other: Column) -> bool:
-        """Whether both columns have the same levels in the same order."""
+        """Return whether both columns have the same levels in the same order."""
         return self.levels == other.levels and list(self.places) == list(other.places)
 
     @property
     def width(self) -> int:
-        """How many levels there are; code ``width`` is missing, ``width + 1`` is unseen."""
+        """The number of levels; code ``width`` is missing, ``width + 1`` is unseen."""
         return len(self.levels)
 
     @property
@@ -138,12 +182,17 @@ class Column:
         """Whether the column holds codes of levels (nominal or target)."""
         return self.kind in ("nominal", "target")
 
+    @property
+    def left_out(self) -> bool:
+        """Whether the column is left out, as an identifier or on request."""
+        return self.kind in ("id", "drop")
+
     def with_levels(self, levels: Iterable[Level]) -> Column:
         """Return the same column with these levels."""
         return replace(self, levels=tuple(levels))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain data, leaving out what is as usual."""
+        """Return the column as plain data, without what has its default value."""
         plain: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.coded:
             plain["levels"] = list(self.levels)
@@ -153,7 +202,7 @@ class Column:
             plain["when_missing"] = self.when_missing
         if self.dates:
             plain["dates"] = True
-        if self.decimal != ".":
+        if self.decimal is not None:
             plain["decimal"] = self.decimal
         return plain
 
@@ -169,13 +218,15 @@ class Column:
                 )
         if not isinstance(plain.get("name"), str) or "kind" not in plain:
             raise SchemaError(
-                "Schema: every column needs a 'name' and a 'kind', but "
-                f"{dict(plain)!r} came. Add what is missing."
+                "Schema: every column must have a 'name' and a 'kind'; got "
+                f"{quote(dict(plain))}. Add what is missing."
             )
         levels = plain.get("levels", ())
         marks = plain.get("missing", MISSING_MARKS)
         if isinstance(levels, str | Mapping) or not isinstance(levels, Iterable):
-            raise SchemaError(f"Schema: the levels of {plain['name']!r} must be a list.")
+            raise SchemaError(
+                f"Schema: the levels of {plain['name']!r} must be a list; got {quote(levels)}."
+            )
         if any(not isinstance(level, str | int | float | bool) for level in levels):
             raise SchemaError(
                 f"Schema: the levels of {plain['name']!r} must be texts, numbers or booleans."
@@ -187,11 +238,11 @@ class Column:
             missing=(marks,) if isinstance(marks, str) else tuple(marks),
             when_missing=plain.get("when_missing", "omit"),
             dates=bool(plain.get("dates", False)),
-            decimal=str(plain.get("decimal", ".")),
+            decimal=None if plain.get("decimal") is None else str(plain["decimal"]),
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table in order; it can be written out, edited and passed back to `read`.
 
@@ -214,17 +265,24 @@ class Schema:
         for position, column in enumerate(self.columns):
             if column.name in place:
                 raise SchemaError(
-                    f"Schema: column names must differ, but {column.name!r} stands there twice. "
-                    "Rename one of them."
+                    f"Schema: column names must differ; got {column.name!r} twice. Rename one of "
+                    "them."
                 )
             place[column.name] = position
         object.__setattr__(self, "_place", place)
         targets = [column.name for column in self.columns if column.kind == "target"]
         if len(targets) > 1:
             raise SchemaError(
-                f"Schema: one column can be the target, but {listing(targets)} are marked so. "
-                "Keep one."
+                f"Schema: one column can be the target; got {listing(targets)}. Keep one."
             )
+
+    def __repr__(self) -> str:
+        head = f"Schema of {len(self)} columns"
+        return "\n".join([head, *align(_cells(column) for column in self.columns)])
+
+    def _repr_html_(self) -> str:
+        rows = [_cells(column) for column in self.columns]
+        return html_table(("column", "kind", "levels"), rows, f"Schema of {len(self)} columns")
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -287,7 +345,7 @@ class Schema:
             )
         for column in columns:
             if not isinstance(column, Mapping):
-                raise SchemaError(f"Schema: every column must be a mapping, but {column!r} came.")
+                raise SchemaError(f"Schema: every column must be a mapping; got {quote(column)}.")
         return cls(tuple(Column.from_dict(column) for column in columns))
 
     def write(self, path: str | Path) -> None:
@@ -310,15 +368,21 @@ class Schema:
             plain = json.loads(text)
         except (json.JSONDecodeError, RecursionError) as why:
             raise SchemaError(
-                f"Schema: {str(path)!r} must be JSON, but {why}. Write one with "
+                f"Schema: {str(path)!r} must be JSON; reading it failed ({why}). Write one with "
                 "table.schema.write(path) and edit that."
             ) from None
         return cls.from_dict(plain)
 
 
-def _one_word(what: str, column: str, value: object, words: tuple[str, ...]) -> None:
+def _cells(column: Column) -> tuple[str, str, str]:
+    more = f", … ({column.width} levels)" if column.width > _SHOWN_LEVELS else ""
+    levels = ", ".join(map(str, column.levels[:_SHOWN_LEVELS])) + more
+    return column.name, column.kind, "dates" if column.dates and not levels else levels
+
+
+def _check_word(what: str, column: str, value: object, words: tuple[str, ...]) -> None:
     if value not in words:
         raise SchemaError(
-            f"Schema: {what} of column {column!r} must be one of {listing(words)}, but {value!r} "
-            f"came.{did_you_mean(value, words)}"
+            f"Schema: {what} of column {column!r} must be one of {listing(words, len(words))}; got "
+            f"{quote(value)}.{did_you_mean(value, words)}"
         )

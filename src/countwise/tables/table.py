@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.errors import TableError, did_you_mean, listing
+from countwise.html_table import html_table
 from countwise.notes import Note
-from countwise.tables.raw_columns import Numbers, Raw, Words
+from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.schema import Column, Level, Schema, labels_array
+from countwise.tables.show import align
 
 #: Stands for levels unknown to the schema where several of them share a figure.
 NEVER_SEEN = "(never seen)"
+
+_SHOWN_ROWS, _SHOWN_COLUMNS = 5, 10
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Values = NDArray[np.float64]
@@ -29,7 +33,8 @@ def code_type(width: int) -> np.dtype[Any]:
         if width <= most:
             return kind
     raise TableError(
-        f"Table: a column may have up to 4294967294 levels; got {width}. Drop it with drop=."
+        f"Table: a column may have up to 4294967294 levels; got {width}.",
+        hint="Drop it with `drop=`.",
     )
 
 
@@ -83,7 +88,7 @@ class Table:
     ) -> Table:
         """Make a table of codes and doubles that nobody else holds: they are not copied.
 
-        The arrays become read-only. `rows` is needed only where there is no column.
+        The arrays become read-only. `rows` is needed only if there is no column.
         """
         for array in data.values():
             array.flags.writeable = False
@@ -100,14 +105,33 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return name in self._data
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         schema = self.schema
         target = schema.target
         about = f", target {target.name!r} with {target.width} classes" if target else ""
         return (
-            f"<Table: {self._rows} rows, {len(schema.nominal)} nominal and "
-            f"{len(schema.numeric)} numeric columns{about}>"
+            f"Table: {self._rows} rows, {len(schema.nominal)} nominal and "
+            f"{len(schema.numeric)} numeric columns{about}"
         )
+
+    def _first_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return the names of the first columns and the cells of the first rows."""
+        names = [*self._data][:_SHOWN_COLUMNS]
+        rows = range(min(self._rows, _SHOWN_ROWS))
+        cells = [[self.cell_text(name, row) for name in names] for row in rows]
+        more = len(self._data) - len(names)
+        return [*names, f"… {more} more columns"] if more else names, cells
+
+    def __repr__(self) -> str:
+        names, cells = self._first_rows()
+        more = [f"  … and {self._rows - len(cells)} more rows"] if self._rows > len(cells) else []
+        numbers = [
+            at for at, name in enumerate(names) if name in self and not self.schema[name].coded
+        ]
+        return "\n".join([self._headline(), *align([names, *cells], numbers), *more])
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._first_rows(), self._headline())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -142,8 +166,8 @@ class Table:
         target = self.schema.target
         if target is None or target.name not in self._data:
             raise TableError(
-                "Table: a class column is needed here; this table has none. "
-                "Name it with read(..., target='column')."
+                "Table: a class column is needed here; this table has none.",
+                hint="Name it with `target=`.",
             )
         return target
 
@@ -211,7 +235,7 @@ class Table:
         return self._data[name]
 
     def decode(self, name: str) -> NDArray[Any]:
-        """Return a column as people wrote it; None (or NaN) is missing."""
+        """Return a column as it was written; None (or NaN) is missing."""
         column = self.schema[name]
         if not column.coded:
             return self.values(name)
@@ -234,11 +258,14 @@ class Table:
         return "missing" if code == column.width else "never seen"
 
     def with_notes(self, notes: Iterable[Note]) -> Table:
-        """Return the same rows with these notes in the place of their own."""
+        """Return the same rows with these notes instead."""
         return Table(self.schema, self._data, notes, self.unseen, self._rows)
 
-    def raw(self, name: str) -> Raw:
-        """Return a column as a reader would hand it over, to be coded by another schema."""
+    def to_raw(self) -> RawTable:
+        """Return the columns as a reader would hand them over, to be coded by another schema."""
+        return RawTable({name: self._raw(name) for name in self._data}, self.notes)
+
+    def _raw(self, name: str) -> Raw:
         column = self.schema[name]
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)
@@ -269,14 +296,14 @@ class Table:
         return self._part(data, taken)
 
     def _part(self, data: dict[str, NDArray[Any]], rows: int) -> Table:
-        """Some of these rows: their arrays were checked when this table was made."""
+        """Return some of these rows, whose arrays were checked before."""
         part = object.__new__(Table)
         part._schema, part._data, part._rows = self._schema, data, rows
         part.notes, part.unseen = self.notes, self._still_unseen(data)
         return part
 
     def _still_unseen(self, data: Mapping[str, NDArray[Any]]) -> dict[str, dict[Level, int]]:
-        """Which columns hold unseen levels in some of the rows; several levels share one figure."""
+        """Count unseen levels in some of the rows; several levels of a column share one count."""
         left: dict[str, dict[Level, int]] = {}
         for name, levels in self.unseen.items():
             number = int(np.count_nonzero(data[name] > self.schema[name].width))
@@ -308,7 +335,7 @@ class Table:
     def describe(self) -> str:
         """Return a few sentences about the table: size, kinds, notes."""
         names = listing([column.name for column in self.schema.attributes], 8)
-        return "\n".join([f"{self!r}", f"Attributes: {names}", *map(str, self.notes)])
+        return "\n".join([self._headline(), f"Attributes: {names}", *map(str, self.notes)])
 
 
 def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:

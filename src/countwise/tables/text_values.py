@@ -1,4 +1,4 @@
-"""What a column of text cells holds: numbers, dates or levels.
+"""Turn a column of text cells into the numbers, dates or levels it holds.
 
 Everything here looks at the distinct texts of a column, never at its rows one by one.
 """
@@ -7,75 +7,72 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.read_options import Reading
+from countwise.tables.numbers import COMMA_NUMBER, NUMBER, WHOLE, read_number
+from countwise.tables.raw_columns import Numbers, Raw, Words, missing_numbers
+from countwise.tables.read_options import ReadOptions
 
-WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
-)
-COMMA = re.compile(r"[+-]?(?:\d+,?\d*|,\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _PLAIN_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 _DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z?)?", re.ASCII)
 _EXACT = 2**53
 _MOSTLY, _MANY = 0.95, 20
+#: Ways to mend a text in a numeric column.
+NOT_A_NUMBER = (
+    "add it to `missing=`",
+    "declare the column nominal with `nominal=`",
+    "leave it out with `drop=`",
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Settled(NamedTuple):
-    """A column and whether its numbers were found to be written with a decimal comma."""
-
-    raw: Raw
-    comma: bool = False
-
-
 def settle(
-    name: str, words: Words, reading: Reading, separator: str = ",", offset: int = 0
-) -> Settled:
+    name: str, words: Words, options: ReadOptions, separator: str = ",", offset: int = 0
+) -> Raw:
     """Decide what a column of text cells holds and turn it into that.
 
     `words` holds the cells as written; `offset` is the number of rows read before these. A column
-    that is undeclared is numbers or dates if every cell is one. If nearly every cell is a number
+    of kind ``infer`` is numbers or dates if every cell is one. If nearly every cell is a number
     it is refused, because one stray text would turn a measurement into thousands of levels.
     """
+    column = options.column(name)
     texts = [str(text).strip() for text in words.distinct]
-    marks = reading.marks_of(name)
-    missing = [text in marks or not seen for text, seen in zip(texts, _seen(words), strict=True)]
-    if name in reading.text:
-        return Settled(_levels(words, texts, missing))
-    if name in reading.dates:
-        return Settled(as_dates(name, words, texts, missing, offset))
+    marks = options.marks(name)
+    missing = [text in marks or not used for text, used in zip(texts, _used(words), strict=True)]
+    if column.coded:
+        return _levels(words, texts, missing)
+    if column.dates:
+        return as_dates(name, words, texts, missing, offset)
     present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
     if not present:
-        return Settled(Numbers(np.full(len(words), np.nan)))
-    sign = reading.decimal.get(name)
-    comma = sign == "," if sign else looks_comma(present, separator)
-    if name in reading.number:
-        numbers = as_numbers(name, words, texts, missing, comma, offset)
-        return Settled(numbers, comma and sign is None)
-    pattern = COMMA if comma else NUMBER
+        return missing_numbers(len(words))
+    comma = column.decimal == "," if column.decimal else has_commas(present, separator)
+    pattern = COMMA_NUMBER if comma else NUMBER
     hits = [bool(pattern.fullmatch(text)) for text in texts]
-    if all(hit or gone for hit, gone in zip(hits, missing, strict=True)):
+    if column.kind == "numeric" or all(
+        hit or gone for hit, gone in zip(hits, missing, strict=True)
+    ):
         numbers = as_numbers(name, words, texts, missing, comma, offset)
-        return Settled(numbers, comma and sign is None)
-    dated = iso_days(present)
-    if dated is not None:
-        day = iter(dated.tolist())
-        found = [None if gone else next(day) for gone in missing]
-        return Settled(Numbers(_spread(words, found), dates=True))
+        return replace(numbers, comma=True) if comma and column.decimal is None else numbers
+    days_found = iso_days(present)
+    if days_found is not None:
+        day = iter(days_found.tolist())
+        return Numbers(
+            _spread(words, [None if gone else next(day) for gone in missing]), dates=True
+        )
     _refuse_nearly_numbers(name, words, hits, missing, offset)
-    return Settled(_levels(words, texts, missing))
+    return _levels(words, texts, missing)
 
 
-def looks_comma(present: Sequence[str], separator: str) -> bool:
+def has_commas(present: Sequence[str], separator: str) -> bool:
     """Return whether the cells are numbers with a decimal comma rather than a point.
 
     Only files separated by ``;`` or a tab are suspected. In a tab-separated file ``1,234`` may as
@@ -98,7 +95,7 @@ def as_numbers(
     offset: int = 0,
 ) -> Numbers:
     """Turn a column whose cells must all be numbers into that, or name the first that is none."""
-    pattern = COMMA if comma else NUMBER
+    pattern = COMMA_NUMBER if comma else NUMBER
     bad = [not gone and not pattern.fullmatch(t) for t, gone in zip(texts, missing, strict=True)]
     if any(bad):
         raise _no_number(name, words, bad, offset)
@@ -127,8 +124,8 @@ def as_dates(
     if any(bad):
         row, text = _first(words, bad)
         raise TableError(
-            f"Table: column {name!r} holds dates but row {row + offset} holds {text!r}. Write it "
-            "as YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, or add it to missing=."
+            f"Table: column {name!r} holds dates but row {row + offset} holds {text!r}.",
+            hint=("write it as YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", "add it to `missing=`"),
         )
     return Numbers(_spread(words, found), dates=True)
 
@@ -159,29 +156,48 @@ def iso_days(distinct: Sequence[str]) -> NDArray[np.float64] | None:
     return np.asarray(found, dtype=np.float64) if found else None
 
 
-def marked(words: Words, marks: frozenset[str]) -> Words:
-    """Make the missing marks among the levels missing, leaving every other level as written.
+@cache
+def numbers_among(marks: frozenset[str], comma: bool = False) -> frozenset[float]:
+    """Return the numbers that missing marks such as ``-999`` name."""
+    found = (read_number(mark, "," if comma else None) for mark in marks)
+    return frozenset(number for number in found if number is not None)
 
-    A mark that is a number also takes out the level that is this number. Levels that no row holds
-    go too, unless the source declared them.
+
+def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
+    """Make the cells missing that hold a missing mark, leaving all others as they are.
+
+    A text is a mark apart from the blanks around it. A number is one if a mark names it; dates are
+    no numbers here.
     """
-    seen = [True] * len(words.distinct) if words.declared else _seen(words)
-    numbers = _numbers_among(marks)
-    gone = [
-        not there or (level.strip() in marks if isinstance(level, str) else _among(level, numbers))
-        for level, there in zip(words.distinct, seen, strict=True)
-    ]
+    if isinstance(raw, Numbers):
+        return _drop_numbers(raw, numbers_among(marks))
+    numbers = numbers_among(marks)
+    return _without(
+        raw,
+        [
+            level.strip() in marks
+            if isinstance(level, str)
+            else not isinstance(level, bool) and level in numbers
+            for level in raw.distinct
+        ],
+    )
+
+
+def drop_unused(words: Words) -> Words:
+    """Drop the levels that no row holds, unless the source declared them."""
+    return words if words.declared else _without(words, [not used for used in _used(words)])
+
+
+def _without(words: Words, gone: Sequence[bool]) -> Words:
     if not any(gone):
         return words
     kept = tuple(level for level, out in zip(words.distinct, gone, strict=True) if not out)
-    place = np.cumsum([not out for out in gone]) - 1
+    place = np.cumsum(~np.asarray(gone)) - 1
     place[np.asarray(gone)] = -1
     return Words(_lookup(place, words.codes, -1), kept, words.declared)
 
 
-def without_marks(column: Numbers, marks: frozenset[str]) -> Numbers:
-    """Make the numbers missing that a mark names, such as ``-999``; dates are no numbers here."""
-    numbers = _numbers_among(marks)
+def _drop_numbers(column: Numbers, numbers: frozenset[float]) -> Numbers:
     if not numbers or column.dates:
         return column
     gone = np.isin(column.values, list(numbers))
@@ -199,19 +215,11 @@ def without_marks(column: Numbers, marks: frozenset[str]) -> Numbers:
     return Numbers(values, column.whole, rounded, exact=exact)
 
 
-def _numbers_among(marks: frozenset[str]) -> frozenset[float]:
-    return frozenset(float(mark) for mark in marks if NUMBER.fullmatch(mark))
-
-
-def _among(level: Any, numbers: frozenset[float]) -> bool:
-    return not isinstance(level, bool) and isinstance(level, int | float) and level in numbers
-
-
-def _seen(words: Words) -> list[bool]:
-    # A block of a longer column may carry the distinct texts of its neighbours.
+def _used(words: Words) -> list[bool]:
+    # A block of a longer column may carry the distinct texts of other blocks.
     held = words.codes[words.codes >= 0]
-    seen: list[bool] = (np.bincount(held, minlength=len(words.distinct)) > 0).tolist()
-    return seen
+    used: list[bool] = (np.bincount(held, minlength=len(words.distinct)) > 0).tolist()
+    return used
 
 
 def _levels(words: Words, texts: Sequence[str], missing: Sequence[bool]) -> Words:
@@ -245,8 +253,8 @@ def _first(words: Words, flags: Sequence[bool]) -> tuple[int, Any]:
 def _no_number(name: str, words: Words, bad: Sequence[bool], offset: int) -> TableError:
     row, text = _first(words, bad)
     return TableError(
-        f"Table: column {name!r} is numeric but row {row + offset} holds {text!r}. "
-        "Add it to missing=, declare the column nominal, or leave it out with drop=."
+        f"Table: column {name!r} is numeric but row {row + offset} holds {text!r}.",
+        hint=NOT_A_NUMBER,
     )
 
 

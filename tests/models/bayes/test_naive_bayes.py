@@ -232,7 +232,7 @@ def test_wrong_calls_get_one_sentence(credit, frame):
             "one number for each of the 1000",
         ),
         (lambda: cw.NaiveBayes().fit(credit, sample_weight=-np.ones(1000)), "at least 0"),
-        (lambda: cw.NaiveBayes().fit(credit).predict({"age": [3]}), "is needed"),
+        (lambda: cw.NaiveBayes().fit(credit).predict({"age": [3]}), "the rows do not have it"),
     ):
         with pytest.raises((ParameterError, TableError)) as caught:
             call()

@@ -2,25 +2,24 @@
 
 ``find`` knows every set of ``index.json``, by its name or an alias; ``Sample.locate`` returns a
 CSV file: the bundled one, else one in the folder ``COUNTWISE_DATA``, else one fetched from OpenML.
-Origin and licence of each set are fields of the sample and stand in ``README.md``.
+Origin and license of each set are fields of the sample and stand in ``README.md``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import math
 import os
-import tempfile
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from countwise.atomic_write import atomic_write
 from countwise.errors import SampleError, did_you_mean
 
 _ENVIRONMENT = "COUNTWISE_DATA"
@@ -28,14 +27,14 @@ _ENVIRONMENT = "COUNTWISE_DATA"
 
 @dataclass(frozen=True)
 class Sample:
-    """One data set: what it holds, where it comes from and, by ``locate``, its file.
+    """One data set: its columns, its origin and, by ``locate``, its file.
 
     Attributes
     ----------
     name
         The name it is found by.
     title
-        One line that says what a row is and what is asked about it.
+        One line that says what a row is and what is predicted.
     rows
         Number of rows.
     target
@@ -45,8 +44,8 @@ class Sample:
         one has ``"values"`` where the source declares them.
     origin
         Who collected or published the data.
-    licence
-        Licence of the package the file was taken from, and terms of the data.
+    license
+        License of the package the file was taken from, and terms of the data.
     package
         Registry package and version the file was made from; None if it is not bundled.
     openml
@@ -72,7 +71,7 @@ class Sample:
     target: str
     columns: list[dict[str, Any]] = field(hash=False)
     origin: str
-    licence: str
+    license: str
     package: str | None
     openml: int | None
     gain: dict[str, Any] | None = field(hash=False)
@@ -118,7 +117,7 @@ def _out_of_reach(sample: Sample, folder: str | None, reason: str) -> str:
 
 
 def _from_openml(sample: Sample, number: int) -> Path:
-    """Fetch a set once; the CSV is kept beside scikit-learn's own copy."""
+    """Fetch a set once; the CSV is kept beside scikit-learn's copy."""
     from sklearn.datasets import get_data_home  # heavy, and seldom needed
 
     folder = Path(get_data_home()) / "countwise"
@@ -134,15 +133,19 @@ def _from_openml(sample: Sample, number: int) -> Path:
     if len(rows) != sample.rows:
         raise ValueError(f"it holds {len(rows)} rows instead of {sample.rows}")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(kept, header, rows)
+    with (
+        atomic_write(kept, "samples") as draft,
+        draft.open("w", encoding="utf-8", newline="") as stream,
+    ):
+        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
     return kept
 
 
 def _fetch(number: int) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of an OpenML set as text, the target last.
 
-    Plain arrays are asked for, so that pandas is not needed: nominal cells come as positions in
-    ``categories`` and are written as the words they stand for.
+    Arrays are fetched, so that pandas is not needed: a nominal cell is a position in
+    ``categories`` and is written as the word it stands for.
     """
     from sklearn.datasets import fetch_openml  # heavy, and seldom needed
 
@@ -173,21 +176,6 @@ def _unquote(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] == "'" else word
 
 
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a CSV so that a reader sees the whole file or none."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
-
-
 @cache
 def _index() -> dict[str, Sample]:
     text = resources.files(__name__).joinpath("index.json").read_text(encoding="utf-8")
@@ -195,23 +183,9 @@ def _index() -> dict[str, Sample]:
 
 
 def _sample(entry: dict[str, Any]) -> Sample:
-    return Sample(
-        name=entry["name"],
-        title=entry["title"],
-        rows=entry["rows"],
-        target=entry["target"],
-        columns=entry["columns"],
-        origin=entry["origin"],
-        licence=entry["licence"],
-        package=entry["package"],
-        openml=entry["openml"],
-        gain=entry["gain"],
-        bundled=entry["file"] is not None,
-        aliases=tuple(entry["aliases"]),
-        missing=entry["missing"],
-        ledger=tuple(entry["ledger"]),
-        changes=entry["changes"],
-    )
+    plain = {name: entry[name] for name in Sample.__dataclass_fields__ if name in entry}
+    tuples = {name: tuple(entry[name]) for name in ("aliases", "ledger")}
+    return Sample(**{**plain, **tuples, "bundled": entry["file"] is not None})
 
 
 def _fold(name: str) -> str:

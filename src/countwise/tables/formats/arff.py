@@ -1,4 +1,4 @@
-"""The declarations at the head of an ARFF file: what each attribute is and which levels it has."""
+"""ARFF files: declared attributes, then rows, dense or sparse."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables.formats.csv_dialect import encoding_notes
 from countwise.tables.formats.source import Source, not_text, one_byte_encoding
-from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.read_options import Parsed, Reading
-from countwise.tables.text_values import marked, settle
+from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
+from countwise.tables.read_options import ReadOptions
+from countwise.tables.text_values import drop_marks, drop_unused, settle
 
 QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(rf"\s*(?:{QUOTED}|([^\s{{}}'\"%][^\s{{}}]*))\s*(.*)$", re.DOTALL)
@@ -51,11 +51,11 @@ class Attribute:
     format: str = ""
 
 
-def attribute(rest: str, path: str, line: int) -> Attribute:
+def parse_attribute(rest: str, path: str, line: int) -> Attribute:
     """Read what follows ``@attribute`` on a line."""
     found = _NAME.match(rest)
     if not found or not found[4]:
-        raise _bad(path, line, f"@attribute must give a name and a type, but '{rest.strip()}' came")
+        raise _bad(path, line, f"@attribute must give a name and a type; got '{rest.strip()}'")
     name = _one(found[1], found[2], found[3])
     given = found[4].strip()
     if given.startswith("{"):
@@ -113,26 +113,24 @@ def _levels(name: str, body: str, path: str, line: int) -> tuple[str, ...]:
             break
     if len(set(levels)) < len(levels):
         twin = next(level for level in levels if levels.count(level) > 1)
-        raise _bad(
-            path, line, f"the levels of {name!r} must differ, but {twin!r} stands there twice"
-        )
+        raise _bad(path, line, f"the levels of {name!r} must differ; got {twin!r} twice")
     return tuple(levels)
 
 
 def _strptime(java: str, name: str, path: str, line: int) -> str:
     """Turn a date format of Java's SimpleDateFormat into one of Python's strptime."""
-    made = []
+    parts = []
     for found in _JAVA.finditer(java):
         if found[2]:
             if found[0] not in _PYTHON:
                 raise _bad(
                     path, line, f"the date format of {name!r} uses {found[0]!r}, which is not known"
                 )
-            made.append(_PYTHON[found[0]])
+            parts.append(_PYTHON[found[0]])
         else:
             literal = found[1].replace("''", "'") if found[1] is not None else found[3]
-            made.append((literal or "'").replace("%", "%%"))
-    return "".join(made)
+            parts.append((literal or "'").replace("%", "%%"))
+    return "".join(parts)
 
 
 def _bad(path: str, line: int, what: str) -> TableError:
@@ -152,15 +150,17 @@ _HELD = "\0"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def parse_arff(source: Source, reading: Reading) -> Parsed:
+def read(source: Source, options: ReadOptions) -> RawTable:
     """Read a whole ARFF file."""
     text, notes = _text(source)
     lines = _lines(text)
     attributes = _header(source, lines)
     rows = _rows(source, attributes, (line for _, line in lines))
-    looked = [at for at, each in enumerate(attributes) if not reading.skips(each.name)]
-    places = {at: _seed(attributes[at]) for at in looked}
-    codes: dict[int, list[int]] = {at: [] for at in looked}
+    wanted = [
+        at for at, attribute in enumerate(attributes) if not options.column(attribute.name).left_out
+    ]
+    places = {at: _seed(attributes[at]) for at in wanted}
+    codes: dict[int, list[int]] = {at: [] for at in wanted}
     count = 0
     while chunk := list(islice(rows, _ROWS)):
         count += len(chunk)
@@ -168,18 +168,23 @@ def parse_arff(source: Source, reading: Reading) -> Parsed:
         for at, place in places.items():
             codes[at].extend([place.setdefault(cell, len(place) - 2) for cell in cells[at]])
     if not count:
-        raise TableError(f"Table: {source.path!r} must hold rows below @data, but there are none.")
+        raise TableError(f"Table: {source.path!r} must hold rows below @data; there are none.")
     columns = {
-        each.name: _column(each, places[at], codes[at], reading)
+        attribute.name: _column(attribute, places[at], codes[at], options)
         if at in places
-        else Numbers(np.full(count, np.nan))
-        for at, each in enumerate(attributes)
+        else missing_numbers(count)
+        for at, attribute in enumerate(attributes)
     }
-    return Parsed(columns, notes, {each.name: each.kind for each in attributes})
+    return RawTable(columns, notes, {attribute.name: attribute.kind for attribute in attributes})
 
 
-def arff_names(source: Source) -> list[str]:
-    """Return the names of the attributes, reading no further than ``@data`` if that will do."""
+def blocks(source: Source, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+    """Read an ARFF file as one block."""
+    yield read(source, options)
+
+
+def names(source: Source, options: ReadOptions) -> list[str]:
+    """Return the names of the attributes, reading no further than ``@data`` if that suffices."""
     content = b""
     for chunk in source.chunks():
         content += chunk
@@ -187,9 +192,9 @@ def arff_names(source: Source) -> list[str]:
         if found:
             content = content[: found.end()]
             break
-    # The letters of a header beyond ASCII can be told by the whole file only.
+    # Only the whole file shows how letters beyond ASCII are encoded.
     text = content.decode() if content.isascii() else _text(source)[0]
-    return [each.name for each in _header(source, _lines(text))]
+    return [attribute.name for attribute in _header(source, _lines(text))]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -218,26 +223,26 @@ def _header(source: Source, lines: Iterator[tuple[int, str]]) -> list[Attribute]
         if word == "data" and attributes:
             return attributes
         if found and word == "attribute":
-            made = attribute(found[2], source.path, number)
-            if made.name in place:
+            attribute = parse_attribute(found[2], source.path, number)
+            if attribute.name in place:
                 raise TableError(
-                    f"Table: column names must differ, but {made.name!r} names attributes "
-                    f"{place[made.name]} and {len(place) + 1} of {source.path!r}. Rename one."
+                    f"Table: column names must differ; {attribute.name!r} names attributes "
+                    f"{place[attribute.name]} and {len(place) + 1} of {source.path!r}. Rename one."
                 )
-            place[made.name] = len(place) + 1
-            attributes.append(made)
+            place[attribute.name] = len(place) + 1
+            attributes.append(attribute)
         elif word != "relation":
-            what = (
-                "@data stands before any @attribute" if word == "data" else f"{line.strip()[:60]!r}"
-            )
+            if word == "data":
+                raise TableError(
+                    f"Table: {source.path!r} must declare its attributes; @data stands before any "
+                    "@attribute. Add them."
+                )
             raise TableError(
-                f"Table: {source.path!r} must declare @relation, @attribute and @data, but line "
-                f"{number} is {what}. Correct that line."
-                if word != "data"
-                else f"Table: {source.path!r} must declare its attributes, but {what}. Add them."
+                f"Table: {source.path!r} must declare @relation, @attribute and @data; line "
+                f"{number} is {line.strip()[:60]!r}. Correct that line."
             )
     raise TableError(
-        f"Table: {source.path!r} must hold its rows below a line @data, but there is no such line. "
+        f"Table: {source.path!r} must hold its rows below a line @data; there is no such line. "
         "Add it."
     )
 
@@ -321,7 +326,7 @@ def _sparse(source: Source, base: Sequence[str], line: str, row: int) -> list[st
     if not found:
         raise TableError(
             f"Table: a sparse row of {source.path!r} must read {{0 value, 3 value}} with rising "
-            f"numbers below {len(base)}, but row {row} is {line.strip()[:60]!r}. Mend that row."
+            f"numbers below {len(base)}; row {row} is {line.strip()[:60]!r}. Correct that row."
         )
     return cells
 
@@ -335,36 +340,37 @@ def _ragged(source: Source, line: str, row: int, width: int, found: int) -> Tabl
         )
     what = f"holds {found}" if found else "cannot be split"
     return TableError(
-        f"Table: every row of {source.path!r} must hold {width} cells, but row {row} {what} "
-        f"({shown!r}). Mend that row, and quote texts that hold a comma."
+        f"Table: every row of {source.path!r} must hold {width} cells; row {row} {what} "
+        f"({shown!r}). Correct that row, and quote texts that hold a comma."
     )
 
 
-def _column(attribute: Attribute, place: dict[str, int], codes: list[int], reading: Reading) -> Raw:
+def _column(
+    attribute: Attribute, place: dict[str, int], codes: list[int], options: ReadOptions
+) -> Raw:
     name = attribute.name
     texts = tuple(text.removeprefix(_HELD) for text, code in place.items() if code >= 0)
     words = Words(np.asarray(codes, np.int32), texts)
-    text = name in reading.text
-    said = name in reading.number or name in reading.dates
-    if attribute.kind != "date" and (said or (attribute.kind == "numeric" and not text)):
-        return _settled(name, words, reading)
+    column = options.column(name)
+    if attribute.kind == "date":
+        if not column.coded:
+            return _dates(attribute, drop_unused(words), options.marks(name))
+    elif column.kind == "numeric" or (attribute.kind == "numeric" and not column.coded):
+        declared = {**options.columns, name: options.settle(name, "numeric")}
+        return settle(name, words, replace(options, columns=declared))
     if attribute.kind == "nominal":
-        words = _known(attribute, words)
-    elif attribute.kind == "date" and not text:
-        return _dates(attribute, marked(words, reading.marks_of(name)))
-    return marked(words, reading.marks_of(name)) if reading.marks_given(name) else words
+        words = _check_levels(attribute, words)
+    return (
+        drop_marks(drop_unused(words), options.marks(name))
+        if options.has_own_marks(name)
+        else words
+    )
 
 
-def _settled(name: str, words: Words, reading: Reading) -> Raw:
-    if name not in reading.dates:
-        reading = replace(reading, number=reading.number | {name})
-    return settle(name, words, reading).raw
-
-
-def _known(attribute: Attribute, words: Words) -> Words:
-    strange = words.codes >= len(attribute.levels)
-    if strange.any():
-        at = int(np.argmax(strange))
+def _check_levels(attribute: Attribute, words: Words) -> Words:
+    unknown = words.codes >= len(attribute.levels)
+    if unknown.any():
+        at = int(np.argmax(unknown))
         text = words.distinct[int(words.codes[at])]
         raise TableError(
             f"Table: column {attribute.name!r} declares {listing(attribute.levels)} but row "
@@ -374,8 +380,9 @@ def _known(attribute: Attribute, words: Words) -> Words:
     return Words(words.codes, words.distinct, declared=True)
 
 
-def _dates(attribute: Attribute, words: Words) -> Numbers:
-    found = []
+def _dates(attribute: Attribute, texts: Words, marks: frozenset[str]) -> Numbers:
+    words, found = drop_marks(texts, marks), []
+    assert isinstance(words, Words)
     for code, text in enumerate(words.distinct):
         try:
             moment = datetime.strptime(str(text), attribute.format).replace(tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 A delimited file without quotes is cut at line ends into segments of a few megabytes; each is read
 and parsed on a thread of its own, by a compiled reader where its lines are plain. Every other file
-comes block by block from one reader. `overlapped` runs a function over the pieces on threads and
-hands over what it made in order, with few pieces in flight.
+comes block by block from one reader. `run_overlapped` runs a function over the pieces on threads
+and yields the results in order, with few pieces in flight.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from countwise.errors import TableError
 from countwise.parallel import threads
-from countwise.tables.formats.csv import parse_delimited_blocks
+from countwise.tables.formats import csv, detect
 from countwise.tables.formats.csv_dialect import Dialect, sniff
 from countwise.tables.formats.csv_fast import PlainRows
-from countwise.tables.formats.detect import is_delimited, parse_blocks
 from countwise.tables.formats.source import Scan, Source, scan
-from countwise.tables.read_options import Parsed, Reading
+from countwise.tables.raw_columns import RawTable
+from countwise.tables.read_options import ReadOptions
 
 #: Rows a block from a single reader holds.
 BLOCK_ROWS = 50_000
@@ -33,8 +33,8 @@ SEGMENT = 8 << 20
 MOST_THREADS = 8
 _FEW_THREADS = 4
 
-Made = TypeVar("Made")
-Piece = Callable[[], Iterator[Parsed]]
+Result = TypeVar("Result")
+Piece = Callable[[], Iterator[RawTable]]
 
 
 @dataclass(frozen=True)
@@ -57,26 +57,25 @@ class Segment(Source):
 
 
 def pieces_of(
-    path: str, reading: Reading, look: Callable[[Source, str, int], Scan] = scan
+    path: str, options: ReadOptions, look: Callable[[Source, str, int], Scan] = scan
 ) -> Iterator[tuple[Piece, int]]:
     """Yield what parses the next piece of a file, and how many bytes of it are then done.
 
-    `look` looks through the file; a caller may have begun with that.
+    `look` scans the file; a caller may have begun with that.
     """
-    if is_delimited(path):
+    if detect.is_delimited(path):
         source = Source.at(path)
-        usual = "\t" if path.lower().endswith((".tsv", ".tab")) else ","
         if not source.gzipped:
-            dialect = sniff(source, reading, usual, look)
+            dialect = sniff(source, options, look)
             if _is_plain(source, dialect):
-                yield from _segments(source, dialect, reading)
+                yield from _segments(source, dialect, options)
                 return
-    for block in parse_blocks(path, reading, BLOCK_ROWS):
+    for block in detect.blocks(path, options, BLOCK_ROWS):
         yield partial(iter, (block,)), 0
 
 
 def _is_plain(source: Source, dialect: Dialect) -> bool:
-    """Whether every line end ends a row, so that the file may be cut at any of them."""
+    """Return whether every line end ends a row, so that the file may be cut at any of them."""
     with source.open() as file:
         quotes = file.read(dialect.start).count(b'"')
         lines = b"\n" in file.read(SEGMENT)
@@ -84,9 +83,11 @@ def _is_plain(source: Source, dialect: Dialect) -> bool:
     return unquoted and lines and len(dialect.names) > 1
 
 
-def _segments(source: Source, dialect: Dialect, reading: Reading) -> Iterator[tuple[Piece, int]]:
+def _segments(
+    source: Source, dialect: Dialect, options: ReadOptions
+) -> Iterator[tuple[Piece, int]]:
     part = replace(dialect, start=0, scan=replace(dialect.scan, quotes=0))
-    parser = _Parser(source, part, reading, PlainRows(part, reading))
+    parser = _Parser(source, part, options, PlainRows(part, options))
     size = SEGMENT if threads() <= _FEW_THREADS else max(SEGMENT // 2, 1)
     start = dialect.start
     with source.open() as file:
@@ -95,7 +96,7 @@ def _segments(source: Source, dialect: Dialect, reading: Reading) -> Iterator[tu
             file.seek(min(start + size, end))
             file.readline()
             stop = file.tell()
-            yield partial(parser.parsed, start, stop), stop
+            yield partial(parser.parse, start, stop), stop
             start = stop
 
 
@@ -105,10 +106,10 @@ class _Parser:
 
     source: Source
     dialect: Dialect
-    reading: Reading
+    options: ReadOptions
     plain: PlainRows
 
-    def parsed(self, start: int, stop: int) -> Iterator[Parsed]:
+    def parse(self, start: int, stop: int) -> Iterator[RawTable]:
         with self.source.open() as file:
             file.seek(start)
             content = file.read(stop - start)
@@ -121,22 +122,22 @@ class _Parser:
         segment = Segment(self.source.path, False, content)
         try:
             every = SEGMENT  # rows: all of it at once
-            yield from parse_delimited_blocks(segment, self.reading, every, dialect=self.dialect)
+            yield from csv.blocks(segment, self.options, every, self.dialect)
         except TableError:
             # Rows were numbered from the segment's start; the whole file gives the right number.
-            for _ in parse_blocks(self.source.path, self.reading, BLOCK_ROWS):
+            for _ in detect.blocks(self.source.path, self.options, BLOCK_ROWS):
                 pass
             raise
 
 
-def overlapped(
-    pieces: Iterator[tuple[Piece, int]], work: Callable[[Iterator[Parsed]], Made]
-) -> Iterator[tuple[Made, int]]:
-    """Run `work` on the pieces in threads and yield what it made in their order."""
+def run_overlapped(
+    pieces: Iterator[tuple[Piece, int]], work: Callable[[Iterator[RawTable]], Result]
+) -> Iterator[tuple[Result, int]]:
+    """Run `work` on the pieces in threads and yield the results in order."""
     workers = min(threads(), MOST_THREADS)
-    waiting: deque[tuple[Future[Made], int]] = deque()
+    waiting: deque[tuple[Future[Result], int]] = deque()
 
-    def one(piece: Piece) -> Made:
+    def one(piece: Piece) -> Result:
         return work(piece())
 
     with ThreadPoolExecutor(workers) as pool:

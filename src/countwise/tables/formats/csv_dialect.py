@@ -1,4 +1,4 @@
-"""How a delimited file is written: its encoding, its separator, its header, its first records."""
+"""Find out how a delimited file is written: encoding, separator, header, first records."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from itertools import chain
 from countwise.errors import TableError, listing
 from countwise.notes import Note
 from countwise.tables.formats.source import Scan, Source, not_text, one_byte_encoding, scan
-from countwise.tables.read_options import Reading
+from countwise.tables.numbers import NUMBER
+from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import MISSING_MARKS
-from countwise.tables.text_values import NUMBER
 
 _SAMPLE = 1 << 18
 _LARGEST_SAMPLE = 1 << 24
@@ -39,7 +39,7 @@ _limit = threading.RLock()
 
 @dataclass(frozen=True)
 class Dialect:
-    """What must be known to read a delimited file, found in its first 256 kB and one scan.
+    """How a delimited file is written, found in its first 256 kB and one scan.
 
     ``start`` is the byte at which the rows begin, ``records`` are the first rows.
     """
@@ -66,7 +66,7 @@ class _Head:
     records: list[list[str]]
     whole: bool
 
-    def decoded(self, source: Source, encoding: str) -> _Head:
+    def decode(self, source: Source, encoding: str) -> _Head:
         """Return the same lines in another encoding."""
         text = self.content[self.bom :].decode(encoding)
         first, records = _records(source, text, self.separator, self.whole)
@@ -75,52 +75,48 @@ class _Head:
 
 def sniff(
     source: Source,
-    reading: Reading,
-    usual: str = ",",
+    options: ReadOptions,
     look: Callable[[Source, str, int], Scan] = scan,
 ) -> Dialect:
-    """Find out how a delimited file is written; `usual` is the separator its extension promises.
-
-    `look` looks through all of it; a caller may have begun with that.
-    """
-    head = _head(source, reading, usual)
+    """Find out how a delimited file is written; `look` scans all of it."""
+    head = _head(source, options)
     found = look(source, head.encoding, head.bom)
     if not found.utf8:
         # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
-        head = head.decoded(source, one_byte_encoding(source, head.bom))
+        head = head.decode(source, one_byte_encoding(source, head.bom))
     records, separator = head.records, head.separator
     notes = [
-        *_separator_note(reading, separator, usual, len(records[0])),
+        *_separator_note(source, options, separator),
         *encoding_notes(head.encoding),
     ]
-    names, odd = _names(source, records[0], reading.header)
-    if reading.header:
+    names, odd = _names(source, records[0], options.header)
+    if options.header:
         records = records[1:]
-    rows = head.first[1] if reading.header else head.first[0]
+    rows = head.first[1] if options.header else head.first[0]
     start = head.bom + len(head.text[:rows].encode(head.encoding, "surrogatepass"))
     if head.whole and not records:
         raise TableError(
-            f"Table: {source.path!r} must hold rows below its header, but it ends there. "
-            "Pass header=False if its only line is a row."
+            f"Table: {source.path!r} must hold rows below its header; it ends there.",
+            hint="Pass `header=False` if its only line is a row.",
         )
     notes.extend(odd)
     _refuse_open_quote(source, head.encoding, separator, head.bom, found)
     return Dialect(head.encoding, separator, names, start, records, found, tuple(notes))
 
 
-def header_names(source: Source, reading: Reading, usual: str = ",") -> tuple[str, ...]:
+def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:
     """Return the names that `sniff` would find, looking no further than it must."""
-    head = _head(source, reading, usual)
+    head = _head(source, options)
     plain = all(cell.isascii() for cell in head.records[0])
     if not plain and head.encoding == "utf-8" and not scan(source, "utf-8", head.bom).utf8:
         # Bytes far below the header say how its letters are to be read.
-        head = head.decoded(source, one_byte_encoding(source, head.bom))
-    return _names(source, head.records[0], reading.header)[0]
+        head = head.decode(source, one_byte_encoding(source, head.bom))
+    return _names(source, head.records[0], options.header)[0]
 
 
-def _head(source: Source, reading: Reading, usual: str) -> _Head:
-    if reading.separator is not None:
-        _check_separator(reading.separator)
+def _head(source: Source, options: ReadOptions) -> _Head:
+    if options.separator is not None:
+        _check_separator(options.separator)
     size = _SAMPLE
     while True:
         content = source.head(size)
@@ -129,14 +125,14 @@ def _head(source: Source, reading: Reading, usual: str) -> _Head:
         if b"\0" in content and not encoding.startswith("utf-16"):
             raise not_text(source, "NUL bytes")
         text, encoding = _decode(source, content[bom:], encoding, bom)
-        separator = reading.separator or _separator(source, text, whole, usual)
+        separator = options.separator or _find_separator(source, text, whole)
         first, records = _records(source, text, separator, whole)
         if whole or len(records) > 1 or size >= _LARGEST_SAMPLE:
             break
         size = min(size * 16, _LARGEST_SAMPLE)
     if not records:
         raise TableError(
-            f"Table: {source.path!r} must hold rows, but no line of it can be read. Check the file."
+            f"Table: {source.path!r} must hold rows; no line of it can be read. Check the file."
         )
     return _Head(content, bom, encoding, separator, text, first, records, whole)
 
@@ -145,8 +141,8 @@ def _check_separator(separator: str) -> None:
     one = isinstance(separator, str) and len(separator) == 1 and separator.isascii()
     if not one or separator in '"\r\n\0':
         raise TableError(
-            f"Table: separator must be one plain character such as ',' or ';', but {separator!r} "
-            "came. Pass one, or leave it out to have it found."
+            f"Table: separator must be one plain character such as ',' or ';'; got {separator!r}. "
+            "Leave it out to have it found."
         )
 
 
@@ -160,9 +156,9 @@ def _bom(head: bytes) -> tuple[int, str]:
 def _decode(source: Source, head: bytes, encoding: str, start: int) -> tuple[str, str]:
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(head)
-    except UnicodeDecodeError as why:
+    except UnicodeDecodeError as error:
         if encoding != "utf-8":
-            raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
+            raise not_text(source, f"bytes that are not {encoding} ({error.reason})") from None
         encoding = one_byte_encoding(source, start)
         text = head.decode(encoding)
         if _CONTROL.search(text):
@@ -218,18 +214,18 @@ def _records(
                 records.append(record)
                 if len(records) > most:
                     return first, records
-    except csv.Error as why:
+    except csv.Error as error:
         raise TableError(
-            f"Table: the first lines of {source.path!r} cannot be split into cells ({why}). "
+            f"Table: the first lines of {source.path!r} cannot be split into cells ({error}). "
             "Look for a quote that is never closed."
         ) from None
     # What a cut sample ends with is not a whole record, unless it is all there is.
     return first, records if whole or len(records) < 2 else records[:-1]
 
 
-def _separator(source: Source, text: str, whole: bool, usual: str) -> str:
+def _find_separator(source: Source, text: str, whole: bool) -> str:
     best, best_score = _NEVER, (0.0, 0.0, 0)
-    for candidate in dict.fromkeys((usual, *_SEPARATORS)):
+    for candidate in dict.fromkeys((source.usual_separator, *_SEPARATORS)):
         try:
             _, records = _records(source, text, candidate, whole, 1_000)
         except TableError:
@@ -251,8 +247,8 @@ def _separator(source: Source, text: str, whole: bool, usual: str) -> str:
     return best
 
 
-def _separator_note(reading: Reading, separator: str, usual: str, width: int) -> list[Note]:
-    if reading.separator is not None or separator == usual:
+def _separator_note(source: Source, options: ReadOptions, separator: str) -> list[Note]:
+    if options.separator is not None or separator == source.usual_separator:
         return []
     if separator == _NEVER:
         return [Note.of("F04")]
@@ -260,7 +256,7 @@ def _separator_note(reading: Reading, separator: str, usual: str, width: int) ->
 
 
 def encoding_notes(encoding: str) -> list[Note]:
-    """Return the remark that an encoding had to be assumed, if it had to."""
+    """Return the note that an encoding was assumed, if it was."""
     if encoding not in _ENCODINGS:
         return []
     return [Note.of("F02", encoding=_ENCODINGS[encoding])]
@@ -273,8 +269,9 @@ def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, .
     held = [cell for cell in cells if cell not in MISSING_MARKS]
     if held and all(NUMBER.fullmatch(cell) for cell in held):
         raise TableError(
-            f"Table: the first line of {source.path!r} must name the columns, but it holds only "
-            f"numbers ({listing(held, 3)}). Pass header=False if the file has no header."
+            f"Table: the first line of {source.path!r} must name the columns; it holds only "
+            f"numbers ({listing(held, 3)}).",
+            hint="Pass `header=False` if the file has no header.",
         )
     names, notes, place = list[str](), list[Note](), dict[str, int]()
     for number, cell in enumerate(cells, start=1):
@@ -283,7 +280,7 @@ def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, .
             notes.append(Note.of("F03", name, number=number))
         if name in place:
             raise TableError(
-                f"Table: column names must differ, but {name!r} names columns {place[name]} and "
+                f"Table: column names must differ; {name!r} names columns {place[name]} and "
                 f"{number} of {source.path!r}. Rename one of them in the header."
             )
         place[name] = number
@@ -308,6 +305,6 @@ def _refuse_open_quote(
             last = []
     if last != [end]:
         raise TableError(
-            f"Table: every quote in {source.path!r} must be closed, but one stays open to the end. "
+            f"Table: every quote in {source.path!r} must be closed; one stays open to the end. "
             "Close it, or double a quote that belongs to the text."
         )

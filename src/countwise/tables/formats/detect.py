@@ -1,4 +1,4 @@
-"""Files become raw columns: CSV and its relatives, Parquet, JSON and ARFF, told by extension."""
+"""Find out the format of a file, by its extension or its content, and read it by its module."""
 
 from __future__ import annotations
 
@@ -6,117 +6,70 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from countwise.errors import ParameterError, TableError
 from countwise.tables.formats.source import Source
-from countwise.tables.read_options import Parsed, Reading
+from countwise.tables.raw_columns import RawTable
+from countwise.tables.read_options import ReadOptions
 
-_FORMS = {
-    ".csv": "delimited",
-    ".tsv": "delimited",
-    ".txt": "delimited",
-    ".tab": "delimited",
-    ".data": "delimited",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arff": "arff",
+#: Each format is a module here with `names`, `read` and `blocks`.
+_FORMATS = {
+    "csv": (".csv", ".tsv", ".txt", ".tab", ".data"),
+    "parquet": (".parquet", ".pq"),
+    "json_lines": (".json", ".jsonl", ".ndjson"),
+    "arff": (".arff",),
 }
+_BY_EXTENSION = {extension: form for form, every in _FORMATS.items() for extension in every}
 _ARFF = re.compile(rb"(?:\s*%[^\r\n]*[\r\n]+|\s+)*@relation\b", re.IGNORECASE)
 _WORKBOOK = (".xls", ".xlsx", ".xlsm", ".ods")
 
 
-def parse(path: str | os.PathLike[str], reading: Reading | None = None) -> Parsed:
-    """Read a file into raw columns; what it is is told by its extension, else by its content."""
-    reading = reading or Reading()
+def names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
+    """Return the names of the columns of a file in file order.
+
+    The header of a CSV or ARFF file and the footer of a Parquet file hold them; any row of a JSON
+    file may add a name, so such a file is read to its end.
+    """
     source = Source.at(path)
-    form, usual = _form(source)
+    module = _module(source)
     with _plain_errors(source):
-        if form == "parquet":
-            from countwise.tables.formats.parquet import parse_parquet
+        found: list[str] = module.names(source, options or ReadOptions())
+        return found
 
-            return parse_parquet(source, reading)
-        if form == "json":
-            from countwise.tables.formats.parquet import parse_json
 
-            return parse_json(source, reading)
-        if form == "arff":
-            from countwise.tables.formats.arff import parse_arff
+def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> RawTable:
+    """Read a file into raw columns."""
+    source = Source.at(path)
+    module = _module(source)
+    with _plain_errors(source):
+        raw: RawTable = module.read(source, options or ReadOptions())
+        return raw
 
-            return parse_arff(source, reading)
-        from countwise.tables.formats.csv import parse_delimited
 
-        return parse_delimited(source, reading, usual)
+def blocks(
+    path: str | os.PathLike[str], options: ReadOptions | None = None, rows: int = 100_000
+) -> Iterator[RawTable]:
+    """Yield a file in blocks of `rows` rows, in bounded memory and under the same rules.
+
+    If the options are a whole schema, only its columns are read. An ARFF file and a JSON array come
+    as one block.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError("blocks", "rows", "a positive integer", rows)
+    source = Source.at(path)
+    return _blocks(source, _module(source), options or ReadOptions(), rows)
+
+
+def _blocks(source: Source, module: Any, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+    with _plain_errors(source):
+        yield from module.blocks(source, options, rows)
 
 
 def is_delimited(path: str) -> bool:
     """Return whether a file is CSV or a relative by its name, and not packed."""
-    return _FORMS.get(os.path.splitext(path)[1].lower()) == "delimited"
-
-
-def column_names(path: str | os.PathLike[str], reading: Reading | None = None) -> list[str]:
-    """Return the names of the columns of a file in file order, before anything is read from them.
-
-    The header of a CSV or ARFF file and the footer of a Parquet file say them; any row of a JSON
-    file may bring another name, so such a file is read to its end.
-    """
-    reading = reading or Reading()
-    source = Source.at(path)
-    form, usual = _form(source)
-    with _plain_errors(source):
-        if form == "parquet":
-            from countwise.tables.formats.parquet import parquet_names
-
-            return parquet_names(source)
-        if form == "json":
-            from countwise.tables.formats.parquet import json_names
-
-            return json_names(source)
-        if form == "arff":
-            from countwise.tables.formats.arff import arff_names
-
-            return arff_names(source)
-        from countwise.tables.formats.csv_dialect import header_names
-
-        return list(header_names(source, reading, usual))
-
-
-def parse_blocks(
-    path: str | os.PathLike[str], reading: Reading | None = None, rows: int = 100_000
-) -> Iterator[Parsed]:
-    """Yield a file in blocks of `rows` rows, in bounded memory and under the same rules.
-
-    The caller declares every column it cares about as text, number or date, and only those are
-    read; if it declares none, all are. An ARFF file and a JSON array come as one block.
-    """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise ParameterError(f"parse_blocks: rows must be a positive integer, but {rows!r} came.")
-    reading = reading or Reading()
-    source = Source.at(path)
-    form, usual = _form(source)
-    return _blocks(source, reading, rows, form, usual)
-
-
-def _blocks(source: Source, reading: Reading, rows: int, form: str, usual: str) -> Iterator[Parsed]:
-    with _plain_errors(source):
-        if form == "parquet":
-            from countwise.tables.formats.parquet import parse_parquet_blocks
-
-            yield from parse_parquet_blocks(source, reading, rows)
-        elif form == "json":
-            from countwise.tables.formats.parquet import parse_json_blocks
-
-            yield from parse_json_blocks(source, reading, rows)
-        elif form == "arff":
-            from countwise.tables.formats.arff import parse_arff
-
-            yield parse_arff(source, reading)
-        else:
-            from countwise.tables.formats.csv import parse_delimited_blocks
-
-            yield from parse_delimited_blocks(source, reading, rows, usual)
+    return _BY_EXTENSION.get(os.path.splitext(path)[1].lower()) == "csv"
 
 
 @contextmanager
@@ -128,32 +81,29 @@ def _plain_errors(source: Source) -> Iterator[None]:
         yield
     except (TableError, GeneratorExit):
         raise
-    except (pa.ArrowException, OSError, ValueError, EOFError) as why:
-        reason = (str(why).splitlines() or [type(why).__name__])[0]
+    except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(
             f"Table: {source.path!r} cannot be read ({reason}). Check the file."
         ) from None
 
 
-def _form(source: Source) -> tuple[str, str]:
-    """Return what the file is, and the separator its extension promises."""
-    name = source.path.lower()
-    stem = name.removesuffix(".gz")
-    extension = os.path.splitext(stem)[1]
-    usual = "\t" if extension in (".tsv", ".tab") else ","
+def _module(source: Source) -> Any:
+    """Return the module of the format of a file."""
+    extension = os.path.splitext(source.path.lower().removesuffix(".gz"))[1]
     if extension in _WORKBOOK:
         raise TableError(
-            f"Table: {source.path!r} must be a CSV, Parquet, JSON or ARFF file, but it is a "
-            "workbook. Save the sheet as CSV."
+            f"Table: {source.path!r} must be a CSV, Parquet, JSON or ARFF file; got a workbook. "
+            "Save the sheet as CSV."
         )
-    if extension in _FORMS:
-        return _FORMS[extension], usual
-    head = source.head(1 << 16)
+    form = _BY_EXTENSION.get(extension) or _form_of(source.head(1 << 16))
+    return import_module(f"countwise.tables.formats.{form}")
+
+
+def _form_of(head: bytes) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf")
     if head.startswith(b"PAR1"):
-        return "parquet", usual
+        return "parquet"
     if text.lstrip()[:1] == b"{" or re.match(rb"\s*\[\s*\{", text):
-        return "json", usual
-    if _ARFF.match(text):
-        return "arff", usual
-    return "delimited", usual
+        return "json_lines"
+    return "arff" if _ARFF.match(text) else "csv"

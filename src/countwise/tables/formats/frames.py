@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from countwise.errors import TableError
-from countwise.tables.raw_columns import Numbers, Raw, Words, from_arrow, from_numpy, from_objects
-from countwise.tables.schema import Schema
+from countwise.errors import TableError, quote
+from countwise.tables.raw_columns import (
+    Numbers,
+    Raw,
+    Words,
+    from_arrow,
+    from_numpy,
+    from_objects,
+    missing_numbers,
+)
+from countwise.tables.read_options import ReadOptions
+from countwise.tables.schema import Column
 from countwise.tables.text_values import iso_days
 
 
-def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
+def array_columns(source: Any, known: Sequence[Column] | None = None) -> dict[str, Raw]:
     """Turn a two-dimensional array (or a list of rows) into columns x1, x2 and so on.
 
     With a schema the columns take its names, by position.
@@ -25,13 +34,13 @@ def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
             source = np.asarray(source)
         except ValueError:
             raise TableError(
-                "Table: rows of a list must be equally long, but they are not. Fill gaps with None."
+                "Table: rows of a list must be equally long; got several lengths. Fill with None."
             ) from None
         if source.dtype.kind in "US":
             source = source.astype(object)
     if source.ndim != 2:
         raise TableError(
-            f"Table: an array must have two dimensions, rows and columns, not {source.ndim}. "
+            f"Table: an array must have two dimensions, rows and columns; got {source.ndim}. "
             "Reshape your data, for example with array.reshape(-1, 1) for a single column."
         )
     if known is not None:
@@ -40,27 +49,29 @@ def array_columns(source: Any, known: Schema | None = None) -> dict[str, Raw]:
             names = [column.name for column in known]
         if len(names) != source.shape[1]:
             raise TableError(
-                f"Table: the schema has {len(names)} columns, but the array has {source.shape[1]}."
+                f"Table: an array must have a column for each of the {len(names)} of the schema; "
+                f"got {source.shape[1]}."
             )
     else:
         names = [f"x{place + 1}" for place in range(source.shape[1])]
     return {name: from_numpy(name, source[:, place]) for place, name in enumerate(names)}
 
 
-def frame_columns(
-    source: Any, skip: Collection[str] = (), only: Collection[str] | None = None
-) -> dict[str, Raw]:
+def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
     """Turn a data frame of any library narwhals knows, or a mapping of columns, into columns.
 
-    Columns to `skip`, or outside `only`, are not looked at: they come back as all missing.
+    Columns that the options leave out are not looked at: they come back as all missing.
     """
+    left_out = {str(name) for name, column in options.columns.items() if column.left_out}
 
-    def wanted(name: str) -> bool:
-        return name not in skip and (only is None or name in only)
+    def is_wanted(name: str) -> bool:
+        return name not in left_out and options.is_needed(name)
 
     if isinstance(source, Mapping):
         return {
-            str(name): _sequence(str(name), column) if wanted(str(name)) else _blank(len(column))
+            str(name): _sequence(str(name), column)
+            if is_wanted(str(name))
+            else missing_numbers(len(column))
             for name, column in source.items()
         }
     import narwhals as nw
@@ -75,37 +86,35 @@ def frame_columns(
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         if not isinstance(frame, nw.DataFrame):
-            raise TableError(f"Table: a whole frame is needed, but a {type(source).__name__} came.")
+            raise TableError(f"Table: rows must be a whole frame; got a {type(source).__name__}.")
         names = [str(name) for name in frame.columns]
     except TypeError:
         raise TableError(
-            "Table: rows must come as a path, a data frame, an array, a mapping of columns or a "
-            f"Table, but a {type(source).__name__} came."
+            "Table: rows must be a path, a data frame, an array, a mapping of columns or a Table; "
+            f"got a {type(source).__name__}."
         ) from None
     except nw.exceptions.DuplicateError:
         names = [str(name) for name in source.columns]
-    refuse_twins(names)
+    refuse_duplicates(names)
     return {
-        name: _series(name, frame.get_column(own)) if wanted(name) else _blank(len(frame))
-        for name, own in zip(names, frame.columns, strict=True)
+        name: _series(name, frame.get_column(label))
+        if is_wanted(name)
+        else missing_numbers(len(frame))
+        for name, label in zip(names, frame.columns, strict=True)
     }
 
 
-def refuse_twins(names: Sequence[str]) -> None:
+def refuse_duplicates(names: Sequence[str]) -> None:
     """Refuse a frame in which two columns have one name."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(
-            f"Table: column names must differ, but {twice!r} stands there twice. Rename one."
+            f"Table: column names must differ; got {twice!r} twice. Rename one of them."
         )
 
 
-def _blank(rows: int) -> Raw:
-    return Numbers(np.full(rows, np.nan))
-
-
 def record_columns(source: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
-    """Turn a list of records, as JSON requests bring them, into columns; what lacks is missing."""
+    """Turn a list of records into columns; a cell that a record lacks is missing."""
     names = dict.fromkeys(str(name) for record in source for name in record)
     return {name: from_objects(name, [record.get(name) for record in source]) for name in names}
 
@@ -123,11 +132,11 @@ def _series(name: str, series: Any) -> Raw:
     except (pa.ArrowException, NotImplementedError):
         return from_objects(name, [_plain(value) for value in series.to_list()])
     if isinstance(raw, Words) and not raw.declared:
-        return dated(raw)
+        return parse_dates(raw)
     return raw
 
 
-def dated(raw: Words) -> Raw:
+def parse_dates(raw: Words) -> Raw:
     """Turn a column of ISO dates written as text into days; any other column stays as it is."""
     if not raw.distinct or not all(isinstance(level, str) for level in raw.distinct):
         return raw
@@ -162,7 +171,7 @@ def _categorical(name: str, series: Any) -> Raw:
 def _sequence(name: str, column: Any) -> Raw:
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
-            raise TableError(f"Table: column {name!r} must have one dimension, not {column.ndim}.")
+            raise TableError(f"Table: column {name!r} must have one dimension; got {column.ndim}.")
         return from_numpy(name, column)
     if (
         hasattr(column, "to_arrow")
@@ -171,7 +180,7 @@ def _sequence(name: str, column: Any) -> Raw:
     ):
         return _labels(name, column)
     if isinstance(column, str | bytes) or not isinstance(column, Sequence):
-        raise TableError(f"Table: column {name!r} must be a list of values, but {column!r} came.")
+        raise TableError(f"Table: column {name!r} must be a list of values; got {quote(column)}.")
     return from_objects(name, list(column))
 
 
@@ -185,15 +194,13 @@ def _labels(name: str, column: Any) -> Raw:
 
 
 def target_column(target: Any, columns: Mapping[str, Raw]) -> tuple[str, Raw]:
-    """Name and convert labels given beside the rows; the series' own name is kept if it is free."""
-    own = getattr(target, "name", None)
-    name = own if isinstance(own, str) and own not in columns else "class"
+    """Name and convert labels given beside the rows; the name of a series is kept if it is free."""
+    label = getattr(target, "name", None)
+    name = label if isinstance(label, str) and label not in columns else "class"
     while name in columns:
         name += "_"
     if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if isinstance(target, np.ndarray) and target.ndim != 1:
-        raise TableError(
-            f"read: labels must be one a row, but an array of shape {target.shape} came."
-        )
+        raise TableError(f"read: labels must be one a row; got an array of shape {target.shape}.")
     return name, _sequence(name, target if not isinstance(target, range) else list(target))

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO, cast
 
-from countwise.errors import TableError, did_you_mean
+from countwise.errors import TableError, did_you_mean, quote
 from countwise.tables.formats import _csv_fast
 
 _CHUNK = 1 << 20
@@ -29,7 +29,7 @@ _ELSEWHERE = bytes(byte for byte in range(256) if byte not in _WINDOWS)
 class Source:
     """One file to read from, found to exist and to hold something.
 
-    Whether it is gzipped is told by its first two bytes, not by its name.
+    Its first two bytes, not its name, show whether it is gzipped.
     """
 
     path: str
@@ -37,45 +37,48 @@ class Source:
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> Source:
-        """Return the source at `path`, or say in one sentence why there is none."""
+        """Return the source at `path`, or raise an error that says why there is none."""
         try:
             name = os.fspath(path)
         except TypeError:
             name = path  # type: ignore[assignment]
         if not isinstance(name, str):
-            raise TableError(
-                f"Table: a file is named by a path, but {path!r} came. Pass a string or a Path."
-            )
+            raise TableError(f"Table: a path must be a string or a Path; got {quote(path)}.")
         try:
             if os.path.isdir(name):
                 raise TableError(
-                    f"Table: {name!r} must be a file, but it is a directory. "
-                    "Name one of the files in it."
+                    f"Table: {name!r} must be a file; got a directory. Name one of the files in it."
                 )
             if os.path.exists(name) and not os.path.isfile(name):
                 raise TableError(
-                    f"Table: {name!r} must be a regular file, but it is a pipe or a device. "
+                    f"Table: {name!r} must be a regular file; got a pipe or a device. "
                     "Save the data to a file first."
                 )
             with open(name, "rb") as file:
                 start = file.read(2)
         except FileNotFoundError:
             raise TableError(
-                f"Table: there is no file {name!r}.{_neighbour(name)} Check the path."
+                f"Table: there is no file {name!r}.{_similar(name)} Check the path."
             ) from None
-        except (OSError, ValueError) as why:
-            if isinstance(why, TableError):
+        except (OSError, ValueError) as error:
+            if isinstance(error, TableError):
                 raise
-            reason = getattr(why, "strerror", None) or str(why)
+            reason = getattr(error, "strerror", None) or str(error)
             raise TableError(
                 f"Table: {name!r} cannot be opened ({reason}). Check the path and its permissions."
             ) from None
         source = cls(name, start == b"\x1f\x8b")
         if not start or (source.gzipped and not source.head(1)):
             raise TableError(
-                f"Table: {name!r} must hold rows, but it is empty. Check that it was written."
+                f"Table: {name!r} must hold rows; it is empty. Check that it was written."
             )
         return source
+
+    @property
+    def usual_separator(self) -> str:
+        """The separator that the extension promises, if the file is delimited."""
+        tabs = self.path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+        return "\t" if tabs else ","
 
     def open(self) -> BinaryIO:
         """Return the unpacked bytes as a Python file."""
@@ -101,8 +104,8 @@ class Source:
         with self.open() as file:
             try:
                 return file.read(size)
-            except (OSError, EOFError) as why:
-                raise self.damaged(why) from None
+            except (OSError, EOFError) as error:
+                raise self.damaged(error) from None
 
     def chunks(self, start: int = 0, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield the unpacked bytes from `start` on, a megabyte or `size` bytes at a time."""
@@ -111,21 +114,21 @@ class Source:
                 file.seek(start)
                 while chunk := file.read(size):
                     yield chunk
-            except (OSError, EOFError) as why:
-                raise self.damaged(why) from None
+            except (OSError, EOFError) as error:
+                raise self.damaged(error) from None
 
-    def damaged(self, why: object) -> TableError:
+    def damaged(self, error: object) -> TableError:
         """Return the error that says that the file cannot be read to its end."""
         what = "a sound gzip file" if self.gzipped else "readable"
         return TableError(
-            f"Table: {self.path!r} must be {what}, but reading it failed ({why}). "
+            f"Table: {self.path!r} must be {what}; reading it failed ({error}). "
             "Fetch or write it again."
         )
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What one look through all bytes found: is it UTF-8, how many quotes, any ``0x``."""
+    """The findings of one look through all bytes: is it UTF-8, how many quotes, any ``0x``."""
 
     utf8: bool = True
     quotes: int = 0
@@ -142,8 +145,8 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
         if encoding != "utf-8":
             try:
                 chunk = decoder.decode(raw).encode("utf-8", "surrogatepass")
-            except UnicodeDecodeError as why:
-                raise not_text(source, f"bytes that are not {encoding} ({why.reason})") from None
+            except UnicodeDecodeError as error:
+                raise not_text(source, f"bytes that are not {encoding} ({error.reason})") from None
         ascii, nul, letter, found = _csv_fast.look(chunk, len(chunk))
         if encoding == "utf-8" and utf8 and (decoder.getstate()[0] or not ascii):
             utf8 = _decodes(decoder, raw)
@@ -163,9 +166,9 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
 
 
 class LookAhead:
-    """A look through a file that begins at once, while others get ready to read it.
+    """A scan of a file that begins at once, while others get ready to read it.
 
-    Called like `scan`, it hands over what it found; asked for anything else, it looks again.
+    It is called like `scan`; with other arguments than those it began with, it scans again.
     """
 
     def __init__(self, path: str) -> None:
@@ -175,7 +178,7 @@ class LookAhead:
             source = Source.at(path)
             start = 3 * source.head(3).startswith(codecs.BOM_UTF8)
         except TableError:
-            return  # whoever reads the file says so
+            return  # whoever reads the file raises the same error
         if source.gzipped:
             return
         self._key = (source.path, "utf-8", start)
@@ -185,18 +188,18 @@ class LookAhead:
     def _look(self, source: Source, start: int) -> None:
         try:
             self._found.set_result(scan(source, "utf-8", start))
-        except Exception as why:
-            self._found.set_exception(why)
+        except Exception as error:
+            self._found.set_exception(error)
 
     def __call__(self, source: Source, encoding: str, start: int) -> Scan:
-        """Return what was found, once the look is over."""
+        """Return the findings, once the scan is done."""
         if self._key != (source.path, encoding, start):
             return scan(source, encoding, start)
         return self._found.result()
 
 
 def one_byte_encoding(source: Source, start: int = 0) -> str:
-    """Return how text that is not UTF-8 is read: ``cp1252`` if its bytes tell so, or ``latin-1``.
+    """Return the encoding of text that is not UTF-8: ``cp1252`` or ``latin-1``, by its bytes.
 
     The two differ in 32 bytes only, among them the euro sign and curly quotes of Windows, which
     in Latin-1 are control codes that no text holds.
@@ -223,12 +226,12 @@ def _decodes(decoder: codecs.IncrementalDecoder, raw: bytes) -> bool:
 def not_text(source: Source, what: str) -> TableError:
     """Return the error that says that a file is no text file."""
     return TableError(
-        f"Table: {source.path!r} must be a text file, but it holds {what}. "
+        f"Table: {source.path!r} must be a text file; it holds {what}. "
         "Save it as CSV in UTF-8, or give it the extension of what it is."
     )
 
 
-def _neighbour(name: str) -> str:
+def _similar(name: str) -> str:
     folder = Path(name).parent
     try:
         return did_you_mean(Path(name).name, os.listdir(folder))
