@@ -355,6 +355,7 @@ def bagging(work: Work) -> Found:
             table
         )
         found = bag.out_of_bag_
+        assert found is not None  # it was asked for
         yield held(
             "P4.10",
             f"{name}: out-of-bag error against five-fold error",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from countwise.counts.count_rows import ENGINES, count, count_groups
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
+from countwise.store.codec import decode, encode
 from countwise.testing.strategies import tables, weights
 
 
@@ -110,4 +111,4 @@ def test_groups_add_up_to_the_whole(data):
 @given(tables())
 def test_counts_survive_plain_data(table):
     counts = count(table, full_plan(table))
-    assert Counts.from_dict(counts.to_dict()) == counts
+    assert decode(Counts, *encode(counts)) == counts

@@ -14,7 +14,7 @@ from countwise.discretize.joint_search.cell_grid import Axis, CellGrid
 from countwise.discretize.joint_search.rows import Part, from_array, ranges_of
 from countwise.discretize.joint_search.search import equal_weight, nominal_axis
 from countwise.discretize.joint_search.time_limit import SearchClock
-from countwise.discretize.recode import searched_cuts
+from countwise.discretize.recode import Recode
 from countwise.models.bayes.conditional_tables import backed_off, prior_logs
 from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
@@ -188,9 +188,12 @@ def test_search_clock_example():
     assert (clock.history[0]["stage"], clock.stopped) == ("start", None)
 
 
-def test_searched_cuts_example():
-    points, _ = searched_cuts(cw.read("sample:iris"), ["petal_width"], None)
-    assert sorted(points) == ["petal_width"]
+def test_recode_example():
+    iris = cw.read("sample:iris")
+    recode = Recode.learn(iris, None, "quantizer", columns=["petal_width"])
+    assert sorted(recode.cut_points) == ["petal_width"]
+    assert recode == Recode.learn(iris, None, "quantizer", columns=["petal_width"]) != Recode()
+    assert recode.apply(iris).schema == recode.apply_to_schema(iris.schema)
 
 
 def test_shared_out_example():

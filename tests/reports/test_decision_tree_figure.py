@@ -37,20 +37,23 @@ def hostile():
 
 def chain(splits=5_000):
     """A tree in which each split parts one row off, written down rather than grown."""
-    plain = {
-        "columns": ["x"],
-        "levels": [None],
-        "classes": ["even", "odd"],
-        "feature": [0, *([-1, 0] * (splits - 1)), -1, -1],
-        "threshold": [0.5, *(own for at in range(1, splits) for own in (None, at + 0.5))]
-        + [None] * 2,
-        "child": list(range(1, 2 * splits + 1)),
-        "counts": [[(splits + 2) // 2, (splits + 1) // 2]],
-    }
+    feature = np.array([0, *([-1, 0] * (splits - 1)), -1, -1], dtype=np.int32)
+    cuts = [0.5, *(cut for at in range(1, splits) for cut in (np.nan, at + 0.5)), np.nan, np.nan]
+    slots = np.where(feature == 0, 2, 0)
+    counts = [[(splits + 2) // 2, (splits + 1) // 2]]
     for at in range(splits):
         left = splits - at
-        plain["counts"] += [[1 - at % 2, at % 2], [(left + at % 2) // 2, (left + 1 - at % 2) // 2]]
-    return TreeStructure.from_dict(plain)
+        counts += [[1 - at % 2, at % 2], [(left + at % 2) // 2, (left + 1 - at % 2) // 2]]
+    return TreeStructure(
+        ("x",),
+        (None,),
+        ("even", "odd"),
+        feature,
+        np.array(cuts),
+        np.cumsum(slots) - slots,
+        np.arange(1, 2 * splits + 1, dtype=np.int32),
+        np.array(counts, dtype=np.float64),
+    )
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,8 @@ from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.models.tree.id3 import ID3
-from countwise.store import tallies
+from countwise.store import codec
 from countwise.store.files import describe, load, save
-from countwise.store.tallies import counts_to
 
 
 def again(thing, folder, **options):
@@ -112,7 +111,7 @@ def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
     for one in (model, loaded):
         one.partial_fit(rows[:20], y[:20]).forget(rows[:5], y[:5])
     same(loaded.predict_proba(rows), model.predict_proba(rows))
-    assert describe(tmp_path / "model.cw")["cuts"]["points"][0][0] == "größe/cm "
+    assert "größe/cm " in describe(tmp_path / "model.cw")["fitted"]["recode_"]["cut_points"]
 
 
 @pytest.mark.parametrize(
@@ -125,11 +124,11 @@ def test_cuts_folds_and_families_come_back(make, cells, rows, y, tmp_path, monke
     monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", cells)
     model = make().fit(rows, y)
     assert bool(model.kept_levels_) == (cells < 1 << 26)
-    assert bool(model._coarser) == (cells == 500)
+    assert any("fewer intervals" in str(note) for note in model.notes_) == (cells == 500)
     loaded = again(model, tmp_path)
     assert loaded.notes_ == model.notes_
     assert set(vars(loaded)) == set(vars(model))
-    for name in ("schema_", "kept_levels_", "_coarser", "_given", "families_", "tree_", "counts_"):
+    for name in ("schema_", "kept_levels_", "recode_", "_given", "families_", "tree_", "counts_"):
         assert getattr(loaded, name, None) == getattr(model, name, None)
     same(loaded.predict_proba(rows), model.predict_proba(rows))
     new = rows.assign(**{"": "a new level"})
@@ -180,7 +179,8 @@ def test_a_tree_says_what_it_is_without_being_loaded(rows, y, tmp_path):
     seen = describe(tmp_path / "model.cw")
     assert seen["kind"] == "ID3"
     assert seen["summary"]["depth"] == model.depth_
-    assert seen["tree"]["nodes"] == len(model.tree_)
+    assert seen["fitted"]["tree_"]["feature"]["shape"] == [len(model.tree_)]
+    assert seen["summary"]["nodes"] == len(model.tree_)
 
 
 def test_classes_still_to_come_are_kept(numbers, tmp_path):
@@ -249,9 +249,9 @@ def test_schemas_with_every_property_come_back(tmp_path):
 
 
 def test_many_tables_share_one_member(pairs, model, monkeypatch, rows, tmp_path):
-    monkeypatch.setattr(tallies, "FEW", 1)
-    _, arrays = counts_to(pairs)
-    assert list(arrays) == ["counts/all_doubles.npy"]
+    monkeypatch.setattr(codec, "MAX_SINGLE_ARRAYS", 1)
+    _, arrays = codec.encode(pairs)
+    assert list(arrays) == ["arrays/all_float64.npy"]
     assert again(pairs, tmp_path) == pairs
     same(again(model, tmp_path).predict_proba(rows), model.predict_proba(rows))
 
@@ -271,11 +271,12 @@ def test_a_file_can_be_read_by_eye(model, tmp_path):
         names = file.namelist()
         assert names[0] == "manifest.json"
         manifest = json.loads(file.read("manifest.json"))
-        assert (manifest["format"], manifest["format_version"]) == ("countwise", 1)
+        assert (manifest["format"], manifest["format_version"]) == ("countwise", 2)
         assert manifest["summary"]["classes"] == ["no", "perhaps", "yes"]
         assert set(manifest["members"]) == set(names) - {"manifest.json"}
-        assert "größe" in file.read("schema.json").decode()
-        assert '\n    "smoothing": 1.0,\n' in file.read("parameters.json").decode()
+        document = file.read("model.json").decode()
+        assert "größe" in document
+        assert '\n    "smoothing": 1.0,\n' in document
         for name in names:
             if name.endswith(".npy"):
                 with file.open(name) as member:
@@ -308,7 +309,7 @@ def test_describe_shows_what_a_file_holds(decided, tmp_path):
     assert sum(seen["summary"]["class_shares"]) == pytest.approx(1)
     assert seen["library_version"] == cw.__version__
     assert seen["notes"]["saved_with"] == "mine"
-    assert seen["parameters"]["parameters"]["combine"] == "bayes"
+    assert seen["parameters"]["combine"] == "bayes"
     assert json.loads(json.dumps(seen)) == seen
 
 

@@ -111,7 +111,7 @@ def _frequencies(summary: dict[str, Any]) -> str:
 
 
 def _parameters(facts: dict[str, Any]) -> str:
-    given = (facts.get("parameters") or {}).get("parameters") or {}
+    given = facts.get("parameters") or {}
     plain = {
         name: value["items"] if isinstance(value, dict) and "items" in value else value
         for name, value in given.items()

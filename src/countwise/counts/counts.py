@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.histogram import Grid
-from countwise.counts.moments import Moments
+from countwise.counts.moments import SLACK, Moments, check_amounts
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, listing
 from countwise.html_table import html_table
@@ -232,56 +232,39 @@ class Counts:
             {name: self.grids[name] for name in plan.grids},
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as plain, JSON-able data that can be read by eye and back again."""
-        return {
-            "schema": self.schema.to_dict(),
-            "plan": self.plan.to_dict(),
-            "rows": self.rows,
-            "weight": self.weight.tolist(),
-            "tables": [self.tables[names].tolist() for names in self.plan.tables],
-            "moments": {name: own.to_dict() for name, own in self.moments.items()},
-            "grids": {name: own.to_dict() for name, own in self.grids.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Counts:
-        """Read counts back from plain data."""
-        plan = Plan.from_dict(plain["plan"])
-        tables = [np.asarray(table, dtype=np.float64) for table in plain["tables"]]
-        made = cls(
-            Schema.from_dict(plain["schema"]),
-            plan,
-            int(plain["rows"]),
-            np.asarray(plain["weight"], dtype=np.float64),
-            dict(zip(plan.tables, tables, strict=True)),
-            {name: Moments.from_dict(own) for name, own in plain["moments"].items()},
-            {name: Grid.from_dict(own) for name, own in plain["grids"].items()},
-        )
-        made.check()
-        return made
-
     def check(self) -> None:
-        """Refuse counts whose arrays do not have the shapes their schema implies."""
+        """Refuse counts that no pass over rows of this schema could have left behind."""
         slots = _target(self.schema).width + 1
-        sound = self.weight.shape == (slots,)
-        for key, table in self.tables.items():
-            sound = sound and table.shape == _shape(self.schema, key)
-        for moments in self.moments.values():
-            sound = sound and all(array.shape == (slots,) for array in moments.arrays())
-        for grid in self.grids.values():
-            sound = sound and grid.table.shape == (slots, len(grid.keys))
-            sound = (
-                sound
-                and grid.missing.shape == (slots,)
-                and bool(np.all(grid.keys[1:] > grid.keys[:-1]))
-            )
-        if not sound:
-            raise CountsError(
-                "Counts: every table, moment and grid must have the shape its schema implies; got "
-                "others.",
-                hint="Count the rows again",
-            )
+        if self.weight.shape != (slots,):
+            raise CountsError(f"Counts: there must be a weight for each of {slots} classes.")
+        check_amounts("Counts: the class weights", self.weight)
+        plan = Plan(tuple(self.tables), tuple(self.moments), tuple(self.grids))
+        if not (self.plan in plan and plan in self.plan and abs(self.rows) < 2**62):
+            raise CountsError("Counts: what is counted must be what the plan names.")
+        for names, table in self.tables.items():
+            what = "the table of " + " and ".join(map(repr, names))
+            if len(set(names)) != len(names) or any(not self._is(n, "nominal") for n in names):
+                raise CountsError(f"Counts: {what} must be of nominal columns of the schema.")
+            if table.shape != _shape(self.schema, names):
+                raise CountsError(f"Counts: {what} must have a place for each level and class.")
+            check_amounts(f"Counts: {what}", table)
+            self._check_total(table.reshape(slots, -1).sum(axis=1), what)
+        numbers: list[tuple[str, Moments | Grid]] = [*self.moments.items(), *self.grids.items()]
+        for name, value in numbers:
+            if not self._is(name, "numeric"):
+                raise CountsError(f"Counts: {name!r} must be a numeric column of the schema.")
+            value.check()
+            if value.missing.shape != (slots,):
+                raise CountsError(f"Counts: {name!r} must be counted for each of {slots} classes.")
+            seen = value.weight if isinstance(value, Moments) else value.table.sum(axis=1)
+            self._check_total(seen + value.missing, f"column {name!r}")
+
+    def _is(self, name: str, kind: str) -> bool:
+        return name in self.schema and self.schema[name].kind == kind
+
+    def _check_total(self, sums: FloatArray, what: str) -> None:
+        if np.any(sums > self.weight + SLACK * max(1.0, float(self.weight.sum()))):
+            raise CountsError(f"Counts: {what} must not count more rows than there are.")
 
     def without_levels(self, kept: Mapping[str, Collection[Level]]) -> Counts:
         """Drop levels that no row holds, but for those to be `kept`.

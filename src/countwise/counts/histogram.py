@@ -10,11 +10,11 @@ values the grid holds each value itself, and beyond it about the same relative p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.moments import check_amounts
 from countwise.errors import CountsError
 
 #: How many occupied cells a fine grid may have before it halves its resolution.
@@ -143,27 +143,25 @@ class Grid:
         table[order], missing[order] = self.table, self.missing
         return Grid(self.shift, self.keys, table, missing, self.most)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grid as plain data."""
-        return {
-            "shift": self.shift,
-            "keys": self.keys.tolist(),
-            "table": self.table.tolist(),
-            "missing": self.missing.tolist(),
-            "most": self.most,
-        }
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Grid:
-        """Read a grid back from plain data."""
-        missing = np.asarray(plain["missing"], dtype=np.float64)
-        return cls(
-            int(plain["shift"]),
-            np.asarray(plain["keys"], dtype=np.int64),
-            np.asarray(plain["table"], dtype=np.float64).reshape(len(missing), -1),
-            missing,
-            int(plain["most"]),
-        )
+    def check(self) -> None:
+        """Refuse what no pass over rows could have left behind."""
+        keys = self.keys
+        if keys.ndim != 1 or self.missing.ndim != 1:
+            raise CountsError("Grid: cells and missing rows must stand in a line each.")
+        if self.table.shape != (len(self.missing), len(keys)):
+            raise CountsError("Grid: there must be one count for each class and cell.")
+        check_amounts("Grid", self.table, slack=True)
+        check_amounts("Grid", self.missing, slack=True)
+        if np.any(keys[1:] <= keys[:-1]):
+            raise CountsError("Grid: cells must rise; some are out of order.")
+        if not 0 <= self.shift <= 63 or np.any((keys << self.shift) >> self.shift != keys):
+            raise CountsError("Grid: a number must fall into each cell; none falls into some.")
+        if self.most < 2 or len(keys) > self.most:
+            raise CountsError(f"Grid: there must be at most {self.most} cells; got {len(keys)}.")
+        with np.errstate(all="ignore"):
+            finite = bool(np.isfinite(self.points).all())
+        if not finite:
+            raise CountsError("Grid: cells must hold finite numbers; some lie beyond all numbers.")
 
 
 def _aligned(left: Grid, right: Grid) -> tuple[Grid, Grid]:

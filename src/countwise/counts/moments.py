@@ -152,17 +152,30 @@ class Moments:
                 weight = total
         return weight, mean, square
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the moments as plain data."""
-        return {
-            "weight": self.weight.tolist(),
-            "mean": self.mean.tolist(),
-            "square": self.square.tolist(),
-            "missing": self.missing.tolist(),
-        }
+    def check(self) -> None:
+        """Refuse what no pass over rows could have left behind."""
+        if any(figures.shape != self.weight.shape[:1] for figures in self.arrays()):
+            raise CountsError("Moments: there must be one figure of each kind for each class.")
+        check_amounts("Moments", self.weight)
+        check_amounts("Moments", self.missing, slack=True)
+        if not np.isfinite(self.mean).all():
+            raise CountsError("Moments: every mean must be a finite number.")
+        # The squares of numbers beyond 1e154 are infinite; models take that for a flat density.
+        if not np.all(self.square >= 0):
+            raise CountsError("Moments: every squared deviation must be a number of at least 0.")
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Moments:
-        """Read moments back from plain data."""
-        names = ("weight", "mean", "square", "missing")
-        return cls(*(np.asarray(plain[name], dtype=np.float64) for name in names))
+
+#: No weight is larger than this; sums and products of weights then stay finite.
+MAX_WEIGHT = 1e150
+#: By how much of all weight rounding may let a sum exceed what it is a part of.
+SLACK = 1e-6
+
+
+def check_amounts(who: str, amounts: NDArray[Any], slack: bool = False) -> None:
+    """Refuse what is no weight of rows: not finite, too large, or below zero beyond rounding."""
+    # One pass each without a mask of the array's size: NaN and infinity show in the extremes.
+    low, high = float(amounts.min(initial=0.0)), float(amounts.max(initial=0.0))
+    if not low > -np.inf or not high <= MAX_WEIGHT:
+        raise CountsError(f"{who}: counts must be finite numbers; got {low:g} to {high:g}.")
+    if low < -(SLACK * max(1.0, high) if slack else 0.0):
+        raise CountsError(f"{who}: counts must not be below zero; got {low:g}.")

@@ -100,23 +100,6 @@ class Plan:
         flat = [name for names in self.tables for name in names]
         return tuple(dict.fromkeys([*flat, *self.moments, *self.grids]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain data."""
-        return {
-            "tables": [list(names) for names in self.tables],
-            "moments": list(self.moments),
-            "grids": list(self.grids),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Plan:
-        """Read a plan back from plain data."""
-        return cls(
-            tables=tuple(tuple(names) for names in plain["tables"]),
-            moments=tuple(plain["moments"]),
-            grids=tuple(plain["grids"]),
-        )
-
 
 def _union(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys([*left, *right]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from countwise._typing import FloatArray
 from countwise.decisions.class_prior import Prior, class_shares
 from countwise.decisions.confusion import Confusion
 from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
@@ -26,7 +27,14 @@ from countwise.decisions.prior_shift import (
     refuse_product_of_posteriors,
     training_shares,
 )
-from countwise.decisions.rules import Rule, rule_of
+from countwise.decisions.rules import (
+    WORDS,
+    Argmax,
+    ExpectedGain,
+    RouletteWheel,
+    Rule,
+    rule_of,
+)
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.labels import Labels
 from countwise.tables.weights import weights_or_ones
@@ -82,6 +90,13 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> Decide(GaussianNB(), rule=gains).fit(X, y).predict([[0.5], [1.6], [2.5]])
     array(['bad', 'bad', 'good'], dtype='<U4')
     """
+
+    FITTED: ClassVar[tuple[str, ...]] = ("model_", "rule_", "correction_", "notes_")
+
+    model_: Any
+    rule_: Argmax | RouletteWheel | ExpectedGain
+    correction_: FloatArray | None
+    notes_: list[str]
 
     def __init__(
         self, model: Any, rule: Rule | Gains = "argmax", prior: Prior | None = None
@@ -142,19 +157,9 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _ready(self, labels: Any, sample_weight: Any, training_prior: Prior | None = None) -> Self:
         """Learn classes, decisions and the prior's correction from the fitted model."""
-        classes = getattr(self.model_, "classes_", None)
-        if classes is None or isinstance(classes, list):
-            got = "no classes_" if classes is None else f"{len(classes)} targets"
-            raise ParameterError(
-                f"Decide: the model must be fitted on one column of classes; got "
-                f"{type(self.model_).__name__} with {got}.",
-                hint="Fit it first, with one target",
-            )
-        self.classes_ = np.asarray(classes)
-        self.rule_ = rule_of(self.rule).bind(self.classes_)
-        self.decisions_ = self.rule_.decisions(self.classes_)
+        self._take_classes(rule_of(self.rule))
         self.notes_ = list(self.rule_.notes)
-        self.correction_: Reals | None = None
+        self.correction_ = None
         prior = class_shares(self.prior, self.classes_, "Decide")
         if prior is not None:
             training = class_shares(training_prior, self.classes_, "Decide")
@@ -163,6 +168,51 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.correction_, note = ratio_of(prior, training, self.classes_)
             self.notes_.append(note)
         return self
+
+    def _take_classes(self, rule: Rule) -> None:
+        """Know the classes of the fitted model, and make the rule ready for them."""
+        classes = getattr(self.model_, "classes_", None)
+        if classes is None or isinstance(classes, list):
+            came = "no classes_" if classes is None else f"{len(classes)} targets"
+            raise ParameterError(
+                f"Decide: the model must be fitted on one column of classes, but "
+                f"{type(self.model_).__name__} has {came}. Fit it first, with one target."
+            )
+        self.classes_ = np.asarray(classes)
+        self.rule_ = rule.bind(self.classes_)  # type: ignore[assignment]
+        self.decisions_ = self.rule_.decisions(self.classes_)
+
+    def _check_parameters(self) -> None:
+        """Refuse a rule from a file that is none: a text there is a word, never a path to read."""
+        if not ((isinstance(self.rule, str) and self.rule in WORDS) or isinstance(self.rule, Rule)):
+            raise ParameterError("Decide", "rule", "a decision rule", self.rule)
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them: gains as they were read at `fit`."""
+        named = isinstance(self.rule, str) and self.rule in WORDS
+        return {
+            "model": None if self.model is self.model_ else self.model,
+            "rule": self.rule if named or isinstance(self.rule, Rule) else self.rule_,
+            "prior": self.prior,
+        }
+
+    def _after_load(self) -> None:
+        """Learn again from the fitted model all but the correction, and refuse another."""
+        if self.model is None:
+            self.model = self.model_
+        correction, notes = self.correction_, self.notes_
+        _refuse_without_posteriors(self.model_)
+        self._take_classes(self.rule_)
+        self.correction_, self.notes_ = correction, notes
+        prior = class_shares(self.prior, self.classes_, "Decide")
+        if (prior is None) != (correction is None):
+            raise ParameterError("Decide: a prior must come with a correction, and only then.")
+        if correction is not None and not (
+            correction.shape == self.classes_.shape
+            and np.all((correction >= 0) & np.isfinite(correction))
+            and correction.sum() > 0
+        ):
+            raise ParameterError("Decide: the correction must be a factor of at least 0 a class.")
 
     @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Reals:

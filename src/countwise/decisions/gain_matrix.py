@@ -29,6 +29,7 @@ from countwise.errors import GainError
 from countwise.html_table import html_table
 from countwise.params import Constraint
 from countwise.tables.labels import Label, plain, quoted
+from countwise.tables.schema import Level
 
 Reals = NDArray[np.float64]
 
@@ -132,9 +133,9 @@ class GainMatrix:
     "Calling a 'bad' case 'good' loses 5."
     """
 
-    classes: tuple[Label, ...]
+    classes: tuple[Label, ...] = field(metadata={"saved": tuple[Level, ...]})
     rows: Rows
-    no_decision: Label | None = None
+    no_decision: Label | None = field(default=None, metadata={"saved": Level | None})
     readings: tuple[str, ...] = field(default=(), compare=False)
     positional: bool = field(default=False, compare=False)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.decisions.read_gains import Bare, grid_from
+from countwise.decisions.read_gains import Bare, Rows, grid_from
 from countwise.errors import ParameterError, did_you_mean
 from countwise.params import Parameter, check, seed
 from countwise.tables.labels import Label, Labels, label_array
@@ -158,7 +158,8 @@ class ExpectedGain(Rule):
     array([0, 1])
     """
 
-    gain: Gains
+    # In a file a text must never be taken for the path of another.
+    gain: Gains = field(metadata={"saved": GainMatrix | Rows})
 
     def __post_init__(self) -> None:
         """Read the matrix now, so that a wrong one is refused where it is given."""

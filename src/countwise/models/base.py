@@ -119,6 +119,24 @@ class Classifier(ClassifierMixin, TableEstimator):
         self.schema_, self.notes_ = table.schema, table.notes
         return drop_zero_weight(who, table, sample_weight, table.target < table.target_column.width)
 
+    def _check_classes(self) -> None:
+        """Refuse classes that the schema does not have, or not in their order."""
+        target = self.schema_.target
+        places = [] if target is None else [target.place(own) for own in self.classes_.tolist()]
+        if not places or places[0] < 0 or places != sorted(set(places)):
+            raise TableError(
+                f"{type(self).__name__}: the classes must be those of the schema, in their order."
+            )
+
+    def _class_summary(self, weights: FloatArray) -> dict[str, Any]:
+        """Return the weight of all rows, the classes and their fractions."""
+        total = float(weights.sum())
+        return {
+            "weight": total,
+            "classes": self.classes_.tolist(),
+            "class_shares": (weights / (total or 1.0)).tolist(),
+        }
+
     def _take_classes(self, rows: Table) -> NDArray[np.intp]:
         """Know the classes that occur in these rows; return their codes."""
         present = np.unique(rows.target).astype(np.intp)

@@ -94,6 +94,17 @@ class DeclaredEstimator(BaseEstimator):
         known = {name: line for name, line in self.PARAMETERS.items() if name in given}
         check(type(self).__name__, known, given)
 
+    def _parameters_to_save(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them."""
+        return dict(self.get_params(deep=False))
+
+    def _after_load(self) -> None:
+        """Make again what is not saved, and refuse fitted fields that do not fit each other."""
+
+    def _summary(self) -> dict[str, Any]:
+        """Return what to tell of a saved model first."""
+        return {}
+
 
 class TableEstimator(DeclaredEstimator):
     """An estimator that takes rows in any shape and codes them by its schema."""

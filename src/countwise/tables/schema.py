@@ -116,6 +116,11 @@ class Column:
                 f"Schema: the levels of column {self.name!r} must differ from each other; got some "
                 "of them twice. Remove the repeated ones."
             )
+        if len(self.decimal) != 1:
+            raise SchemaError(
+                f"Schema: the decimal mark of column {self.name!r} must be one sign; got "
+                f"{self.decimal!r}."
+            )
         if self.kind == "numeric" and self.when_missing == "value":
             raise SchemaError(
                 f"Schema: column {self.name!r} is numeric, and a missing number cannot be a level.",

@@ -7,6 +7,7 @@ import pytest
 import countwise as cw
 from countwise.counts.plan import Plan
 from countwise.discretize import rare_levels
+from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.leave_one_out import best_prefix, prefix_losses
@@ -57,12 +58,10 @@ def slow_losses(table, families, k, smoothing, weight=None):
         rest, given = table.take(without > 0), without[without > 0]
         for number in range(len(families) + 1):
             chosen = families[:number]
-            plain = {
-                "schema": table.schema.to_dict(), "cut_points": {}, "kept_levels": {},
-                "coarser": [], "families": chosen,
-            }  # fmt: skip
             model = KDB(k, smoothing=smoothing)
-            model.restore(cw.count(rest, Plan(tuple(chosen)), sample_weight=given), plain)
+            model.families_, model._passed_over = tuple(chosen), {}
+            counts = cw.count(rest, Plan(tuple(chosen)), sample_weight=given)
+            model._take_counts(counts, table.schema, Recode())
             shares = model.predict_proba(table.take([row]))[0]
             label = table.labels[row]
             sure = shares[model.classes_ == label].sum()

@@ -16,6 +16,7 @@ from countwise.models.linear.encoder import MOST_LEVELS, Features
 from countwise.models.linear.logistic import Logistic
 from countwise.models.linear.perceptron import Perceptron
 from countwise.models.linear.svm import LinearSVM
+from countwise.store.codec import decode, encode
 
 MODELS = {
     "logistic": Logistic,
@@ -207,5 +208,5 @@ def test_features_far_away_stay_finite_and_sparse_equals_dense(credit):
     np.testing.assert_array_equal(dense, sparse.toarray())
     far = cw.read({"x": [1e139, -1e139, 0.0], "y": ["a", "b", "a"]}, target="y", numeric=["x"])
     assert np.isfinite(Features.learn(far).matrix(far)).all()
-    again = Features.restored(credit.schema, features.state())
+    again = decode(Features, *encode(features))
     np.testing.assert_array_equal(again.matrix(credit), dense)

@@ -22,6 +22,7 @@ from countwise.evaluation.evaluate import evaluate
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.missing_values import LEAST_SHARE
 from countwise.models.tree.tree_structure import TreeStructure
+from countwise.store.codec import decode, encode
 from countwise.testing import laws
 from countwise.testing.strategies import tables, weights
 
@@ -542,7 +543,7 @@ def test_a_chain_of_five_thousand_splits():
         assert model.rules().count("\n") == 9_999
         assert len(model.rules()) < 2_000_000
         assert model.depth_ == 5_000
-        again = ID3.from_dict(json.loads(json.dumps(model.to_dict())))
+        again = decode(ID3, *encode(model))
         np.testing.assert_array_equal(again.predict_proba(X[-50:]), model.predict_proba(X[-50:]))
         why = model.explain(X[2500:2501])
         np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
@@ -556,16 +557,16 @@ def test_plain_data_and_back(data):
     table = data.draw(tables())
     numeric = data.draw(st.sampled_from(["threshold", "cuts"]))
     model = ID3(numeric=numeric, prune=data.draw(st.sampled_from([0.0, 0.3]))).fit(table)
-    plain = json.loads(json.dumps(model.to_dict()))
-    again = ID3.from_dict(plain)
-    assert again.to_dict() == model.to_dict()
+    plain, arrays = encode(model)
+    again = decode(ID3, json.loads(json.dumps(plain)), arrays)
+    assert encode(again)[0] == plain
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
     assert again.rules() == model.rules()
 
 
 def test_plain_data_remember_the_columns_that_came():
     model = ID3().fit(np.array([[1.0], [2.0]]), ["a", "b"])
-    again = ID3.from_dict(model.to_dict())
+    again = decode(ID3, *encode(model))
     assert again.n_features_in_ == 1
     with pytest.raises(ValueError, match="features"):
         again.predict(np.ones((1, 2)))
@@ -591,20 +592,39 @@ def test_plain_data_remember_the_columns_that_came():
     ],
 )
 def test_plain_data_that_are_no_tree_are_refused(weather, change):
-    model = ID3().fit(weather).to_dict()
-    with pytest.raises(StoreError, match="does not fit"):
-        TreeStructure.from_dict({**model["tree"], **change})
-    with pytest.raises(StoreError, match="does not fit"):
-        ID3.from_dict({**model, "tree": {**model["tree"], **change}})
+    model = ID3().fit(weather)
+    plain, arrays = forged(*encode(model.tree_), change)
+    with pytest.raises(StoreError, match="must"):
+        decode(TreeStructure, plain, arrays)
+    document, arrays = encode(model)
+    document["fitted"]["tree_"], arrays = forged(document["fitted"]["tree_"], arrays, change)
+    with pytest.raises(StoreError, match=r"tree_.* must"):
+        decode(ID3, document, arrays)
+
+
+def forged(plain, arrays, change):
+    """A tree as plain data and arrays, with one of its fields changed."""
+    for name, value in change.items():
+        if isinstance(value, list) and isinstance(plain[name], dict):
+            kind = arrays[plain[name]["array"]].dtype
+            try:
+                array = np.array(value, dtype=kind)
+            except ValueError:
+                array = np.array(value)
+            arrays = {**arrays, "forged": array}
+            value = {"array": "forged", "shape": list(array.shape)}
+        plain = {**plain, name: value}
+    return plain, arrays
 
 
 def test_plain_data_whose_schema_is_another_are_refused(weather):
-    plain = ID3().fit(weather).to_dict()
-    plain["tree"]["levels"][3] = ["TRUE", "FALSE", "PERHAPS"]
-    with pytest.raises(StoreError, match="does not fit"):
-        ID3.from_dict(plain)
-    with pytest.raises(StoreError, match="'tree' does not fit"):
-        ID3.from_dict({key: own for key, own in plain.items() if key != "tree"})
+    plain, arrays = encode(ID3().fit(weather))
+    plain["fitted"]["tree_"]["levels"][1].reverse()
+    with pytest.raises(StoreError, match="must be as in the schema"):
+        decode(ID3, plain, arrays)
+    del plain["fitted"]["tree_"]
+    with pytest.raises(StoreError, match="must hold 'tree_'"):
+        decode(ID3, plain, arrays)
 
 
 # ---------------------------------------------------------------- scikit-learn

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.moments import check_amounts
 from countwise.discretize.joint_search._sweep import add_banded, count_cells
 from countwise.discretize.joint_search.cell_grid import CellGrid
 from countwise.discretize.joint_search.rows import NO_MARKS, NONE, Part
@@ -63,6 +64,23 @@ class CellTable:
         np.add.at(sums, place.reshape(-1), counts)
         kept = sums.sum(axis=1) > _NOTHING
         return cls(grid, found[kept], levels[first][kept], sums[kept])
+
+    def check(self) -> None:
+        """Refuse cells outside of the grid, twice the same cell, and cells without rows."""
+        sizes = np.asarray([axis.size for axis in self.grid.axes], np.int64)
+        if self.levels.shape != (len(self), len(sizes)) or self.counts.shape[:1] != (len(self),):
+            raise ValueError("every cell must have a level on each axis, and class weights")
+        if self.counts.ndim != 2 or not len(self):
+            raise ValueError("there must be cells with class weights")
+        if self.levels.size and ((self.levels < 0) | (self.levels >= sizes)).any():
+            raise ValueError("cells must lie within the grid")
+        if not np.array_equal(self.address, self.grid.address_of(self.levels)) or np.any(
+            np.diff(self.address) <= 0
+        ):
+            raise ValueError("every cell must stand there once, in the order of its address")
+        check_amounts("Cells", self.counts)
+        if not np.all(self.counts.sum(axis=1) > 0):
+            raise ValueError("every cell must hold rows")
 
     def __len__(self) -> int:
         return len(self.address)

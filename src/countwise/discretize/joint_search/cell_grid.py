@@ -34,6 +34,25 @@ class Axis:
     low: float = 0.0
     high: float = 0.0
 
+    def check(self) -> None:
+        """Refuse edges and levels that no value could be placed by."""
+        if not np.isfinite([self.low, self.high]).all() or self.width < 1:
+            raise ValueError(f"the range of {self.name[:40]!r} must be finite and have a level")
+        if (self.edges is None) == (self.lookup is None):
+            raise ValueError(f"{self.name[:40]!r} must have either edges or levels")
+        if self.edges is not None and (
+            self.edges.shape != (self.width - 1,)
+            or not np.isfinite(self.edges).all()
+            or np.any(np.diff(self.edges) <= 0)
+        ):
+            raise ValueError(f"{self.name[:40]!r} must be cut at rising points")
+        if self.lookup is not None and (
+            self.lookup.ndim != 1
+            or self.lookup.min(initial=ANY) < ANY
+            or self.lookup.max(initial=ANY) >= self.size
+        ):
+            raise ValueError(f"the levels of {self.name[:40]!r} must lie on its axis")
+
     @property
     def numeric(self) -> bool:
         """Whether the column holds numbers."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +16,14 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
+from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
+from countwise.notes import Note
 from countwise.params import derived, fitted
-from countwise.tables.schema import Level, Schema, labels_array
+from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
@@ -28,13 +31,17 @@ from countwise.tables.weights import read_weights
 class CountedModel(Classifier):
     """A classifier that needs nothing but counts.
 
-    A model names what it wants counted (`counts_needed`) and turns counts into a prior and terms
-    (`terms`). Everything else follows: `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`,
-    prediction, explanation and evaluation from counts, on weighted rows, missing values and unseen
-    levels.
+    A model names what it wants counted (`counts_needed`), perhaps how rows are recoded before
+    (`_learn_recode`), and turns counts into a prior and terms (`terms`). Everything else follows:
+    `fit`, `partial_fit`, `forget`, `merge`, `fit_counts`, prediction, explanation and evaluation
+    from counts, on weighted rows, missing values and unseen levels.
     """
 
     counts_: Counts = fitted("what was counted")
+    recode_: Recode = fitted("how rows are recoded before they are counted")
+    _named: tuple[Level, ...] = fitted()
+    _given: dict[str, tuple[Level, ...]] = fitted()
+    _present: NDArray[np.intp] = derived()
     _model: ScoreTerms = derived()
 
     def counts_needed(self, schema: Schema) -> Plan | None:
@@ -86,14 +93,20 @@ class CountedModel(Classifier):
     ) -> Self:
         """Count the rows and learn from the counts."""
         self._check_parameters()
-        self._named: tuple[Any, ...] = ()
         table = self._labelled(X, y, **self._wishes())
-        self._prepare(table, sample_weight)
-        self._given = _given_levels(X, table)
+        self._begin(X, table, sample_weight)
         return self._learn(self._counted(table, sample_weight), table)
 
-    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
-        """Learn from the first rows what must be known before counting, such as cuts."""
+    def _begin(self, X: Any, table: Table, sample_weight: ArrayLike | None) -> None:
+        """Learn from the first rows what must be known before counting."""
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
+        self._named = ()
+        self._given = _given_levels(X, table)
+        self.recode_ = self._learn_recode(table, weight)
+
+    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+        """Learn how rows are recoded before they are counted."""
+        return Recode()
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
@@ -108,18 +121,37 @@ class CountedModel(Classifier):
                 f"{type(self).__name__}: at least one row with a class must be counted, but the "
                 "counts are empty."
             )
+        return self._take_counts(counts, counts.schema, Recode())
+
+    def _take_counts(
+        self, counts: Counts, schema: Schema, recode: Recode, table: Table | None = None
+    ) -> Self:
+        """Learn from counts of rows of this schema that were recoded like this."""
         restricted = counts.restricted(self._plan(counts.schema))
         self._match_columns_by_name()
-        self._given = {c.name: c.levels for c in counts.schema if c.coded}
-        return self._learn(restricted)
+        self.schema_, self.recode_, self._named, self.notes_ = schema, recode, (), ()
+        self._given = {column.name: column.levels for column in schema if column.coded}
+        return self._learn(restricted, table)
 
-    def learned(self) -> dict[str, Any]:
-        """What beside the counts makes the model what it is, as plain data, for the store."""
-        return {}
+    def _after_load(self) -> None:
+        """Learn again from the counts, by the arithmetic that `fit` used."""
+        counts = self.counts_
+        if counts.total <= 0:
+            raise CountsError(f"{type(self).__name__}: at least one row must be counted; got none.")
+        if any(label not in counts.classes for label in self._named):
+            raise CountsError(f"{type(self).__name__}: every named class must be in the schema.")
+        recoded = self.recode_.apply_to_schema(self.schema_)
+        if recoded.columns != counts.schema.columns or not all(
+            map(Column.same_levels, recoded, counts.schema)
+        ):
+            raise CountsError(
+                f"{type(self).__name__}: the recoded columns must be those that were counted."
+            )
+        self._learn(counts.restricted(self._plan(counts.schema)))
 
-    def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
-        """Become the model that these counts and `learned` describe."""
-        return self.fit_counts(counts)
+    def _summary(self) -> dict[str, Any]:
+        counts = self.counts_
+        return {"rows": counts.rows, **self._class_summary(counts.weight[self._present])}
 
     def partial_fit(
         self,
@@ -133,11 +165,10 @@ class CountedModel(Classifier):
         `classes` may name classes that are still to come; they are in ``classes_`` from then on.
         """
         self._check_parameters()
-        known = getattr(self, "schema_", None)
+        known = self.schema_ if hasattr(self, "counts_") else None
         table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
         if known is None:
-            self._prepare(table, sample_weight)
-            self._given = _given_levels(X, table)
+            self._begin(X, table, sample_weight)
         fresh = self._counted(table, sample_weight)
         if known is not None:
             fresh = self.counts_ + fresh
@@ -162,21 +193,18 @@ class CountedModel(Classifier):
             raise CountsError(
                 f"{type(self).__name__}: at least one row must stay, but all were to be forgotten."
             )
-        given = getattr(self, "_given", None)
-        if given is not None:
-            kept = {
-                name: levels for name, levels in given.items() if self._loses_levels(name, less)
-            }
-            target = less.schema.target
-            if target is not None and target.name in kept:
-                kept[target.name] = (*kept[target.name], *getattr(self, "_named", ()))
-            less = less.without_levels(kept)
+        # The levels that stay beside the folded ones were chosen once.
+        kept = {
+            name: levels
+            for name, levels in self._given.items()
+            if name in less.schema and name not in self.recode_.kept_levels
+        }
+        target = less.schema.target
+        if target is not None and target.name in kept:
+            kept[target.name] = (*kept[target.name], *self._named)
+        less = less.without_levels(kept)
         self._warn_of_rounding(self.counts_, less)
         return self._learn(less)
-
-    def _loses_levels(self, name: str, counts: Counts) -> bool:
-        """Whether levels of a column that no row holds any more are forgotten."""
-        return name in counts.schema
 
     def _warn_of_rounding(self, before: Counts, after: Counts) -> None:
         lost = [
@@ -203,21 +231,32 @@ class CountedModel(Classifier):
                 f"{type(other).__name__} came."
             )
         check_is_fitted(other, "counts_")
-        self._named = tuple({*getattr(self, "_named", ()), *getattr(other, "_named", ())})
+        if self.recode_ != other.recode_:
+            raise CountsError(
+                f"{type(self).__name__}: only models that cut numbers and fold levels alike merge; "
+                "these learned different intervals.",
+                hint="Fit one model, and add the other rows with partial_fit, or cut the tables "
+                "first",
+            )
+        self._check_merge(other)
+        if self.recode_:
+            self.schema_ = merge_schemas(self.schema_, other.schema_)
+        self._named = tuple({*self._named, *other._named})
         return self._learn(self.counts_ + other.counts_)
+
+    def _check_merge(self, other: Self) -> None:
+        """Refuse another model whose counts do not add to those of this one."""
 
     def __add__(self, other: object) -> Self:
         """Return a new model of the rows of both."""
         if not isinstance(other, CountedModel):
             return NotImplemented
-        new: Self = clone(self)
-        new.fit_counts(self.counts_)
-        return new.merge(other)
+        return copy(self).merge(other)
 
     def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
         who = type(self).__name__
         weight = read_weights(sample_weight, len(table), who)
-        seen = self._coded(table)
+        seen = self.recode_.apply(table)
         counts = count(seen, self._plan(seen.schema), sample_weight=weight)
         if counts.total <= 0:
             raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
@@ -225,8 +264,9 @@ class CountedModel(Classifier):
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
         self.counts_ = counts
-        self.schema_ = self._input_schema(counts, table)
-        named = set(getattr(self, "_named", ()))
+        known = self.schema_ if table is None else table.schema
+        self.schema_ = self.recode_.input_schema(known, counts.schema)
+        named = set(self._named)
         present = [
             place
             for place, label in enumerate(counts.classes)
@@ -234,17 +274,18 @@ class CountedModel(Classifier):
         ]
         self.classes_ = labels_array([counts.classes[place] for place in present])
         self._present = np.asarray(present, dtype=np.intp)
-        self.notes_ = table.notes if table is not None else getattr(self, "notes_", ())
         self._model = self.terms(self._viewed(counts))
+        before = self.notes_ if table is None else table.notes
+        self.notes_ = (
+            *(note for note in before if note.code not in (*RECODE_NOTES, "P02")),
+            *self.recode_.notes,
+            *self._family_notes(),
+        )
         return self
 
-    def _coded(self, table: Table) -> Table:
-        """The rows as they are counted."""
-        return table
-
-    def _input_schema(self, counts: Counts, table: Table | None) -> Schema:
-        """What rows to predict must look like."""
-        return counts.schema
+    def _family_notes(self) -> tuple[Note, ...]:
+        """Return remarks, of code P02, on attributes that depend on fewer others than wished."""
+        return ()
 
     def _viewed(self, counts: Counts) -> Counts:
         """The counts as the model sees them; a model that cuts numbers learns its cuts here."""
@@ -252,7 +293,7 @@ class CountedModel(Classifier):
 
     def _view(self, table: Table) -> Table:
         """The rows as the model sees them."""
-        return table
+        return self.recode_.apply(table)
 
     def _by_class(self, array: FloatArray) -> FloatArray:
         """The slots of a class axis that belong to ``classes_``."""

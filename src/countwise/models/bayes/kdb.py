@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
+from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.information import (
@@ -19,16 +18,14 @@ from countwise.counts.information import (
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.discretize import rare_levels
+from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
-from countwise.models.bayes.counted import CountedModel
 from countwise.models.bayes.joint import JointClassifier
-from countwise.models.bayes.leave_one_out import best_prefix
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.notes import Note
 from countwise.params import (
     boolean,
-    derived,
     fitted,
     instance,
     nothing,
@@ -39,7 +36,6 @@ from countwise.params import (
 )
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
-from countwise.tables.weights import read_weights
 
 Family = tuple[str, ...]
 
@@ -77,8 +73,10 @@ class KDB(JointClassifier):
         "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"' as in TAN",
         default=1.0,
     )
-    families_: tuple[Family, ...] = fitted()
-    _passed_over: dict[str, list[str]] | None = derived()
+    families_: tuple[Family, ...] = fitted(
+        "each attribute with those it depends on, the most informative first"
+    )
+    _passed_over: dict[str, list[str]] = fitted()
 
     @property
     def _pairs_suffice(self) -> bool:
@@ -100,16 +98,19 @@ class KDB(JointClassifier):
     def _rule(self) -> Smoothing | str:
         return "back-off" if self.smoothing == "back-off" else smoothing_of(self.smoothing)
 
-    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
-        super()._prepare(table, sample_weight)
-        seen = self._coded(table)
-        weight = read_weights(sample_weight, len(table), type(self).__name__)
+    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+        """Learn the families, too: both need the rows."""
+        recode = super()._learn_recode(table, weight)
+        seen = recode.apply(table)
         pairs = count(seen, Plan.pairs(seen.schema), sample_weight=weight)
         self.families_, self._passed_over = _families(pairs, self.k)
         if self.selective and self.families_ and pairs.total > 0:
+            from countwise.models.bayes.leave_one_out import best_prefix
+
             counts = count(seen, Plan(self.families_), sample_weight=weight)
             kept = best_prefix(seen, counts, self.families_, self._rule(), weight)
             self.families_ = self.families_[:kept]
+        return recode
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from tables of two columns; larger families and selection need the rows."""
@@ -131,41 +132,31 @@ class KDB(JointClassifier):
         ]
         return ScoreTerms(prior_logs(self._by_class(counts.weight)), terms)
 
-    def _fold_notes(self, before: Sequence[Note]) -> tuple[Note, ...]:
-        folded = super()._fold_notes(before)
-        passed = self._passed_over
-        if passed is None:  # read back from a file, which holds the notes
-            return (*folded, *(note for note in before if note.code == "P02"))
+    def _family_notes(self) -> tuple[Note, ...]:
         kept = {family[0] for family in self.families_}
-        return (
-            *folded,
-            *(
-                Note.of("P02", name, others=listing(others, 3))
-                for name, others in passed.items()
-                if name in kept
-            ),
+        return tuple(
+            Note.of("P02", name, others=listing(others, 3))
+            for name, others in self._passed_over.items()
+            if name in kept
         )
 
-    def merge(self, other: CountedModel) -> Self:
-        """Add what another model with the same cuts and families has counted."""
-        check_is_fitted(self, "counts_")
-        theirs = getattr(other, "families_", self.families_)
-        if not self._pairs_suffice and theirs != self.families_:
+    def _check_merge(self, other: Self) -> None:
+        if not self._pairs_suffice and other.families_ != self.families_:
             raise CountsError(
-                "KDB: only models of the same families merge, but these lean on different "
-                "attributes. Fit one model, and add the other rows with partial_fit."
+                "KDB: only models of the same families merge; these lean on different attributes.",
+                hint="Fit one model, and add the other rows with partial_fit.",
             )
-        return super().merge(other)
 
-    def learned(self) -> dict[str, Any]:
-        """What beside the counts makes the model what it is, as plain data, for the store."""
-        return {**super().learned(), "families": [list(family) for family in self.families_]}
-
-    def restore(self, counts: Counts, learned: Mapping[str, Any]) -> Self:
-        """Become the model that these counts and `learned` describe."""
-        self.families_ = tuple(tuple(family) for family in learned["families"])
-        self._passed_over = None
-        return super().restore(counts, learned)
+    def _after_load(self) -> None:
+        before: set[str] = set()
+        for child, *parents in self.families_:
+            if child in before or len(parents) > self.k or not set(parents) <= before:
+                raise CountsError(
+                    f"KDB: each attribute must stand there once, after the {self.k} at most that "
+                    f"it leans on; {child!r} does not."
+                )
+            before.add(child)
+        super()._after_load()
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]]:
         def bits(child: str, parent: str) -> float:

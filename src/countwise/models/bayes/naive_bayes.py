@@ -24,10 +24,10 @@ from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
-from countwise.discretize.recode import searched_cuts
+from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
+from countwise.models.bayes.counted import CountedModel
 from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
-from countwise.models.bayes.leave_one_out import posteriors_without_each_row
 from countwise.models.bayes.score_terms import (
     ZERO,
     GaussianTerm,
@@ -38,7 +38,6 @@ from countwise.models.bayes.score_terms import (
     estimate_normal,
     presence_logs,
 )
-from countwise.models.bayes.searched_cuts import KeepsCuts
 from countwise.models.explanation import Coefficient
 from countwise.numeric import softmax
 from countwise.params import (
@@ -52,7 +51,6 @@ from countwise.params import (
 )
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
-from countwise.tables.weights import read_weights
 
 if TYPE_CHECKING:
     from countwise.models.views import View
@@ -164,7 +162,7 @@ def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
     return estimate
 
 
-class NaiveBayes(KeepsCuts):
+class NaiveBayes(CountedModel):
     """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
 
     Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
@@ -246,7 +244,7 @@ class NaiveBayes(KeepsCuts):
         # Whoever hands over columns means them: only `read` leaves identifiers out.
         return {"nominal": self.nominal, "identifiers": "keep"}
 
-    def _prepare(self, table: Table, sample_weight: ArrayLike | None) -> None:
+    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
         if isinstance(self.numeric, Mapping):
             names = [column.name for column in table.schema.numeric]
             for name in self.numeric:
@@ -255,8 +253,7 @@ class NaiveBayes(KeepsCuts):
                         f"NaiveBayes: numeric names {name!r}, which is no numeric column."
                         f"{did_you_mean(name, names)} The numeric columns are {listing(names)}."
                     )
-        weight = read_weights(sample_weight, len(table), "NaiveBayes")
-        self._searched, self._cut_notes = searched_cuts(table, self._together(table.schema), weight)
+        return Recode.learn(table, weight, "quantizer", columns=self._together(table.schema))
 
     def _together(self, schema: Schema) -> list[str]:
         """The columns that are cut by the joint search."""
@@ -295,6 +292,8 @@ class NaiveBayes(KeepsCuts):
         other_terms = type(self).terms is not NaiveBayes.terms
         if plan is None or cut or weightless or other_terms or self.combine != "bayes":
             return super().leave_one_out(table, weight)
+        from countwise.models.bayes.leave_one_out import posteriors_without_each_row
+
         counts = count(table, plan, sample_weight=weight)
         fitted = clone(self).fit_counts(counts)
         posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
@@ -308,7 +307,7 @@ class NaiveBayes(KeepsCuts):
             if self._estimate(column.name) == "cuts"
         }
         seen = cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
-        self.cut_points_ |= self._searched
+        self.cut_points_ |= self.recode_.cut_points
         return seen
 
     def _view(self, table: Table) -> Table:

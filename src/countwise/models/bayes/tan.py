@@ -15,7 +15,7 @@ from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm, Term
-from countwise.params import fitted, instance, nothing, number, one_of, parameter, text
+from countwise.params import derived, instance, nothing, number, one_of, parameter, text
 
 
 class Edge(NamedTuple):
@@ -59,8 +59,8 @@ class TAN(JointClassifier):
         "the attribute the tree hangs from; None takes the one that tells most about the class",
         default=None,
     )
-    tree_: tuple[Edge, ...] = fitted()
-    root_: str | None = fitted()
+    tree_: tuple[Edge, ...] = derived()
+    root_: str | None = derived()
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """Learn the tree; return the prior and one table an attribute with its parent."""

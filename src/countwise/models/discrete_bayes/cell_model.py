@@ -34,7 +34,7 @@ from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing
 from countwise.models.discrete_bayes.explanation import CellStory, level_names, stepwise, stories
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_threads
-from countwise.params import fitted, one_of, parameter
+from countwise.params import derived, fitted, one_of, parameter
 from countwise.tables.estimator import check_class_labels
 from countwise.tables.schema import Column, Level, Schema, labels_array, level_key
 from countwise.tables.table import Table
@@ -56,16 +56,27 @@ class CellClassifier(Classifier):
         default="rows",
     )
     cells_: CellTable = fitted("the class weights of every cell that holds rows")
-    boundaries_: list[FloatArray] = fitted("by numeric column, the boundaries of its levels")
-    levels_: list[int] = fitted("how many levels each column has")
     smoothing_: float = fitted("the k of bin smoothing that is used")
-    class_prior_: FloatArray = fitted("the class shares before any evidence")
-    gain_matrix_: FloatArray = fitted("the gains, true classes by decisions")
-    decisions_: tuple[Any, ...] = fitted("what can be decided")
     kept_levels_: dict[str, tuple[Level, ...]] = fitted(
         "by column with too many levels, those that are told apart"
     )
     dropped_: tuple[str, ...] = fitted("columns that got a single level and say nothing")
+    _named: tuple[Level, ...] = fitted()
+    class_prior_: FloatArray = derived()
+    gain_matrix_: FloatArray = derived()
+    decisions_: tuple[Any, ...] = derived()
+    _smoother: BinSmoothing = derived()
+    _posteriors: FloatArray = derived()
+
+    @property
+    def boundaries_(self) -> list[FloatArray]:
+        """One sorted array a numeric column, in the order of the columns."""
+        return [axis.edges for axis in self.cells_.grid.axes if axis.edges is not None]
+
+    @property
+    def levels_(self) -> list[int]:
+        """How many levels each column has, missing values not counted."""
+        return [axis.width for axis in self.cells_.grid.axes]
 
     def _brought(self, X: Any, y: ArrayLike | None) -> Labelled:
         """Bring training rows; an array of numbers is not copied."""
@@ -118,9 +129,6 @@ class CellClassifier(Classifier):
     def _keep(self, table: CellTable) -> None:
         """Take over the cells, and make their posteriors ready."""
         self.cells_ = table
-        axes = table.grid.axes
-        self.boundaries_ = [axis.edges for axis in axes if axis.edges is not None]
-        self.levels_ = [axis.width for axis in axes]
         self._smoother = BinSmoothing(table, self.smoothing_, self.smooth_by)
         self._posteriors = self._shares(self._smoother.weights(table.levels))
 
@@ -300,7 +308,7 @@ class CellClassifier(Classifier):
         grid = self.cells_.grid
         shown = [f"{axis.name} has {axis.width} levels" for axis in grid.axes if axis.size > 1]
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        earned = getattr(self, "gain_", {})
+        earned = self.gain_
         lines = [
             f"{grid.cells:,} cells, {len(self.cells_):,} of them with rows: "
             f"{', '.join(shown[:8]) or 'no column is used'}{more}."
@@ -314,8 +322,7 @@ class CellClassifier(Classifier):
 
     @property
     def _empirical(self) -> bool:
-        prior = getattr(self, "prior", "empirical")
-        return isinstance(prior, str) and prior == "empirical"
+        return isinstance(self.prior, str) and self.prior == "empirical"
 
     def partial_fit(
         self,
@@ -430,7 +437,7 @@ class CellClassifier(Classifier):
             raise CountsError(
                 f"{who}: only rows that were counted can be forgotten, but some were not."
             )
-        named = {level_key(own) for own in getattr(self, "_named", ())}
+        named = {level_key(own) for own in self._named}
         weight = both.by_class
         present = [
             at
@@ -465,6 +472,28 @@ class CellClassifier(Classifier):
         self.schema_ = self.schema_.with_columns([wide])
         self.classes_ = labels_array(labels)
         self._settle(_moved(self.cells_, self.cells_.grid, places, wide))
+
+    def _after_load(self) -> None:
+        self._check_classes()
+        grid, columns = self.cells_.grid, self.schema_.attributes
+        if [axis.name for axis in grid.axes] != [column.name for column in columns]:
+            raise TableError("Cells: there must be an axis for each column of the schema.")
+        again = self._grid_for(self.schema_, None)
+        for axis, other, column in zip(grid.axes, again.axes, columns, strict=True):
+            fits = axis.numeric == (column.kind == "numeric")
+            places = np.zeros(0) if other.lookup is None else other.lookup
+            same = axis.lookup is None or np.array_equal(axis.lookup, places)
+            if not fits or not same:
+                raise TableError(f"Cells: the axis of {axis.name[:40]!r} must fit its column.")
+            if axis.width != other.width or (axis.name in self.dropped_ and axis.size != 1):
+                raise TableError(f"Cells: the axis of {axis.name[:40]!r} must fit its levels.")
+        if self.cells_.counts.shape[1] != len(self.classes_) or not 0 <= self.smoothing_ < 1e300:
+            raise TableError("Cells: each cell must have a weight of each class.")
+        self._settle(self.cells_)
+
+    def _summary(self) -> dict[str, Any]:
+        cells = {"cells": len(self.cells_), "levels": self.levels_}
+        return {**self._class_summary(self.cells_.by_class), **cells}
 
     def _settle(self, table: CellTable) -> None:
         """Learn prior and gains anew for the classes there are now."""

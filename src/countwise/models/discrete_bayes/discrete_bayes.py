@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -206,7 +207,7 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         budget = np.inf if self.budget is None else float(self.budget)
         options = SearchOptions(budget, self.levels, self.correction, self.search)
         found = quantize(task, options, aim, "DiscreteBayes")
-        self.kept_levels_, self.dropped_ = found.kept, found.dropped
+        self.kept_levels_, self.dropped_, self._named = found.kept, found.dropped, ()
         self.start_boundaries_ = [a.edges for a in found.start if a.edges is not None]
         self.history_ = task.clock.history
         self.notes_ = (*rows.notes, *found.notes, *_stopped(task.clock.stopped))
@@ -216,6 +217,23 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         train = both.counts[:, ::2]
         counts = train + both.counts[:, 1::2] if judge is None else train
         self._settle(CellTable.of(grid, both.levels, counts))
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        seed, gain = self.random_state, self.gain
+        if isinstance(gain, str | os.PathLike):
+            gain = GainMatrix.of(gain, self.classes_.tolist())
+        kept = seed if isinstance(seed, int | np.integer) else None
+        return {
+            **super()._parameters_to_save(),
+            "progress": None,
+            "random_state": kept,
+            "gain": gain,
+        }
+
+    def _after_load(self) -> None:
+        if isinstance(self.gain, str):  # never the path of another file to read
+            raise ParameterError("DiscreteBayes", "gain", "a gain matrix", self.gain)
+        super()._after_load()
 
     def _gains(self) -> tuple[FloatArray, tuple[Any, ...]]:
         matrix = GainMatrix.of(self.gain, self.classes_.tolist())

@@ -18,7 +18,8 @@ from countwise.counts.engines.memory import JOINT_CELLS, joint_groups
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
 from countwise.counts.row_hash import row_keys
-from countwise.discretize.cut_points import cut_points, cut_table
+from countwise.discretize.cut_points import cut_points
+from countwise.discretize.recode import Recode
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
@@ -26,6 +27,7 @@ from countwise.models.ensembles import _adaboost
 from countwise.models.ensembles.members import (
     Member,
     a_classifier,
+    adopt_members,
     chunks,
     quiet,
     seeded,
@@ -39,6 +41,7 @@ from countwise.numeric import draw_seed
 from countwise.parallel import in_threads
 from countwise.params import (
     boolean,
+    derived,
     fitted,
     nothing,
     one_of,
@@ -71,6 +74,11 @@ class Rule:
     said: NDArray[np.int32]
     error: float
     threshold: int | None = None
+
+    def check(self) -> None:
+        """Refuse answers that are not one a code."""
+        if self.said.ndim != 1 or not len(self.said):
+            raise ValueError("a rule must have an answer for each code")
 
 
 def fine_cuts(
@@ -236,14 +244,10 @@ class Round:
     column: str | None
     words: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the round as plain data."""
-        return {
-            "epsilon": self.epsilon,
-            "alpha": self.alpha,
-            "column": self.column,
-            "words": self.words,
-        }
+    def check(self) -> None:
+        """Refuse errors and weights that no round has."""
+        if not 0 <= self.epsilon < 1 or not 0 <= self.alpha < 1e6:
+            raise ValueError("a round must have an error below 1 and a finite weight")
 
 
 class AdaBoost(Classifier):
@@ -296,12 +300,33 @@ class AdaBoost(Classifier):
     )
     random_state: Any = parameter(seed(), "the seed of resampling", default=0)
     rounds_: tuple[Round, ...] = fitted("a Round each: ε, α and the rule in words")
-    epsilons_: FloatArray = fitted("the errors and the vote weights of all rounds")
-    alphas_: FloatArray = fitted("the errors and the vote weights of all rounds")
-    cut_points_: dict[str, FloatArray] = fitted(
+    recode_: Recode = fitted(
         "between which intervals thresholds may lie: at most 254 a column, of equal weight"
     )
-    weights_: FloatArray = fitted()
+    members_: list[Classifier] = fitted("the trained models; none where rules are boosted")
+    weights_: FloatArray = fitted(
+        "with 'keep_weights=True' the weights before each round, rounds × rows; else empty"
+    )
+    _rules: tuple[Rule, ...] = fitted()
+    _shares: FloatArray = fitted()
+    _trained: list[Member] = derived()
+    _seed: int = derived()
+    _sum: ScoreTerms = derived()
+
+    @property
+    def epsilons_(self) -> FloatArray:
+        """The errors of all rounds."""
+        return np.asarray([own.epsilon for own in self.rounds_])
+
+    @property
+    def alphas_(self) -> FloatArray:
+        """The vote weights of all rounds."""
+        return np.asarray([own.alpha for own in self.rounds_])
+
+    @property
+    def cut_points_(self) -> Mapping[str, FloatArray]:
+        """By numeric column, the points between which thresholds may lie."""
+        return self.recode_.cut_points
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -318,6 +343,7 @@ class AdaBoost(Classifier):
             rows, weight = rows.take(order), weight[order]
         self._seed = draw_seed(self.random_state)
         history = self._boost(_of_classes(rows, present), weight)
+        self.weights_ = np.zeros((0, 0))
         if self.keep_weights:
             self.weights_ = np.zeros((len(history), total))
             self.weights_[:, order if kept is None else kept[order]] = np.reshape(
@@ -361,9 +387,12 @@ class AdaBoost(Classifier):
             total = (1 - epsilon) + epsilon * math.exp(2 * alpha)
             hit, miss = 1 / total, math.exp(2 * alpha) / total
         self.rounds_ = tuple(rounds)
-        self.epsilons_ = np.asarray([own.epsilon for own in rounds])
-        self.alphas_ = np.asarray([own.alpha for own in rounds])
-        self._adopt(learned, weak.cut_points)
+        self.recode_ = weak.recode
+        ours = self.estimator is None
+        self._rules = tuple(learned) if ours else ()
+        self._trained = [] if ours else learned
+        self.members_ = [member.model for member in self._trained]
+        self._sum_up()
         return history
 
     @property
@@ -374,7 +403,7 @@ class AdaBoost(Classifier):
         if not self.rounds_:
             return np.tile(np.log(self._shares), (len(table), 1))
         if self.estimator is None:
-            return self._sum.scores(cut_table(table, self.cut_points_))
+            return self._sum.scores(self.recode_.apply(table))
         scores = np.zeros((len(table), len(self.classes_)))
         for chunk in chunks(len(table), self._trained[0].features):
             for own, vote in self._each_vote(table.take(chunk)):
@@ -384,7 +413,7 @@ class AdaBoost(Classifier):
     def _each_vote(self, table: Table) -> Iterator[tuple[Round, FloatArray]]:
         table, number = quiet(table), len(self.classes_)
         if self.estimator is None:
-            cut = cut_table(table, self.cut_points_)
+            cut = self.recode_.apply(table)
             for own, rule in zip(self.rounds_, self._rules, strict=True):
                 yield own, np.eye(number)[rule.said[cut.codes(rule.column)]]
             return
@@ -424,7 +453,7 @@ class AdaBoost(Classifier):
         if self.estimator is not None or not self.rounds_:
             return super().explain(X)
         table = self._rows(X)
-        cut = cut_table(table, self.cut_points_)
+        cut = self.recode_.apply(table)
         terms = self._sum.terms
         return Explanation(
             classes=tuple(self.classes_.tolist()),
@@ -446,21 +475,41 @@ class AdaBoost(Classifier):
             for place, own in enumerate(self.rounds_, 1)
         )
 
-    def _adopt(self, learned: list[Any], cut_points: dict[str, FloatArray]) -> None:
-        """Keep what was learned: members, or the tables of votes that rules add up to."""
-        self.cut_points_ = cut_points
-        if self.estimator is not None:
-            self._trained: list[Member] = learned
-            self.members_ = [member.model for member in learned]
-            return
-        self._rules: list[Rule] = learned
+    def _sum_up(self) -> None:
+        """Add the votes of all rules up to one table a column."""
         number = len(self.classes_)
         figures: dict[str, FloatArray] = {}
-        for own, rule in zip(self.rounds_, learned, strict=True):
+        for own, rule in zip(self.rounds_, self._rules, strict=False):
             votes = figures.setdefault(rule.column, np.zeros((len(rule.said), number)))
             votes[np.arange(len(rule.said)), rule.said] += 2 * own.alpha
-        terms = [TableTerm((name,), own) for name, own in figures.items()]
+        terms = [TableTerm((name,), votes) for name, votes in figures.items()]
         self._sum = ScoreTerms(np.zeros(number), terms)
+
+    def _after_load(self) -> None:
+        self._check_classes()
+        self._trained = adopt_members(self, self.members_)
+        number = len(self.classes_)
+        learned = self._rules if self.estimator is None else self._trained
+        if {len(self._rules), len(self._trained)} - {0, len(self.rounds_)} or (
+            len(learned) != len(self.rounds_)
+        ):
+            raise ParameterError("AdaBoost: each round must have learned a rule or a member.")
+        if self._shares.shape != (number,) or not np.all(
+            (self._shares > 0) & (self._shares <= 1 + 1e-9)
+        ):
+            raise ParameterError("AdaBoost: each class must have a positive fraction of the rows.")
+        schema = self.recode_.apply_to_schema(self.schema_)
+        for rule in self._rules:
+            column = schema[rule.column]
+            fits = column.kind == "nominal" and len(rule.said) == column.width + 2
+            if not fits or rule.said.min() < 0 or rule.said.max() >= number:
+                raise ParameterError(f"AdaBoost: a rule must fit its column {rule.column[:40]!r}.")
+            if rule.threshold is not None and not 0 <= rule.threshold < len(rule.said):
+                raise ParameterError("AdaBoost: a threshold must be a place in its column.")
+        self._sum_up()
+
+    def _summary(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist(), "members": len(self.rounds_)}
 
     def views(self) -> Sequence[View]:
         """Return the rounds: their rules, errors and weights."""
@@ -498,9 +547,9 @@ class _Rules:
     """Rules of one column, from weighted counts of all columns in one pass a round."""
 
     def __init__(self, table: Table, given: FloatArray, method: str, seed: int) -> None:
-        self.cut_points = fine_cuts(table, given)
-        self.numeric = tuple(self.cut_points)
-        self.table = cut_table(table, self.cut_points)
+        self.recode = Recode(fine_cuts(table, given))
+        self.numeric = tuple(self.recode.cut_points)
+        self.table = self.recode.apply(table)
         self.weight = given / given.sum()
         self.first = self.weight.copy() if method == "resampling" else None
         self.tables = WeightedTables(self.table, self.weight)
@@ -532,7 +581,7 @@ class _Rules:
 
     def words(self, rule: Rule) -> tuple[str, str]:
         """Say which column a rule asks for, and what it answers."""
-        return rule.column, rule_words(rule, self.table, self.cut_points)
+        return rule.column, rule_words(rule, self.table, self.recode.cut_points)
 
 
 class _Members:
@@ -548,7 +597,7 @@ class _Members:
                 "Use method='resampling', or another base."
             )
         self.estimator, self.table, self.classes, self.method = base, table, classes, method
-        self.cut_points: dict[str, FloatArray] = {}
+        self.recode = Recode()
         self.weight = given / given.sum()
         self.first = self.weight.copy()
         self.scale = float(given.sum())

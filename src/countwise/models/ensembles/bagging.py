@@ -19,12 +19,14 @@ from countwise._typing import FloatArray
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.resampling import Draws, Proportional, draws_of
 from countwise.counts.row_hash import row_keys
+from countwise.errors import ParameterError
 from countwise.models.base import Classifier
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import (
     CASTS,
     Member,
     a_classifier,
+    adopt_members,
     cast,
     chunks,
     encoded,
@@ -39,6 +41,7 @@ from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
     boolean,
+    derived,
     fitted,
     nothing,
     number,
@@ -88,6 +91,11 @@ class OutOfBag:
     single_error: float
     apparent_error: float
     no_information: float
+
+    def check(self) -> None:
+        """Refuse votes that are none."""
+        if self.votes.ndim != 2 or not np.all((self.votes >= 0) & np.isfinite(self.votes)):
+            raise ValueError("out-of-bag votes must be numbers of at least 0")
 
     @property
     def error_632(self) -> float:
@@ -252,11 +260,17 @@ class Bagging(Classifier):
         default=False,
     )
     random_state: Any = parameter(seed(), "the seed of all draws", default=0)
-    members_: list[Any] = fitted("the trained models")
-    out_of_bag_: OutOfBag = fitted(
+    members_: list[Classifier] = fitted("the trained models")
+    out_of_bag_: OutOfBag | None = fitted(
         "with 'oob_score=True' an OutOfBag: votes, error, .632 and .632+"
     )
-    votes_: FloatArray = fitted("with 'oob_score=True' the out-of-bag votes, rows × classes")
+    _seed: int = fitted()
+    _trained: list[Member] = derived()
+
+    @property
+    def votes_(self) -> FloatArray | None:
+        """With ``oob_score=True`` the out-of-bag votes, rows × classes."""
+        return None if self.out_of_bag_ is None else self.out_of_bag_.votes
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -279,10 +293,20 @@ class Bagging(Classifier):
         )
         self._trained = self._members(rows, draws, weight)
         self.members_ = [member.model for member in self._trained]
+        self.out_of_bag_ = None
         if self.oob_score:
             places = order if kept is None else kept[order]
             self._ask_out_of_bag(rows, weight, draws, places, total)
         return self
+
+    def _after_load(self) -> None:
+        self._check_classes()
+        self._trained = adopt_members(self, self.members_)
+        if not self._trained or not 0 <= self._seed < 2**31:
+            raise ParameterError("Bagging: there must be a member and a seed.")
+
+    def _summary(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist(), "members": len(self.members_)}
 
     def _base(self) -> Any:
         return ID3() if self.estimator is None else self.estimator
@@ -292,7 +316,7 @@ class Bagging(Classifier):
     ) -> list[Member]:
         base = self._base()
         if isinstance(base, CountedModel) and isinstance(draws, Draws):
-            clone(base)._prepare(table, None)
+            clone(base)._learn_recode(table, None)
             plan = base.counts_needed(table.schema)
             if plan is not None and in_one_pass(table, plan):
                 counts = fold_resampled(table, plan, draws)
@@ -371,7 +395,6 @@ class Bagging(Classifier):
             rows, self._trained, alone, draws, self.classes_, self.vote, self._seed, weight
         )
         self.out_of_bag_ = found.placed(places, total)
-        self.votes_ = self.out_of_bag_.votes
 
     def views(self) -> Sequence[View]:
         """Return the estimates of the error, if there are any, and the views of the first member.
@@ -383,7 +406,7 @@ class Bagging(Classifier):
         check_is_fitted(self, "members_")
         first, errors = self.members_[0], {}
         member_views = first.views() if isinstance(first, Classifier) else ()
-        if (found := getattr(self, "out_of_bag_", None)) is not None:
+        if (found := self.out_of_bag_) is not None:
             errors = {
                 "ensemble, out of bag": found.error,
                 "one model, leave-one-out bootstrap": found.single_error,

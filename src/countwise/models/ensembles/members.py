@@ -5,7 +5,7 @@ A vote is a count: votes divided by their sum are a posterior, and its argmax is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +169,22 @@ def chunks(rows: int, features: Features | None) -> Iterator[slice]:
     step = CHUNK if features is None else max(1, min(CHUNK, _CELLS // max(len(features.names), 1)))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
+
+
+def adopt_members(ensemble: Classifier, models: Iterable[Classifier]) -> list[Member]:
+    """Return the loaded models of an ensemble as members; refuse those of other rows."""
+    names = [column.name for column in ensemble.schema_.attributes]
+    members = []
+    for model in models:
+        if [column.name for column in model.schema_.attributes] != names:
+            raise ParameterError("Ensemble: every member must read the columns of the ensemble.")
+        try:
+            members.append(Member(model, places_of(model.classes_, ensemble.classes_)))
+        except KeyError:
+            raise ParameterError(
+                "Ensemble: every member must have classes of the ensemble."
+            ) from None
+    return members
 
 
 def places_of(own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

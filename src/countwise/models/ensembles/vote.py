@@ -18,7 +18,9 @@ from countwise.models.base import Classifier
 from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.bayes.tan import TAN
 from countwise.models.ensembles.members import (
+    Member,
     a_classifier,
+    adopt_members,
     cast,
     chunks,
     quiet,
@@ -32,6 +34,7 @@ from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
     array,
+    derived,
     fitted,
     nothing,
     one_of,
@@ -145,11 +148,14 @@ class Vote(Classifier):
         default=None,
     )
     random_state: Any = parameter(seed(), "the seed of roulette", default=0)
-    members_: dict[str, Any] = fitted("the trained models by name")
+    members_: dict[str, Classifier] = fitted("the trained models by name")
     weights_: FloatArray = fitted("what the vote of each member weighs")
     agreement_: FloatArray = fitted(
         "the share of training rows on which two members answer alike, members × members"
     )
+    _seed: int = fitted()
+    _gain: FloatArray | None = fitted()
+    _trained: list[Member] = derived()
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -169,6 +175,25 @@ class Vote(Classifier):
         self.weights_ = self._weighed(list(named.values()), table, weight)
         self._look_at(table, weight)
         return self
+
+    def _after_load(self) -> None:
+        self._check_classes()
+        self._trained = adopt_members(self, self.members_.values())
+        members, classes = len(self._trained), len(self.classes_)
+        weights, agreement, gain = self.weights_, self.agreement_, self._gain
+        if weights.shape != (members,) or agreement.shape != (members, members):
+            raise ParameterError("Vote: there must be a weight for each member.")
+        if not np.all((weights >= 0) & (weights < 1e300)) or not weights.sum() > 0:
+            raise ParameterError("Vote: weights must be finite, at least 0 and not all 0.")
+        if not 0 <= self._seed < 2**31:
+            raise ParameterError("Vote: the seed must be a whole number of at least 0.")
+        if not np.isfinite(agreement).all() or (gain is None) != (self.how != "gain"):
+            raise ParameterError("Vote: gains are needed to vote by them, and only then.")
+        if gain is not None and (gain.shape != (classes, classes) or not np.isfinite(gain).all()):
+            raise ParameterError("Vote: there must be a finite gain for every two classes.")
+
+    def _summary(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist(), "members": len(self.members_)}
 
     def _gains(self) -> FloatArray:
         if self.gain is None:

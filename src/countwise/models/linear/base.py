@@ -43,6 +43,13 @@ class Layer(NamedTuple):
     weights: FloatArray
     bias: FloatArray
 
+    def check(self) -> None:
+        """Refuse weights that are not finite, or a bias for other outputs."""
+        if self.weights.ndim != 2 or self.bias.shape != self.weights.shape[1:]:
+            raise ValueError("a layer must have a bias for each of its outputs")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.bias).all()):
+            raise ValueError("the weights of a layer must be finite")
+
 
 class Rows(NamedTuple):
     """Training rows as a matrix, classes numbered from 0, in an order that their content gives."""
@@ -68,6 +75,8 @@ class MatrixModel(Classifier):
         rows = self._prepared(X, y, sample_weight)
         if len(self.classes_) == 1:
             self.layers_, self.scale_ = self._constant(), 1.0
+            if "n_iter_" in self.FITTED:
+                self.n_iter_ = 0
             return self
         layers, scale = self._learn(rows)
         if not all(np.isfinite(part).all() for own in layers for part in (own.weights, own.bias)):
@@ -77,6 +86,20 @@ class MatrixModel(Classifier):
             )
         self.layers_, self.scale_ = layers, scale
         return self
+
+    def _after_load(self) -> None:
+        self._check_classes()
+        sizes = [layer.weights.shape for layer in self.layers_]
+        expected = [len(self.features_.names), *(outputs for _, outputs in sizes)]
+        if not sizes or [inputs for inputs, _ in sizes] != expected[:-1]:
+            raise ParameterError(f"{type(self).__name__}: its layers must fit each other.")
+        if expected[-1] != len(self.classes_) or self.features_.schema != self.schema_:
+            raise ParameterError(f"{type(self).__name__}: its layers must fit its classes.")
+        if not 0 < self.scale_ < 1e300:
+            raise ParameterError(f"{type(self).__name__}: its scale must be a positive number.")
+
+    def _summary(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist(), "features": len(self.features_.names)}
 
     def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         """Return what maps features to one score a class, and the factor that calibrates it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,19 +42,32 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class _Number:
+class Scale:
+    """How a numeric column is centered and scaled, and whether missing cells are flagged."""
+
     mean: float
     spread: float
     flagged: bool
 
+    def check(self) -> None:
+        """Refuse a scale that leaves no finite numbers."""
+        if not np.isfinite([self.mean, self.spread]).all() or not self.spread > 0:
+            raise ValueError("a column must be scaled by a positive number")
+
 
 @dataclass(frozen=True, eq=False)
-class _Words:
-    place: NDArray[np.int64]  # of each code (missing and unseen too); -1: none
+class Places:
+    """Which column of the matrix each level of a nominal column has.
+
+    `place` is that of each code, missing and unseen included, or -1; `others` levels share one.
+    """
+
+    place: NDArray[np.int64]
     levels: tuple[Level | None, ...]
-    others: int  # how many levels share a place
+    others: int
 
 
+@dataclass(frozen=True, eq=False)
 class Features:
     """How tables of a schema become rows of a matrix.
 
@@ -68,30 +82,46 @@ class Features:
     (14, 10)
     """
 
-    def __init__(self, schema: Schema, parts: Mapping[str, _Number | _Words]) -> None:
-        self.schema = schema
-        self.parts = dict(parts)
-        self.names = tuple(self._named())
+    schema: Schema
+    parts: Mapping[str, Scale | Places]
+
+    @cached_property
+    def names(self) -> tuple[Feature, ...]:
+        """The columns of the matrix."""
+        return tuple(self._named())
+
+    def check(self) -> None:
+        """Refuse parts that do not fit the columns of the schema."""
+        columns = {column.name: column for column in self.schema.attributes}
+        if set(columns) != set(self.parts):
+            raise ValueError("there must be a feature for each column of the schema")
+        for name, part in self.parts.items():
+            if isinstance(part, Scale) == columns[name].coded:
+                raise ValueError(f"the features of {name[:40]!r} must be those of its kind")
+            if isinstance(part, Places):
+                again = _places(columns[name].levels, part.place, part.others)
+                if again.levels != part.levels:
+                    raise ValueError(f"the features of {name[:40]!r} must be those of its levels")
 
     @classmethod
     def learn(cls, table: Table, weight: FloatArray | None = None) -> Features:
         """Learn scales, levels and gaps from training rows."""
-        parts: dict[str, _Number | _Words] = {}
+        parts: dict[str, Scale | Places] = {}
         for column in table.schema.attributes:
             if column.coded:
-                parts[column.name] = _words(table, column.name, weight)
+                parts[column.name] = _learn_places(table, column.name, weight)
             else:
-                parts[column.name] = _number(table.values(column.name), weight)
+                parts[column.name] = _learn_scale(table.values(column.name), weight)
         return cls(table.schema, parts)
 
     @classmethod
     def plain(cls, schema: Schema) -> Features:
         """Return the features of numeric columns as they are, neither centred nor scaled."""
-        return cls(schema, {own.name: _Number(0.0, 1.0, False) for own in schema.attributes})
+        return cls(schema, {own.name: Scale(0.0, 1.0, False) for own in schema.attributes})
 
     def _named(self) -> Iterator[Feature]:
         for name, part in self.parts.items():
-            if isinstance(part, _Number):
+            if isinstance(part, Scale):
                 yield Feature(name)
                 if part.flagged:
                     yield Feature(name, _MISSING)
@@ -107,7 +137,7 @@ class Features:
         return tuple(
             Note.of("P01", name, levels=MOST_LEVELS, why="")
             for name, part in self.parts.items()
-            if isinstance(part, _Words) and part.others
+            if isinstance(part, Places) and part.others
         )
 
     def matrix(self, table: Table, sparse: bool = False) -> Any:
@@ -123,7 +153,7 @@ class Features:
         made = np.zeros((len(table), len(self.names)))
         at = 0
         for name, part in self.parts.items():
-            if isinstance(part, _Number):
+            if isinstance(part, Scale):
                 values, gap = _scaled(part, table.values(name))
                 made[:, at] = values
                 if part.flagged:
@@ -141,7 +171,7 @@ class Features:
         row, column, cell = [], [], []
         at = 0
         for name, part in self.parts.items():
-            if isinstance(part, _Number):
+            if isinstance(part, Scale):
                 values, gap = _scaled(part, table.values(name))
                 pieces = [(rows, at, values)]
                 if part.flagged:
@@ -161,73 +191,42 @@ class Features:
         data = (np.concatenate(cell), (np.concatenate(row), np.concatenate(column)))
         return csr_matrix(data, shape=(len(table), len(self.names)))
 
-    def state(self) -> dict[str, Any]:
-        """Return what was learned as plain data."""
-        return {
-            name: {"mean": part.mean, "spread": part.spread, "flagged": part.flagged}
-            if isinstance(part, _Number)
-            else {"place": part.place.tolist(), "others": part.others}
-            for name, part in self.parts.items()
-        }
-
-    @classmethod
-    def restored(cls, schema: Schema, state: Mapping[str, Any]) -> Features:
-        """Read features back from plain data.
-
-        Raises
-        ------
-        ValueError
-            The data do not fit the columns of the schema.
-        """
-        parts: dict[str, _Number | _Words] = {}
-        for column in schema.attributes:
-            own = state[column.name]
-            if column.coded:
-                place = np.asarray(own["place"], dtype=np.int64)
-                parts[column.name] = _restored(column.levels, place, int(own["others"]))
-                continue
-            number = _Number(float(own["mean"]), float(own["spread"]), bool(own["flagged"]))
-            if not number.spread > 0 or not np.isfinite([number.mean, number.spread]).all():
-                raise ValueError(f"the scale of {column.name!r}")
-            parts[column.name] = number
-        return cls(schema, parts)
-
     def unscaled(self, feature: int, coefficient: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a coefficient per unit of the column itself, and what its centre adds."""
         own = self.names[feature]
         part = self.parts[own.column]
-        if not isinstance(part, _Number) or own.level is not None:
+        if not isinstance(part, Scale) or own.level is not None:
             return coefficient, np.zeros_like(coefficient)
         return coefficient / part.spread, -coefficient * (part.mean / part.spread)
 
 
-def _width(part: _Words) -> int:
+def _width(part: Places) -> int:
     return len(part.levels) + (part.others > 0)
 
 
-def _scaled(part: _Number, values: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _scaled(part: Scale, values: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     gap = np.isnan(values)
     with np.errstate(over="ignore"):
         scaled = (np.where(gap, part.mean, values) - part.mean) / part.spread
     return np.clip(scaled, -FARTHEST, FARTHEST), gap
 
 
-def _number(values: FloatArray, weight: FloatArray | None) -> _Number:
+def _learn_scale(values: FloatArray, weight: FloatArray | None) -> Scale:
     known = ~np.isnan(values)
     own = values[known]
     given = np.ones(len(own)) if weight is None else weight[known]
     if not len(own) or given.sum() <= 0:
-        return _Number(0.0, 1.0, bool(len(values)))
+        return Scale(0.0, 1.0, bool(len(values)))
     # Of equal values the spread must be nought, which the rounding of a mean would spoil.
     if own.min() == own.max():
-        return _Number(float(own[0]), 1.0, not known.all())
+        return Scale(float(own[0]), 1.0, not known.all())
     most = float(np.abs(own).max())
     mean = float(np.average(own / most, weights=given)) * most
     spread = float(np.sqrt(np.average(((own - mean) / most) ** 2, weights=given))) * most
-    return _Number(mean, spread if spread > 0 and np.isfinite(spread) else 1.0, not known.all())
+    return Scale(mean, spread if spread > 0 and np.isfinite(spread) else 1.0, not known.all())
 
 
-def _words(table: Table, name: str, weight: FloatArray | None) -> _Words:
+def _learn_places(table: Table, name: str, weight: FloatArray | None) -> Places:
     levels = table.schema[name].levels
     often = np.bincount(table.codes(name), weight, minlength=len(levels) + 2)
     place = np.full(len(levels) + 2, -1, dtype=np.int64)
@@ -238,17 +237,19 @@ def _words(table: Table, name: str, weight: FloatArray | None) -> _Words:
         others = len(seen) - len(kept)
         place[seen] = len(kept)
     place[kept] = np.arange(len(kept))
-    return _restored(levels, place, others)
+    return _places(levels, place, others)
 
 
-def _restored(levels: tuple[Level, ...], place: NDArray[np.int64], others: int) -> _Words:
+def _places(levels: tuple[Level, ...], place: NDArray[np.int64], others: int) -> Places:
     if place.shape != (len(levels) + 2,) or others < 0:
         raise ValueError("the places of levels")
     width = int(place.max(initial=-1)) + 1 - (others > 0)
+    if width > len(place):
+        raise ValueError("the places of levels")
     kept: list[Level | None] = []
     for at in range(width):
         code = np.flatnonzero(place == at)
         if len(code) != 1 or code[0] > len(levels):
             raise ValueError("the places of levels")
         kept.append(None if code[0] == len(levels) else levels[int(code[0])])
-    return _Words(place, tuple(kept), others)
+    return Places(place, tuple(kept), others)

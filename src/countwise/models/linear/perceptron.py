@@ -97,7 +97,7 @@ class Perceptron(MatrixModel):
         model.schema_, model.notes_ = table.schema, ()
         model.classes_ = np.asarray(classes)
         model.features_ = Features.plain(table.schema)
-        model._seed = 0
+        model._seed = model.n_iter_ = 0
         own = np.asarray([weights[name] for name in model.features_.parts], dtype=np.float64)
         model.layers_ = (two_sided(own[None, :], np.asarray([float(bias)])),)
         model.scale_ = 1.0

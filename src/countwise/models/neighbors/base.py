@@ -44,6 +44,7 @@ from countwise.tables.estimator import (
     n_rows_of,
 )
 from countwise.tables.read import read
+from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
@@ -144,21 +145,32 @@ class StoredRowsModel(TableEstimator):
         """Find the k nearest kept rows of each query, by the numbers they came with."""
         return neighborhood(self._kept, rows, k, self.places_, self.target_)
 
-    def extras(self) -> dict[str, Any]:
-        """What else must be known of a saved model, as plain data."""
-        return {} if self.places_ is None else {"places": self.places_.tolist()}
+    def _after_load(self) -> None:
+        rows, number = self.rows_, self.n_rows_
+        columns = [
+            own.shape
+            for own in (self.sample_weight_, self.target_, self.places_)
+            if own is not None
+        ]
+        if not number or any(shape != (number,) for shape in columns):
+            raise TableError("Rows: there must be one weight, number and place for each row.")
+        if self.sample_weight_ is not None and not np.all(
+            (self.sample_weight_ > 0) & (self.sample_weight_ < math.inf)
+        ):
+            raise TableError("Rows: their weights must be positive numbers.")
+        if self.target_ is not None and not np.isfinite(self.target_).all():
+            raise TableError("Rows: the numbers to predict must be finite.")
+        attributes = rows.schema.attributes
+        if self.space_.attributes != attributes or not all(
+            map(Column.same_levels, self.space_.attributes, attributes)
+        ):
+            raise TableError("Rows: the space must be that of their columns.")
+        if self.relevance_ is not None and self.relevance_.shape != (len(attributes),):
+            raise TableError("Rows: there must be one relevance for each column.")
+        self._settle()
 
-    def restore_extras(self, extras: dict[str, Any]) -> None:
-        """Take back what `extras` gave."""
-        if "places" in extras:
-            self.places_ = self._places(extras["places"])
-
-    def _places(self, given: Any) -> Rows:
-        """The numbers of the kept rows as a file holds them; not one a row is no sound file."""
-        places = np.asarray(given, dtype=np.int64)
-        if places.shape != (self.n_rows_,):
-            raise ValueError(f"{self.n_rows_} rows, but numbers of {places.size}")
-        return places
+    def _summary(self) -> dict[str, Any]:
+        return {"rows": self.n_rows_}
 
 
 class RowVoter(StoredRowsModel, Classifier):
@@ -181,6 +193,12 @@ class RowVoter(StoredRowsModel, Classifier):
         self.schema_ = table.schema
         present = self._take_classes(table)
         self._kept = Kept(self.space_, table, voters(table, self.sample_weight_, present))
+
+    def _summary(self) -> dict[str, Any]:
+        rows = self.rows_
+        places = [rows.target_column.place(own) for own in self.classes_.tolist()]
+        weights = np.bincount(rows.target, self.sample_weight_, len(rows.classes))[places]
+        return {**super()._summary(), **self._class_summary(weights.astype(np.float64))}
 
     def _describe_unseen(self, policy: str) -> str:
         return "compared as unlike any other"

@@ -118,29 +118,14 @@ class CondensedNeighbors(RowVoter):
         )
         return int(np.count_nonzero(self._shares(rows).argmax(axis=1) != places))
 
-    def extras(self) -> dict[str, Any]:
-        """What is known about the choice, for the store."""
-        return {
-            "kept": self.kept_.tolist(),
-            "reduction": self.reduction_,
-            "passes": self.passes_,
-            "sizes": list(self.sizes_),
-            "conflicts": self.conflicts_,
-            "prior": self.prior_.tolist(),
-        }
-
-    def restore_extras(self, extras: dict[str, Any]) -> None:
-        """Take back what `extras` gave."""
-        self.kept_ = self.places_ = self._places(extras["kept"])
-        self.reduction_ = float(extras["reduction"])
-        self.passes_ = int(extras["passes"])
-        self.sizes_ = tuple(int(size) for size in extras["sizes"])
-        self.conflicts_ = int(extras["conflicts"])
-        self.prior_ = np.asarray(extras["prior"], dtype=np.float64)
+    def _after_load(self) -> None:
+        super()._after_load()
+        if self.places_ is None or not np.array_equal(self.kept_, self.places_):
+            raise TableError("Rows: those that were kept must be those that are stored.")
         if self.prior_.shape != self.classes_.shape or abs(self.prior_.sum() - 1.0) > 1e-9:
-            raise ValueError("class shares must sum to one")
-        if not np.all(self.prior_ > 0):
-            raise ValueError("class shares must be above nought")
+            raise TableError("Rows: the class probabilities must sum to one.")
+        if not np.all(self.prior_ > 0) or not 0 <= self.reduction_ < 1:
+            raise TableError("Rows: the class probabilities must be above zero.")
 
     @property
     def votes_by(self) -> tuple[int, Any]:

@@ -12,7 +12,6 @@ Numbers differ by their gap, words by 0 or 1 (overlap) or by what their class sh
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,51 +48,23 @@ class Axis:
     figures: FloatArray | None = field(default=None, repr=False)
     whitened: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the axis as plain data."""
-        plain = {name: getattr(self, name) for name in _AXIS}
-        if self.figures is None:
-            return plain | {"figures": None}
-        # Missing and unseen words have no class shares: no number, and null in a document.
-        figures = self.figures.astype(object)
-        figures[np.isnan(self.figures)] = None
-        return plain | {"figures": figures.tolist()}
-
-    @classmethod
-    def from_dict(
-        cls, plain: Mapping[str, Any], attributes: tuple[Column, ...], numbers: int
-    ) -> Axis:
-        """Read an axis back; ValueError where it could lead a search astray."""
-        figures = plain["figures"]
-        made = cls(
-            **{name: plain[name] for name in _AXIS},
-            figures=None if figures is None else np.asarray(figures, dtype=np.float64),
-        )
-        whole = all(type(getattr(made, name)) is int for name in ("attribute", "width"))
-        if not whole or not 0 <= made.attribute < len(attributes) or made.width < 0:
-            raise ValueError("an axis belongs to no attribute")
-        column, own = attributes[made.attribute], made.figures
-        shape = None if own is None else own.shape
+    def check_column(self, column: Column, numbers: int) -> None:
+        """Refuse figures that do not fit the column; `numbers` is how many columns are numeric."""
+        shape = None if self.figures is None else self.figures.shape
         coded = column.kind == "nominal"
         fits = {
             "number": shape == ((column.width + 2,) if coded else None),
-            "differs": made.width == column.width if coded else shape == (made.width,),
-            "table": coded and made.width == column.width and shape == (made.width + 2,) * 2,
+            "differs": self.width == column.width if coded else shape == (self.width,),
+            "table": coded and self.width == column.width and shape == (self.width + 2,) * 2,
         }
-        sizes = np.array([made.stretch, made.far, made.mass, made.centre], dtype=np.float64)
-        known = made.whitened is None or (
-            type(made.whitened) is int and 0 <= made.whitened < numbers and not coded
-        )
-        if not (
-            fits.get(made.kind) and known and np.isfinite(sizes).all() and sizes[:3].min() >= 0
-        ):
-            raise ValueError("the figures of an axis do not fit its attribute")
-        if made.kind == "table" and own is not None and not np.all((own >= 0) & (own < 1e300)):
-            raise ValueError("a table of distances holds figures that are none")
-        return made
-
-
-_AXIS = ("attribute", "kind", "stretch", "far", "mass", "centre", "width", "whitened")
+        sizes = np.array([self.stretch, self.far, self.mass, self.centre], dtype=np.float64)
+        whitened = self.whitened is None or (0 <= self.whitened < numbers and not coded)
+        sound = fits.get(self.kind) and whitened and self.width >= 0
+        if not (sound and np.isfinite(sizes).all() and sizes[:3].min() >= 0):
+            raise ValueError(f"the axis of {column.name[:40]!r} must fit its column")
+        figures = self.figures if self.kind == "table" else None
+        if figures is not None and not np.all((figures >= 0) & (figures < 1e300)):
+            raise ValueError(f"the table of {column.name[:40]!r} must hold distances")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,47 +137,25 @@ class Space:
         rooted = from_sums(powers, self.p)
         return np.asarray(rooted / self.divisor if self.divisor != 1.0 else rooted)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the attributes as plain data."""
-        return {
-            "p": self.p if math.isfinite(self.p) else "maximum",
-            "ignore": self.ignore,
-            "divisor": self.divisor,
-            "weights": self.weights.tolist(),
-            "whitening": None if self.whitening is None else self.whitening.tolist(),
-            "middle": None if self.middle is None else self.middle.tolist(),
-            "axes": [axis.to_dict() for axis in self.axes],
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any], attributes: tuple[Column, ...]) -> Space:
-        """Read a space of these attributes back; ValueError where it is none."""
-        p = math.inf if plain["p"] == "maximum" else float(plain["p"])
-        numbers = sum(column.kind == "numeric" for column in attributes)
-        white, middle = plain["whitening"], plain["middle"]
-        made = cls(
-            attributes,
-            tuple(Axis.from_dict(own, attributes, numbers) for own in plain["axes"]),
-            p,
-            bool(plain["ignore"]),
-            float(plain["divisor"]),
-            np.asarray(plain["weights"], dtype=np.float64),
-            None if white is None else np.asarray(white, dtype=np.float64),
-            None if middle is None else np.asarray(middle, dtype=np.float64),
-        )
-        shapes = [own.shape for own in (made.whitening, made.middle) if own is not None]
+    def check(self) -> None:
+        """Refuse axes that would lead a search astray."""
+        if any(not 0 <= axis.attribute < len(self.attributes) for axis in self.axes):
+            raise ValueError("every axis must belong to an attribute")
+        numbers = sum(column.kind == "numeric" for column in self.attributes)
+        for axis in self.axes:
+            axis.check_column(self.attributes[axis.attribute], numbers)
+        figures = [array for array in (self.whitening, self.middle) if array is not None]
         sound = (
-            p >= 1
-            and made.axes
-            and 0 < made.divisor < math.inf
-            and made.weights.shape == (len(attributes),)
-            and shapes in ([], [(numbers, numbers), (numbers,)])
-            and all(np.isfinite(own).all() for own in (white or [], middle or []))
-            and (white is not None or all(axis.whitened is None for axis in made.axes))
+            self.p >= 1
+            and self.axes
+            and 0 < self.divisor < math.inf
+            and self.weights.shape == (len(self.attributes),)
+            and [array.shape for array in figures] in ([], [(numbers, numbers), (numbers,)])
+            and all(np.isfinite(array).all() for array in figures)
+            and (self.whitening is not None or all(axis.whitened is None for axis in self.axes))
         )
         if not sound:
-            raise ValueError("the figures of the space do not fit each other")
-        return made
+            raise ValueError("the figures of a space must fit each other")
 
     def _powers(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
         """What each attribute adds, as it is kept: a p-th power, or the gap where p is steep."""

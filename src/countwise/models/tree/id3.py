@@ -1,4 +1,4 @@
-"""What classifiers that answer by a tree share: prediction, explanation, rules and plain data."""
+"""ID3: a decision tree grown by information gain, its prediction, explanation and rules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
-from countwise.discretize.cut_points import METHODS, cut_points, cut_table
-from countwise.discretize.recode import searched_cuts
-from countwise.errors import CountwiseError, StoreError, listing
+from countwise.discretize.cut_points import METHODS
+from countwise.discretize.recode import Recode
+from countwise.errors import StoreError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
 from countwise.models.tree.grow import Limits, grow
@@ -22,7 +22,6 @@ from countwise.models.tree.predict import ends, posteriors, told, values_of
 from countwise.models.tree.prune import Pruning, hold_out, prune
 from countwise.models.tree.splits import Attribute, ranked
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
-from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import (
     Constraint,
@@ -35,7 +34,6 @@ from countwise.params import (
     seed,
     whole,
 )
-from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
@@ -46,9 +44,65 @@ if TYPE_CHECKING:
 _CELLS = 1 << 21
 
 
-class TreeClassifier(Classifier):
-    """A classifier whose answer is a leaf of ``tree_``; a model fills in `fit`."""
+def _size(tree: TreeStructure) -> str:
+    if len(tree) == 1:
+        return "A tree of one leaf, which answers every row alike."
+    tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
+    leaves = "one of them a leaf" if tree.leaves == 1 else f"{tree.leaves} of them leaves"
+    return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
 
+
+def _share() -> Constraint:
+    """A share of the rows that leaves some."""
+    part = number(at_least=0)
+    return Constraint(
+        "a share of at least 0 and below 1",
+        lambda value: part.admits(value) and float(value) < 1,
+        good=(0.0, 0.25),
+        bad=(-0.1, 1.0, "half"),
+    )
+
+
+class ID3(Classifier):
+    """Classify by a decision tree: at each node the column with the largest information gain.
+
+    The tree of Quinlan (1986), as Smart, Leh and Marsh grow and prune it: a nominal column makes
+    one branch a level and is used once on a path, a number is cut in two at the best place of each
+    node. A node is a leaf when all its rows are of one class, when no column tells them apart, or
+    when no row comes to it: then it answers as the node above. Of equal gains the first column and
+    the first cut are taken, so the same rows give the same tree in any order.
+
+    The structure hangs on all rows at once; there is no ``partial_fit``, ``merge`` or ``forget``.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> from countwise.models.tree.id3 import ID3
+    >>> model = ID3().fit(cw.read("sample:weather"))
+    >>> print(model.rules())
+    if outlook = sunny:
+      if humidity = high: no (3 rows)
+      if humidity = normal: yes (2 rows)
+    if outlook = overcast: yes (4 rows)
+    if outlook = rainy:
+      if windy = TRUE: no (2 rows)
+      if windy = FALSE: yes (3 rows)
+    """
+
+    criterion: str = parameter(
+        one_of("gain", "ratio"),
+        "information 'gain', or gain 'ratio': gain divided by the entropy of the split, among "
+        "the columns of at least average gain (Quinlan 1993)",
+        default="gain",
+        kw_only=False,
+    )
+    numeric: str = parameter(
+        one_of("threshold", "cuts", "quantizer"),
+        "'threshold' cuts a number in two at every node anew; 'cuts' cuts it once into "
+        "intervals (see cuts, bins) and takes it as nominal; 'quantizer' cuts all together by "
+        "the search of Quantizer",
+        default="threshold",
+    )
     when_missing: str = parameter(
         one_of("fraction", "majority"),
         "a row without the value asked for goes down every branch by its share ('fraction'), or "
@@ -60,22 +114,131 @@ class TreeClassifier(Classifier):
         "pseudo-count added to each class in a leaf; 0 gives plain shares",
         default=1.0,
     )
-    tree_: TreeStructure = fitted("the tree")
-    n_leaves_: int = fitted("how many leaves it has")
-    depth_: int = fitted("how many tests its longest path has")
-    pruning_: Pruning | None = fitted("what pruning did, if there was any")
-    cut_points_: dict[str, FloatArray] = fitted("by numeric column that was cut, where")
+    prune: float = parameter(
+        _share(),
+        "share of the rows held out, class by class, for reduced-error pruning; 0 keeps the "
+        "tree as it was grown",
+        default=0.0,
+    )
+    cut_ties: bool = parameter(
+        boolean(),
+        "whether pruning also cuts a node that errs as often as its subtree (Quinlan 1987); "
+        "otherwise a node stays unless cutting it lowers the error",
+        default=True,
+    )
+    max_depth: int | None = parameter(
+        whole(at_least=0) | nothing(), "how many tests a path may have", default=None
+    )
+    min_leaf: float = parameter(
+        number(at_least=0),
+        "the weight that at least two branches of a split must have",
+        default=0.0,
+    )
+    min_gain: float | None = parameter(
+        number(at_least=0) | nothing(),
+        "bits a split must exceed. None splits even without gain, as long as rows differ: the "
+        "textbook's rule, which can learn an exclusive or",
+        default=0.0,
+    )
+    cuts: str = parameter(
+        one_of(*METHODS), "how 'numeric=\"cuts\"' finds its intervals", default="width"
+    )
+    bins: int = parameter(
+        whole(at_least=2), "how 'numeric=\"cuts\"' finds its intervals", default=10
+    )
+    unseen: str = parameter(
+        one_of("ignore", "error"),
+        "a level that training never saw in a node is answered by that node ('ignore'), or one "
+        "never seen at all is refused ('error')",
+        default="ignore",
+    )
+    random_state: Any = parameter(seed(), "which rows are held out", default=0)
+    tree_: TreeStructure = fitted("the tree in flat arrays, a TreeStructure")
+    pruning_: Pruning | None = fitted("what pruning did, a Pruning; None without")
+    recode_: Recode = fitted("how numeric columns are cut before the tree is grown")
 
-    def _keep(self, tree: TreeStructure, pruning: Pruning | None) -> None:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Grow the tree, and prune it if asked."""
+        table, weight, *_ = self._training(X, y, sample_weight)
+        present = np.flatnonzero(count(table, Plan()).weight[:-1])
+        self.classes_ = np.asarray([table.classes[place] for place in present])
+        place_of = np.zeros(len(table.classes), dtype=np.min_scalar_type(len(present)))
+        place_of[present] = np.arange(len(present))
+        self._learn(table, place_of[table.target], weight)
+        return self
+
+    def _learn(self, table: Table, target: NDArray[Any], weight: FloatArray | None) -> None:
+        apart = np.zeros(0, dtype=bool)
+        if self.prune > 0:
+            if weight is not None and (repeats := whole_repeats(weight)) is not None:
+                rows = np.repeat(np.arange(len(table)), repeats)
+                table, target, weight = table.take(rows), target[rows], None
+            seed = draw_seed(self.random_state)
+            apart = hold_out(table, target, len(self.classes_), float(self.prune), seed)
+        some = bool(apart.any())
+        own = table.take(~apart) if some else table
+        given = weight if weight is None or not some else weight[~apart]
+        self.recode_ = self._learn_recode(own, given)
+        self.notes_ = (*self.notes_, *self.recode_.notes)
+        tree = grow(
+            self._attributes(self._view(own)),
+            target[~apart] if some else target,
+            tuple(self.classes_.tolist()),
+            given,
+            Limits(
+                self.criterion == "ratio",
+                self._fractions,
+                self.max_depth,
+                float(self.min_leaf),
+                self.min_gain,
+            ),
+        )
+        pruning: Pruning | None = None
+        if some:
+            values = values_of(tree, self._view(table.take(apart)))
+            rest = None if weight is None else weight[apart]
+            tree, pruning = prune(tree, values, target[apart], rest, self._fractions, self.cut_ties)
         self.tree_, self.pruning_ = tree, pruning
-        self.n_leaves_, self.depth_ = tree.leaves, tree.depth
+
+    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+        """Learn the intervals of numeric columns."""
+        if self.numeric == "threshold":
+            return Recode()
+        method = "quantizer" if self.numeric == "quantizer" else self.cuts
+        return Recode.learn(table, weight, method, self.bins)
+
+    @staticmethod
+    def _attributes(table: Table) -> list[Attribute]:
+        return [
+            Attribute(column.name, table.codes(column.name), column.width, column.levels)
+            if column.coded
+            else ranked(column.name, table.values(column.name))
+            for column in table.schema.attributes
+        ]
+
+    @property
+    def cut_points_(self) -> Mapping[str, FloatArray]:
+        """Where numeric columns were cut before the tree was grown."""
+        return self.recode_.cut_points
+
+    @property
+    def n_leaves_(self) -> int:
+        """How many leaves the tree has."""
+        return self.tree_.leaves
+
+    @property
+    def depth_(self) -> int:
+        """How many tests its longest path has."""
+        return self.tree_.depth
 
     @property
     def _fractions(self) -> bool:
         return self.when_missing == "fraction"
 
     def _view(self, table: Table) -> Table:
-        return cut_table(table, self.cut_points_) if self.cut_points_ else table
+        return self.recode_.apply(table)
 
     def _pieces(self, table: Table) -> Iterator[tuple[slice, FloatArray]]:
         """The rows in pieces, as what they hold in the columns of the tree."""
@@ -171,70 +334,22 @@ class TreeClassifier(Classifier):
             )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was learned as plain, flat data: parameters, schema, cuts and the tree.
+    def _summary(self) -> dict[str, Any]:
+        tree = self.tree_
+        sizes = {"nodes": len(tree), "leaves": tree.leaves, "depth": tree.depth}
+        return {**self._class_summary(np.asarray(tree.counts[0], np.float64)), **sizes}
 
-        Examples
-        --------
-        >>> import countwise as cw
-        >>> from countwise.models.tree.id3 import ID3
-        >>> weather = cw.read("sample:weather")
-        >>> model = ID3().fit(weather)
-        >>> again = ID3.from_dict(model.to_dict())
-        >>> bool((again.predict_proba(weather) == model.predict_proba(weather)).all())
-        True
-        """
-        check_is_fitted(self, "tree_")
-        parameters = self.get_params(deep=False)
-        for name, value in parameters.items():
-            if isinstance(value, np.random.RandomState):
-                parameters[name] = None
-            elif not isinstance(value, str | bool | int | float | None):
-                parameters[name] = np.asarray(value).tolist() if np.ndim(value) else value.item()
-        came = getattr(self, "feature_names_in_", None)
-        return {
-            "parameters": parameters,
-            "schema": self.schema_.to_dict(),
-            "classes": self.classes_.tolist(),
-            "cut_points": {name: own.tolist() for name, own in self.cut_points_.items()},
-            "tree": self.tree_.to_dict(),
-            "pruning": None if self.pruning_ is None else self.pruning_.to_dict(),
-            "notes": [note.to_dict() for note in self.notes_],
-            "features_in": getattr(self, "n_features_in_", None),
-            "feature_names_in": None if came is None else list(came),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Read a model back from plain data; its posteriors are the same to the last bit."""
-        try:
-            model = cls(**plain["parameters"])
-            model._check_parameters()
-            model.schema_ = Schema.from_dict(plain["schema"])
-            model.classes_ = np.asarray(plain["classes"])
-            model.notes_ = tuple(
-                Note(own["code"], own["column"], own["text"]) for own in plain["notes"]
-            )
-            model.cut_points_ = {
-                name: np.asarray(own, dtype=np.float64) for name, own in plain["cut_points"].items()
-            }
-            given = plain["pruning"]
-            pruning = None if given is None else Pruning(**given)
-            tree = TreeStructure.from_dict(plain["tree"])
-            _fitting(tree, model)
-            if plain["features_in"] is not None:
-                model.n_features_in_ = int(plain["features_in"])
-            if plain["feature_names_in"] is not None:
-                model.feature_names_in_ = np.asarray(plain["feature_names_in"], dtype=object)
-        except CountwiseError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as why:
-            raise StoreError(
-                f"{cls.__name__}: plain data must be as to_dict writes them, but {why} does not "
-                "fit. Write them again."
-            ) from None
-        model._keep(tree, pruning)
-        return model
+    def _after_load(self) -> None:
+        """Refuse a tree that asks for columns or levels which the recoded schema does not have."""
+        self._check_classes()
+        tree, schema = self.tree_, self.recode_.apply_to_schema(self.schema_)
+        if tree.classes != tuple(self.classes_.tolist()):
+            raise StoreError("Tree: its classes must be those of the model.")
+        for name, levels in zip(tree.columns, tree.levels, strict=True):
+            column = schema[name]
+            known = column.levels if column.coded else None
+            if column.kind not in ("nominal", "numeric") or known != levels:
+                raise StoreError(f"Tree: its column {name!r} must be as in the schema.")
 
     def views(self) -> Sequence[View]:
         """Return the decision tree."""
@@ -242,199 +357,3 @@ class TreeClassifier(Classifier):
 
         check_is_fitted(self, "tree_")
         return (decision_tree(self),)
-
-
-def _size(tree: TreeStructure) -> str:
-    if len(tree) == 1:
-        return "A tree of one leaf, which answers every row alike."
-    tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
-    leaves = "one of them a leaf" if tree.leaves == 1 else f"{tree.leaves} of them leaves"
-    return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
-
-
-def _fitting(tree: TreeStructure, model: TreeClassifier) -> None:
-    """Refuse a tree that asks for columns or levels which the schema does not have."""
-    schema = model.schema_
-    if tree.classes != tuple(model.classes_.tolist()):
-        raise ValueError("the classes of the tree")
-    for name, points in model.cut_points_.items():
-        if schema[name].kind != "numeric" or np.any(np.diff(points) <= 0):
-            raise ValueError(f"the cuts of {name!r}")
-    for name, levels in zip(tree.columns, tree.levels, strict=True):
-        column = schema[name]
-        cut = model.cut_points_.get(name)
-        number = None if not column.coded and cut is None else column.width
-        if cut is not None:
-            number = len(cut) + 1
-        if column.kind not in ("nominal", "numeric") or number != (
-            None if levels is None else len(levels)
-        ):
-            raise ValueError(f"column {name!r}")
-
-
-def _share() -> Constraint:
-    """A share of the rows that leaves some."""
-    part = number(at_least=0)
-    return Constraint(
-        "a share of at least 0 and below 1",
-        lambda value: part.admits(value) and float(value) < 1,
-        good=(0.0, 0.25),
-        bad=(-0.1, 1.0, "half"),
-    )
-
-
-class ID3(TreeClassifier):
-    """Classify by a decision tree: at each node the column with the largest information gain.
-
-    The tree of Quinlan (1986), as Smart, Leh and Marsh grow and prune it: a nominal column makes
-    one branch a level and is used once on a path, a number is cut in two at the best place of each
-    node. A node is a leaf when all its rows are of one class, when no column tells them apart, or
-    when no row comes to it: then it answers as the node above. Of equal gains the first column and
-    the first cut are taken, so the same rows give the same tree in any order.
-
-    The structure hangs on all rows at once; there is no ``partial_fit``, ``merge`` or ``forget``.
-
-    Attributes
-    ----------
-    tree_
-        The tree in flat arrays, a `TreeStructure`.
-    n_leaves_
-        Its size.
-    depth_
-        Its size.
-    pruning_
-        What pruning did, a `Pruning`; None without.
-
-    Examples
-    --------
-    >>> import countwise as cw
-    >>> from countwise.models.tree.id3 import ID3
-    >>> model = ID3().fit(cw.read("sample:weather"))
-    >>> print(model.rules())
-    if outlook = sunny:
-      if humidity = high: no (3 rows)
-      if humidity = normal: yes (2 rows)
-    if outlook = overcast: yes (4 rows)
-    if outlook = rainy:
-      if windy = TRUE: no (2 rows)
-      if windy = FALSE: yes (3 rows)
-    """
-
-    criterion: str = parameter(
-        one_of("gain", "ratio"),
-        "information 'gain', or gain 'ratio': gain divided by the entropy of the split, among "
-        "the columns of at least average gain (Quinlan 1993)",
-        default="gain",
-        kw_only=False,
-    )
-    numeric: str = parameter(
-        one_of("threshold", "cuts", "quantizer"),
-        "'threshold' cuts a number in two at every node anew; 'cuts' cuts it once into "
-        "intervals (see cuts, bins) and takes it as nominal; 'quantizer' cuts all together by "
-        "the search of Quantizer",
-        default="threshold",
-    )
-    prune: float = parameter(
-        _share(),
-        "share of the rows held out, class by class, for reduced-error pruning; 0 keeps the "
-        "tree as it was grown",
-        default=0.0,
-    )
-    cut_ties: bool = parameter(
-        boolean(),
-        "whether pruning also cuts a node that errs as often as its subtree (Quinlan 1987); "
-        "otherwise a node stays unless cutting it lowers the error",
-        default=True,
-    )
-    max_depth: int | None = parameter(
-        whole(at_least=0) | nothing(), "how many tests a path may have", default=None
-    )
-    min_leaf: float = parameter(
-        number(at_least=0),
-        "the weight that at least two branches of a split must have",
-        default=0.0,
-    )
-    min_gain: float | None = parameter(
-        number(at_least=0) | nothing(),
-        "bits a split must exceed. None splits even without gain, as long as rows differ: the "
-        "textbook's rule, which can learn an exclusive or",
-        default=0.0,
-    )
-    cuts: str = parameter(
-        one_of(*METHODS), "how 'numeric=\"cuts\"' finds its intervals", default="width"
-    )
-    bins: int = parameter(
-        whole(at_least=2), "how 'numeric=\"cuts\"' finds its intervals", default=10
-    )
-    unseen: str = parameter(
-        one_of("ignore", "error"),
-        "a level that training never saw in a node is answered by that node ('ignore'), or one "
-        "never seen at all is refused ('error')",
-        default="ignore",
-    )
-    random_state: Any = parameter(seed(), "which rows are held out", default=0)
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Grow the tree, and prune it if asked."""
-        table, weight, *_ = self._training(X, y, sample_weight)
-        present = np.flatnonzero(count(table, Plan()).weight[:-1])
-        self.classes_ = np.asarray([table.classes[place] for place in present])
-        place_of = np.zeros(len(table.classes), dtype=np.min_scalar_type(len(present)))
-        place_of[present] = np.arange(len(present))
-        self._learn(table, place_of[table.target], weight)
-        return self
-
-    def _learn(self, table: Table, target: NDArray[Any], weight: FloatArray | None) -> None:
-        apart = np.zeros(0, dtype=bool)
-        if self.prune > 0:
-            if weight is not None and (repeats := whole_repeats(weight)) is not None:
-                rows = np.repeat(np.arange(len(table)), repeats)
-                table, target, weight = table.take(rows), target[rows], None
-            seed = draw_seed(self.random_state)
-            apart = hold_out(table, target, len(self.classes_), float(self.prune), seed)
-        some = bool(apart.any())
-        own = table.take(~apart) if some else table
-        given = weight if weight is None or not some else weight[~apart]
-        self.cut_points_ = self._cut(own, given)
-        tree = grow(
-            self._attributes(self._view(own)),
-            target[~apart] if some else target,
-            tuple(self.classes_.tolist()),
-            given,
-            Limits(
-                self.criterion == "ratio",
-                self._fractions,
-                self.max_depth,
-                float(self.min_leaf),
-                self.min_gain,
-            ),
-        )
-        pruning: Pruning | None = None
-        if some:
-            values = values_of(tree, self._view(table.take(apart)))
-            rest = None if weight is None else weight[apart]
-            tree, pruning = prune(tree, values, target[apart], rest, self._fractions, self.cut_ties)
-        self._keep(tree, pruning)
-
-    def _cut(self, table: Table, weight: FloatArray | None) -> dict[str, FloatArray]:
-        """The intervals of numeric columns, learned from fine counts."""
-        numbers = tuple(column.name for column in table.schema.numeric)
-        if self.numeric == "threshold" or not numbers:
-            return {}
-        if self.numeric == "quantizer":
-            points, told = searched_cuts(table, numbers, weight)
-            self.notes_ = (*self.notes_, *told)
-            return points
-        fine = count(table, Plan(grids=numbers), sample_weight=weight)
-        return {name: cut_points(fine.grids[name], self.cuts, self.bins) for name in numbers}
-
-    @staticmethod
-    def _attributes(table: Table) -> list[Attribute]:
-        return [
-            Attribute(column.name, table.codes(column.name), column.width, column.levels)
-            if column.coded
-            else ranked(column.name, table.values(column.name))
-            for column in table.schema.attributes
-        ]

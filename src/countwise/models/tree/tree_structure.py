@@ -7,15 +7,15 @@ threshold and above); a slot holds the number of a child, or -1 where no row of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.moments import MAX_WEIGHT, SLACK
 from countwise.errors import StoreError
 from countwise.tables.schema import Level
 
@@ -209,78 +209,53 @@ class TreeStructure:
             self.counts[keep],
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tree as plain data, flat whatever its depth."""
-        return {
-            "columns": list(self.columns),
-            "levels": [None if own is None else list(own) for own in self.levels],
-            "classes": list(self.classes),
-            "feature": self.feature.tolist(),
-            "threshold": [None if cut != cut else cut for cut in self.threshold.tolist()],
-            "child": self.child.tolist(),
-            "counts": self.counts.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> TreeStructure:
-        """Read a tree back from plain data, and refuse what is none.
-
-        Examples
-        --------
-        >>> import countwise as cw
-        >>> from countwise.models.tree.id3 import ID3
-        >>> tree = ID3().fit(cw.read("sample:weather")).tree_
-        >>> TreeStructure.from_dict(tree.to_dict()).to_dict() == tree.to_dict()
-        True
-        """
-        try:
-            levels = tuple(None if own is None else tuple(own) for own in plain["levels"])
-            feature = np.asarray(plain["feature"], dtype=np.int32)
-            cuts = [np.nan if cut is None else float(cut) for cut in plain["threshold"]]
-            columns, classes = tuple(plain["columns"]), tuple(plain["classes"])
-            widths = np.array([2 if own is None else len(own) for own in levels] + [0])
-            if feature.ndim != 1 or not _within(feature, LEAF, len(levels)):
-                raise ValueError("feature")
-            width = widths[feature].astype(np.int64)
-            tree = cls(
-                columns,
-                levels,
-                classes,
-                feature,
-                np.asarray(cuts, dtype=np.float64),
-                np.cumsum(width) - width,
-                np.asarray(plain["child"], dtype=np.int32),
-                np.asarray(plain["counts"], dtype=np.float64).reshape(len(feature), len(classes)),
-            )
-            tree._check(int(width.sum()))
-        except (KeyError, TypeError, ValueError, OverflowError, IndexError) as why:
-            raise StoreError(
-                f"Tree: plain data must describe a tree as to_dict writes it, but {why} does not "
-                "fit. Write it again."
-            ) from None
-        return tree
-
-    def _check(self, slots: int) -> None:
+    def check(self) -> None:
         """Refuse arrays that would lead a row astray or around in circles."""
-        if len(self.columns) != len(self.levels) or not len(self) or not self.classes:
-            raise ValueError("columns")
-        if (
-            self.threshold.shape != self.feature.shape
-            or np.isnan(self.threshold[self.numeric]).any()
-        ):
-            raise ValueError("threshold")
-        there = self.child[self.child != NO_CHILD]
-        if self.child.shape != (slots,) or not np.array_equal(there, np.arange(1, len(self))):
-            raise ValueError("child")
-        # Each child has a higher number than its parent and every split node has one.
-        if np.any(self.parent[1:] >= there) or np.any(self.kids[self.split] == 0):
-            raise ValueError("child")
-        if not np.isfinite(self.counts).all() or self.counts.min() < 0 or self.weight.min() <= 0:
-            raise ValueError("counts")
+        nodes, columns = len(self), len(self.columns)
+        self._require(nodes > 0 and len(self.classes) > 0, "there must be a node and a class")
+        self._require(columns == len(self.levels), "each column must have its levels")
+        shapes = {own.shape for own in (self.feature, self.threshold, self.slot)}
+        self._require(shapes == {(nodes,)}, "each node must have a column, a threshold and slots")
+        self._require(
+            self.feature.min() >= LEAF and self.feature.max() < columns,
+            "each node must be split on a column, or be a leaf",
+        )
+        self._require(
+            not np.isnan(self.threshold[self.numeric]).any(),
+            "each node split on a number must have a threshold",
+        )
+        slots = int(self.width.sum())
+        self._require(
+            self.child.shape == (slots,)
+            and np.array_equal(self.slot, np.cumsum(self.width) - self.width),
+            "each node must have a slot for every level of its column",
+        )
+        children = self.child[self.child != NO_CHILD]
+        self._require(
+            np.array_equal(children, np.arange(1, nodes)), "each node must be a child once"
+        )
+        self._require(
+            not np.any(self.parent[1:] >= children) and not np.any(self.kids[self.split] == 0),
+            "each split node must have children, numbered higher than itself",
+        )
+        self._require(
+            self.counts.shape == (nodes, len(self.classes))
+            and bool(np.isfinite(self.counts).all())
+            and self.counts.min() >= 0
+            and self.counts.max() <= MAX_WEIGHT
+            and self.weight.min() > 0,
+            "each node must have a finite weight of each class, not all zero",
+        )
+        below = np.bincount(self.parent[1:], self.weight[1:], nodes)
+        self._require(
+            not np.any(below > self.weight * (1 + SLACK)),
+            "children must not weigh more than their parent",
+        )
 
-
-def _within(numbers: NDArray[Any], low: int, high: int) -> bool:
-    return not len(numbers) or bool(numbers.min() >= low and numbers.max() < high)
+    @staticmethod
+    def _require(holds: bool | np.bool_, rule: str) -> None:
+        if not holds:
+            raise StoreError(f"Tree: {rule}.")
 
 
 #: Deeper tests are numbered rather than indented, or a chain of thousands would be all blanks.

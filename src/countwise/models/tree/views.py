@@ -15,7 +15,7 @@ from countwise.models.views import DecisionTree, TreeNode
 from countwise.tables.labels import text
 
 if TYPE_CHECKING:
-    from countwise.models.tree.id3 import TreeClassifier
+    from countwise.models.tree.id3 import ID3
 
 #: Lines that are drawn at most, branches of one split, tests on a path.
 MAX_LINES, MAX_BRANCHES, MAX_DEPTH = 60, 12, 12
@@ -23,7 +23,7 @@ MAX_LINES, MAX_BRANCHES, MAX_DEPTH = 60, 12, 12
 MAX_RULES, MAX_RULE_LENGTH = 60, 300
 
 
-def decision_tree(model: TreeClassifier) -> DecisionTree:
+def decision_tree(model: ID3) -> DecisionTree:
     """Return the view of a fitted decision tree."""
     alpha = float(getattr(model, "smoothing", 0.0) or 0.0)
     smoothing = (
