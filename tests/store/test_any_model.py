@@ -125,7 +125,7 @@ def test_what_an_ensemble_keeps_beside_its_members_comes_back(tmp_path):
     bagging = cw.Bagging(cw.NaiveBayes(), n_estimators=5, oob_score=True).fit(iris)
     boosting = cw.AdaBoost(n_estimators=4, keep_weights=True).fit(iris)
     vote = cw.Vote([cw.NaiveBayes(), cw.ID3()], how="weighted").fit(iris)
-    network = cw.NeuralNet(hidden=(4,), epochs=3).fit(iris)
+    network = cw.NeuralNet((4,), max_iter=3).fit(iris)
     for model in (bagging, boosting, vote, network):
         save(model, tmp_path / f"{type(model).__name__}.cw")
     found = load(tmp_path / "Bagging.cw").out_of_bag_
