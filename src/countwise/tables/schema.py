@@ -116,7 +116,7 @@ class Column:
                 f"Schema: the levels of column {self.name!r} must differ from each other; got some "
                 "of them twice. Remove the repeated ones."
             )
-        if len(self.decimal) != 1:
+        if self.decimal is not None and len(self.decimal) != 1:
             raise SchemaError(
                 f"Schema: the decimal mark of column {self.name!r} must be one sign; got "
                 f"{self.decimal!r}."
