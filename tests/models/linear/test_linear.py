@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import countwise as cw
 from countwise.errors import ParameterError, UnseenLevelWarning
-from countwise.models.linear.base import steepness
+from countwise.models.linear.base import fit_slope
 from countwise.models.linear.discriminant import LinearDiscriminant
 from countwise.models.linear.encoder import MOST_LEVELS, Features
 from countwise.models.linear.logistic import Logistic
@@ -176,7 +176,7 @@ def test_class_weights_move_the_boundary():
         assert even > plain or make is Perceptron
     strong = Logistic(class_weight={"often": 1, "rare": 100}).fit(X, y)
     assert (strong.predict(X) == "rare").mean() > 0.5
-    with pytest.raises(ParameterError, match="'rare' got none"):
+    with pytest.raises(ParameterError, match="got none for 'rare'"):
         Logistic(class_weight={"often": 1}).fit(X, y)
 
 
@@ -199,7 +199,7 @@ def test_steepness_finds_the_factor_of_a_logistic():
     margin = rng.normal(size=20_000)
     y = (rng.random(20_000) < 1 / (1 + np.exp(-2.5 * margin))).astype(int)
     both = np.column_stack([np.zeros(20_000), margin])
-    assert steepness(both, y, np.ones(20_000)) == pytest.approx(2.5, abs=0.1)
+    assert fit_slope(both, y, np.ones(20_000)) == pytest.approx(2.5, abs=0.1)
 
 
 def test_features_far_away_stay_finite_and_sparse_equals_dense(credit):

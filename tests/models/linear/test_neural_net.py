@@ -7,7 +7,7 @@ from sklearn.neural_network import MLPClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.models.linear.base import activated
+from countwise.models.linear.base import activate
 from countwise.models.linear.neural_net import NeuralNet
 
 
@@ -54,7 +54,7 @@ def test_our_forward_pass_is_scikit_learns(rings, how):
     held = X
     for place, (own, bias) in enumerate(zip(net.coefs_, net.intercepts_, strict=True)):
         held = held @ own + bias
-        held = activated(held, how) if place < 2 else held
+        held = activate(held, how) if place < 2 else held
     expected = net.predict_proba(X)[:, 1]
     np.testing.assert_allclose(1 / (1 + np.exp(-held[:, 0])), expected, atol=1e-10)
 

@@ -1,13 +1,15 @@
-"""What classifiers share that read rows as a matrix: features, layers, posteriors, explanation."""
+"""The base of classifiers that read rows as a matrix: features, layers, posteriors."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
@@ -17,15 +19,7 @@ from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
 from countwise.models.linear.encoder import Features
 from countwise.numeric import draw_seed, log_softmax
-from countwise.params import (
-    Constraint,
-    derived,
-    fitted,
-    mapping,
-    nothing,
-    number,
-    one_of,
-)
+from countwise.params import derived, fitted, mapping, nothing, one_of, parameter
 from countwise.tables.schema import level_text
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
@@ -33,12 +27,12 @@ from countwise.tables.weights import whole_repeats
 if TYPE_CHECKING:
     from countwise.models.views import View
 
-#: Cells of the matrix that are looked at together.
+#: Cells of the matrix that are held at a time.
 _CELLS = 1 << 22
 
 
 class Layer(NamedTuple):
-    """Weights, inputs × outputs, and what is added to each output."""
+    """Weights (inputs × outputs), and the bias of each output."""
 
     weights: FloatArray
     bias: FloatArray
@@ -52,7 +46,7 @@ class Layer(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Training rows as a matrix, classes numbered from 0, in an order that their content gives."""
+    """Training rows as a matrix, ordered by their content, with classes numbered from 0."""
 
     X: Any
     y: NDArray[np.intp]
@@ -61,7 +55,7 @@ class Rows(NamedTuple):
 
 
 class MatrixModel(Classifier):
-    """A classifier of rows as points; a model fills in `_learn`, which returns its layers."""
+    """A classifier of rows as points; a model fills in `_solve`, which returns its layers."""
 
     features_: Features = fitted("how rows become numbers")
     layers_: tuple[Layer, ...] = fitted("weights and biases, from the columns to the classes")
@@ -72,17 +66,18 @@ class MatrixModel(Classifier):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from rows and their classes."""
-        rows = self._prepared(X, y, sample_weight)
+        rows = self._prepare(X, y, sample_weight)
         if len(self.classes_) == 1:
-            self.layers_, self.scale_ = self._constant(), 1.0
+            self.layers_ = (Layer(np.zeros((len(self.features_.names), 1)), np.zeros(1)),)
+            self.scale_ = 1.0
             if "n_iter_" in self.FITTED:
                 self.n_iter_ = 0
             return self
-        layers, scale = self._learn(rows)
-        if not all(np.isfinite(part).all() for own in layers for part in (own.weights, own.bias)):
+        layers, scale = self._solve(rows)
+        if not all(np.isfinite(part).all() for layer in layers for part in layer):
             raise ParameterError(
-                f"{type(self).__name__}: the coefficients must be finite, but the fit ran away. "
-                "Take a penalty nearer to 1, and weights that are neither huge nor next to nothing."
+                f"{type(self).__name__}: the coefficients must be finite; the fit diverged",
+                hint="take a penalty nearer to 1, and weights that are neither huge nor tiny",
             )
         self.layers_, self.scale_ = layers, scale
         return self
@@ -101,14 +96,11 @@ class MatrixModel(Classifier):
     def _summary(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist(), "features": len(self.features_.names)}
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
-        """Return what maps features to one score a class, and the factor that calibrates it."""
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        """Return the layers from features to one score a class, and the slope of the scores."""
         raise NotImplementedError
 
-    def _constant(self) -> tuple[Layer, ...]:
-        return (Layer(np.zeros((len(self.features_.names), 1)), np.zeros(1)),)
-
-    def _prepared(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows:
+    def _prepare(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows:
         """Read the rows, learn their features, and put them in the order of their content.
 
         Whole weights become repeated rows: some of these models go through the rows one by one.
@@ -132,7 +124,7 @@ class MatrixModel(Classifier):
 
     @property
     def _sparse(self) -> bool:
-        """Whether the model takes a matrix by its filled cells."""
+        """Whether the model takes sparse matrices."""
         return True
 
     def _scores(self, table: Table) -> FloatArray:
@@ -144,12 +136,12 @@ class MatrixModel(Classifier):
         return scores
 
     def _outputs(self, X: Any) -> FloatArray:
-        """One figure a class, from the last layer."""
+        """Return one score a class, from the last layer."""
         held = X
         for place, layer in enumerate(self.layers_):
             held = np.asarray(held @ layer.weights) + layer.bias
             if place < len(self.layers_) - 1:
-                held = activated(held, self.activation)
+                held = activate(held, self.activation)
         return np.asarray(held)
 
     @property
@@ -159,26 +151,23 @@ class MatrixModel(Classifier):
         return tuple(self._coefficients())
 
     def _coefficients(self) -> Iterator[Coefficient]:
-        layer = self._one_layer("has coefficients")
-        weights, bias = layer.weights, layer.bias
+        if len(self.layers_) != 1:
+            raise ParameterError(
+                f"{type(self).__name__}: only a model of one layer has coefficients; got "
+                f"{len(self.layers_)} layers",
+                hint="use `hidden_layer_sizes=()`",
+            )
+        weights, bias = self.layers_[0]
         labels = self.classes_.tolist()
         if len(labels) == 2:
             weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
             labels = labels[1:]
-        told = [self.features_.unscaled(at, own) for at, own in enumerate(weights)]
-        base = bias + sum((added for _, added in told), np.zeros_like(bias))
+        pairs = [self.features_.unscale(place, line) for place, line in enumerate(weights)]
+        base = bias + sum((added for _, added in pairs), np.zeros_like(bias))
         for place, label in enumerate(labels):
             yield Coefficient(label, None, None, float(base[place]))
-            for (slope, _), own in zip(told, self.features_.names, strict=True):
-                yield Coefficient(label, own.column, own.level, float(slope[place]))
-
-    def _one_layer(self, what: str) -> Layer:
-        if len(self.layers_) != 1:
-            raise ParameterError(
-                f"{type(self).__name__}: only a model of one layer {what}, but this one has "
-                f"{len(self.layers_)}. Use `hidden_layer_sizes=()`."
-            )
-        return self.layers_[0]
+            for (slope, _), feature in zip(pairs, self.features_.names, strict=True):
+                yield Coefficient(label, feature.column, feature.level, float(slope[place]))
 
     def explain(self, X: Any) -> Explanation:
         """Return what each column adds to the log posterior of each class; the parts sum to it."""
@@ -188,8 +177,8 @@ class MatrixModel(Classifier):
         X = self.features_.matrix(table)
         columns = list(self.features_.parts)
         parts = np.zeros((len(table), len(columns), len(self.classes_)))
-        for at, own in enumerate(self.features_.names):
-            parts[:, columns.index(own.column)] += X[:, at : at + 1] * layer.weights[at]
+        for at, feature in enumerate(self.features_.names):
+            parts[:, columns.index(feature.column)] += X[:, at : at + 1] * layer.weights[at]
         parts *= self.scale_
         base = self.scale_ * layer.bias
         return Explanation(
@@ -211,8 +200,8 @@ class MatrixModel(Classifier):
         return (coefficients(self),) if len(self.layers_) == 1 else ()
 
 
-def activated(held: FloatArray, how: str) -> FloatArray:
-    """Return what neurons give for what they hold."""
+def activate(held: FloatArray, how: str) -> FloatArray:
+    """Return the outputs of neurons for the sums they hold."""
     if how == "tanh":
         return np.tanh(held)
     if how == "logistic":
@@ -220,7 +209,7 @@ def activated(held: FloatArray, how: str) -> FloatArray:
     return np.maximum(held, 0.0)
 
 
-def two_sided(coefficients: FloatArray, intercept: FloatArray) -> Layer:
+def to_layer(coefficients: FloatArray, intercept: FloatArray) -> Layer:
     """Return scikit-learn's coefficients (classes × features) as a layer with a column a class."""
     weights, bias = np.asarray(coefficients).T, np.asarray(intercept)
     if weights.shape[1] == 1:
@@ -229,23 +218,25 @@ def two_sided(coefficients: FloatArray, intercept: FloatArray) -> Layer:
     return Layer(np.ascontiguousarray(weights, dtype=np.float64), bias.astype(np.float64))
 
 
-CLASS_WEIGHT = nothing() | one_of("balanced") | mapping()
-_FOLDS = 5
-#: Of columns scaled to unit variance.
-LEAST_VARIANCE = 1e-9
-#: The log of this share is still a number.
-LEAST_PRIOR = 1e-300
+def fit_plane(model: Any, rows: Rows, weight: FloatArray | None) -> Layer:
+    """Fit a linear model of scikit-learn; one that needs more steps is taken as it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows.X, rows.y, sample_weight=weight)
+    return to_layer(model.coef_, model.intercept_)
 
 
-def share() -> Constraint:
-    """A share from 0 to 1."""
-    part = number(at_least=0)
-    return Constraint(
-        "a share from 0 to 1",
-        lambda value: part.admits(value) and float(value) <= 1,
-        good=(0.0, 1.0),
-        bad=(-0.1, 1.5, "half"),
+def class_weight_parameter() -> Any:
+    """Declare the parameter `class_weight`."""
+    return parameter(
+        nothing() | one_of("balanced") | mapping(),
+        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
+        "for each label; None counts rows",
+        default=None,
     )
+
+
+_FOLDS = 5
 
 
 def class_weights(model: Any, rows: Rows) -> FloatArray | None:
@@ -260,23 +251,24 @@ def class_weights(model: Any, rows: Rows) -> FloatArray | None:
         factor = np.divide(total.sum(), number * total, out=np.zeros(number), where=total > 0)
         return np.asarray(weight * factor[rows.y])
     by_text = {level_text(label): value for label, value in given.items()}
-    lost = [label for label in model.classes_.tolist() if level_text(label) not in by_text]
-    if lost:
+    without = [label for label in model.classes_.tolist() if level_text(label) not in by_text]
+    if without:
         raise ParameterError(
-            f"{type(model).__name__}: class_weight must give a factor for every class, but "
-            f"{listing(lost)} got none. Add it."
+            f"{type(model).__name__}: class_weight must give a factor for every class; got none "
+            f"for {listing(without)}",
+            hint="add it to the mapping",
         )
     factor = np.asarray([float(by_text[level_text(label)]) for label in model.classes_.tolist()])
     return np.asarray(weight * factor[rows.y])
 
 
-def calibrated(
+def calibrate(
     plane: Callable[[Rows], Layer], rows: Rows, classes: int
 ) -> tuple[tuple[Layer, ...], float]:
-    """Return a plane and how steep its margins become posteriors, learned on other folds' rows.
+    """Return a plane, and the slope that turns its margins into posteriors.
 
-    One factor for all classes, which changes no label (Platt 2000; Guo et al. 2017). A row's fold
-    follows from its content, not from where it stands.
+    The slope is fitted to cross-validated margins. It is one for all classes, so that it changes no
+    label (Platt 2000; Guo et al. 2017). The fold of a row follows from its content, not its place.
     """
     fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
     margins, truth, weight = [], [], []
@@ -293,16 +285,16 @@ def calibrated(
     if not margins:
         margins = [np.asarray(rows.X @ final.weights) + final.bias]
         truth, weight = [rows.y], [np.ones(len(rows.y)) if rows.weight is None else rows.weight]
-    return (final,), steepness(
+    return (final,), fit_slope(
         np.concatenate(margins), np.concatenate(truth), np.concatenate(weight)
     )
 
 
-def steepness(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
+def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
     """Return the factor on margins under which the classes are most probable.
 
-    As Platt does, every class is given one row more than it has, so that rows without a mistake
-    still leave a finite factor.
+    As in Platt, every class counts one row more than it has, so that the factor stays finite where
+    no margin is wrong.
     """
     number = margins.shape[1]
     total = np.bincount(truth, weight, minlength=number)

@@ -1,8 +1,4 @@
-"""Linear models behind our tables: logistic regression, discriminant, perceptron, linear SVM.
-
-Words become one column a level, numbers are scaled, gaps and unseen levels have their place, all
-learned from the training rows; see `countwise.models.linear.encoder`.
-"""
+"""Fisher's linear discriminant: normal classes that share a covariance."""
 
 from __future__ import annotations
 
@@ -10,17 +6,13 @@ import numpy as np
 from scipy.linalg import pinvh
 
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, Prior, prior_of
-from countwise.models.linear.base import (
-    LEAST_PRIOR,
-    LEAST_VARIANCE,
-    Layer,
-    MatrixModel,
-    Rows,
-    share,
-)
-from countwise.params import (
-    parameter,
-)
+from countwise.models.linear.base import Layer, MatrixModel, Rows
+from countwise.params import number, parameter
+
+#: The least variance of columns that are scaled to unit variance.
+LEAST_VARIANCE = 1e-9
+#: A probability whose log is still finite.
+LEAST_PRIOR = 1e-300
 
 
 class LinearDiscriminant(MatrixModel):
@@ -39,16 +31,16 @@ class LinearDiscriminant(MatrixModel):
     """
 
     shrinkage: float = parameter(
-        share(),
-        "share of the covariance that is replaced by equal variances without correlation: 0 "
+        number(at_least=0, at_most=1),
+        "fraction of the covariance that is replaced by equal variances without correlation: 0 "
         "none, 1 all of it. Some is needed where columns are many or repeat each other",
         default=0.02,
         kw_only=False,
     )
     prior: Prior = parameter(
         PRIOR_CONSTRAINT,
-        "'empirical' class shares, 'uniform', a mapping from class to share, or an array of "
-        "shares in class order",
+        "'empirical' class frequencies, 'uniform', a mapping from class to probability, or an "
+        "array of probabilities in class order",
         default="empirical",
     )
 
@@ -56,23 +48,22 @@ class LinearDiscriminant(MatrixModel):
     def _sparse(self) -> bool:
         return False
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-        number = len(self.classes_)
-        total = np.bincount(rows.y, weight, minlength=number).astype(np.float64)
-        width = rows.X.shape[1]
-        mean, scatter = np.zeros((number, width)), np.zeros((width, width))
-        for place in range(number):
-            own, given = rows.X[rows.y == place], weight[rows.y == place]
-            mean[place] = given @ own / total[place]
-            apart = (own - mean[place]) * np.sqrt(given)[:, None]
-            scatter += apart.T @ apart
+        classes, width = len(self.classes_), rows.X.shape[1]
+        total = np.bincount(rows.y, weight, minlength=classes).astype(np.float64)
+        mean, scatter = np.zeros((classes, width)), np.zeros((width, width))
+        for place in range(classes):
+            members, row_weight = rows.X[rows.y == place], weight[rows.y == place]
+            mean[place] = row_weight @ members / total[place]
+            gaps = (members - mean[place]) * np.sqrt(row_weight)[:, None]
+            scatter += gaps.T @ gaps
         covariance = scatter / total.sum()
         even = np.trace(covariance) / max(width, 1)
         covariance *= 1 - self.shrinkage
-        # Classes without any spread within are apart by far, not without an answer.
+        # Classes without any spread are far apart, not undefined.
         covariance[np.diag_indices(width)] += self.shrinkage * even + LEAST_VARIANCE
-        weights = pinvh(covariance) @ mean.T if width else np.zeros((0, number))
+        weights = pinvh(covariance) @ mean.T if width else np.zeros((0, classes))
         prior = prior_of(self.prior, total, self.classes_, "LinearDiscriminant")
         bias = np.log(np.maximum(prior, LEAST_PRIOR)) - 0.5 * (mean * weights.T).sum(axis=1)
         return (Layer(np.ascontiguousarray(weights), bias),), 1.0

@@ -1,8 +1,8 @@
-"""A table as the matrix that linear models, networks and other libraries' classifiers take.
+"""A table as a matrix, for linear models, networks and classifiers of other libraries.
 
-Learned from the training rows alone: a number is centred and scaled to unit spread, a missing one
-is put at the mean and flagged in a column of its own; a nominal column becomes one column a level,
-missing among them. What training never saw, a level or a gap, is a row of noughts: it says nothing.
+Learned from the training rows alone: a number is centered and scaled to unit spread, a missing one
+becomes the mean and is flagged in a column of its own; a nominal column becomes one column a level,
+missing among them. Levels and missing cells that training never saw become zeros.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from countwise.notes import Note
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 
-#: A column keeps so many levels of its own, the most frequent ones; the rest share one.
+#: A column keeps so many levels, the most frequent ones; the rest share one.
 MOST_LEVELS = 500
-#: No scaled number is let beyond this, so that a value beyond all measure leaves a posterior.
+#: Scaled numbers are clipped here, so that an extreme value still leaves a posterior.
 FARTHEST = 1e6
 
 _MISSING = "(missing)"
@@ -32,7 +32,7 @@ _MISSING = "(missing)"
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of the matrix: the table's column it comes from and, of a nominal one, the level."""
+    """A column of the matrix: the column of the table, and the level of a nominal one."""
 
     column: str
     level: str | None = None
@@ -69,14 +69,14 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """How tables of a schema become rows of a matrix.
+    """A recipe by which tables of a schema become matrices.
 
     Examples
     --------
     >>> import countwise as cw
     >>> weather = cw.read("sample:weather")
     >>> features = Features.learn(weather)
-    >>> [str(own) for own in features.names][:3]
+    >>> [str(feature) for feature in features.names][:3]
     ['outlook = sunny', 'outlook = overcast', 'outlook = rainy']
     >>> features.matrix(weather).shape
     (14, 10)
@@ -88,7 +88,7 @@ class Features:
     @cached_property
     def names(self) -> tuple[Feature, ...]:
         """The columns of the matrix."""
-        return tuple(self._named())
+        return tuple(self._name_features())
 
     def check(self) -> None:
         """Refuse parts that do not fit the columns of the schema."""
@@ -99,27 +99,28 @@ class Features:
             if isinstance(part, Scale) == columns[name].coded:
                 raise ValueError(f"the features of {name[:40]!r} must be those of its kind")
             if isinstance(part, Places):
-                again = _places(columns[name].levels, part.place, part.others)
+                again = _place_levels(columns[name].levels, part.place, part.others)
                 if again.levels != part.levels:
                     raise ValueError(f"the features of {name[:40]!r} must be those of its levels")
 
     @classmethod
     def learn(cls, table: Table, weight: FloatArray | None = None) -> Features:
-        """Learn scales, levels and gaps from training rows."""
+        """Learn scales, levels and missing cells from training rows."""
         parts: dict[str, Scale | Places] = {}
         for column in table.schema.attributes:
             if column.coded:
-                parts[column.name] = _learn_places(table, column.name, weight)
+                parts[column.name] = _learn_levels(table, column.name, weight)
             else:
                 parts[column.name] = _learn_scale(table.values(column.name), weight)
         return cls(table.schema, parts)
 
     @classmethod
     def plain(cls, schema: Schema) -> Features:
-        """Return the features of numeric columns as they are, neither centred nor scaled."""
-        return cls(schema, {own.name: Scale(0.0, 1.0, False) for own in schema.attributes})
+        """Return the features of numeric columns as they are, neither centered nor scaled."""
+        same = Scale(0.0, 1.0, False)
+        return cls(schema, {column.name: same for column in schema.attributes})
 
-    def _named(self) -> Iterator[Feature]:
+    def _name_features(self) -> Iterator[Feature]:
         for name, part in self.parts.items():
             if isinstance(part, Scale):
                 yield Feature(name)
@@ -133,7 +134,7 @@ class Features:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Remarks on columns of which rare levels share a place."""
+        """Notes on columns whose rare levels share a place."""
         return tuple(
             Note.of("P01", name, levels=MOST_LEVELS, why="")
             for name, part in self.parts.items()
@@ -141,111 +142,88 @@ class Features:
         )
 
     def matrix(self, table: Table, sparse: bool = False) -> Any:
-        """Return the rows as a matrix of doubles, dense or by its filled cells."""
-        return self._sparse(table) if sparse else self._dense(table)
+        """Return the rows as a matrix of doubles, dense or sparse."""
+        shape = (len(table), len(self.names))
+        if not sparse:
+            dense = np.zeros(shape)
+            for rows, columns, values in self._cells(table):
+                dense[rows, columns] = values
+            return dense
+        every, triples = np.arange(len(table)), []
+        for rows, columns, values in self._cells(table):
+            row = every[rows]
+            triples.append(
+                (row, np.broadcast_to(columns, row.shape), np.broadcast_to(values, row.shape))
+            )
+        row, column, cell = (np.concatenate(pieces) for pieces in zip(*triples, strict=True))
+        return csr_matrix((cell, (row, column)), shape=shape)
 
     @property
     def sparse_pays(self) -> bool:
-        """Whether most cells of the matrix are nought."""
+        """Whether most cells of the matrix are zero."""
         return len(self.names) > 4 * max(len(self.parts), 8)
 
-    def _dense(self, table: Table) -> FloatArray:
-        made = np.zeros((len(table), len(self.names)))
+    def _cells(self, table: Table) -> Iterator[tuple[Any, Any, FloatArray | float]]:
+        """Yield rows, columns and values of the filled cells, part by part."""
         at = 0
         for name, part in self.parts.items():
             if isinstance(part, Scale):
-                values, gap = _scaled(part, table.values(name))
-                made[:, at] = values
+                values = table.values(name)
+                missing = np.isnan(values)
+                with np.errstate(over="ignore"):
+                    scaled = (np.where(missing, part.mean, values) - part.mean) / part.spread
+                yield slice(None), at, np.clip(scaled, -FARTHEST, FARTHEST)
                 if part.flagged:
-                    made[gap, at + 1] = 1.0
+                    yield np.flatnonzero(missing), at + 1, 1.0
                 at += 1 + part.flagged
-                continue
-            place = part.place[table.codes(name)]
-            rows = np.flatnonzero(place >= 0)
-            made[rows, at + place[rows]] = 1.0
-            at += _width(part)
-        return made
+            else:
+                place = part.place[table.codes(name)]
+                rows = np.flatnonzero(place >= 0)
+                yield rows, at + place[rows], 1.0
+                at += len(part.levels) + (part.others > 0)
 
-    def _sparse(self, table: Table) -> Any:
-        rows = np.arange(len(table))
-        row, column, cell = [], [], []
-        at = 0
-        for name, part in self.parts.items():
-            if isinstance(part, Scale):
-                values, gap = _scaled(part, table.values(name))
-                pieces = [(rows, at, values)]
-                if part.flagged:
-                    pieces.append((rows[gap], at + 1, np.ones(np.count_nonzero(gap))))
-                for index, place, own in pieces:
-                    row.append(index)
-                    column.append(np.full(len(index), place))
-                    cell.append(own)
-                at += 1 + part.flagged
-                continue
-            taken = part.place[table.codes(name)]
-            known = np.flatnonzero(taken >= 0)
-            row.append(known)
-            column.append(at + taken[known])
-            cell.append(np.ones(len(known)))
-            at += _width(part)
-        data = (np.concatenate(cell), (np.concatenate(row), np.concatenate(column)))
-        return csr_matrix(data, shape=(len(table), len(self.names)))
-
-    def unscaled(self, feature: int, coefficient: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a coefficient per unit of the column itself, and what its centre adds."""
-        own = self.names[feature]
-        part = self.parts[own.column]
-        if not isinstance(part, Scale) or own.level is not None:
+    def unscale(self, place: int, coefficient: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return a coefficient per unit of the column itself, and what its mean adds."""
+        feature = self.names[place]
+        part = self.parts[feature.column]
+        if not isinstance(part, Scale) or feature.level is not None:
             return coefficient, np.zeros_like(coefficient)
         return coefficient / part.spread, -coefficient * (part.mean / part.spread)
 
 
-def _width(part: Places) -> int:
-    return len(part.levels) + (part.others > 0)
-
-
-def _scaled(part: Scale, values: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    gap = np.isnan(values)
-    with np.errstate(over="ignore"):
-        scaled = (np.where(gap, part.mean, values) - part.mean) / part.spread
-    return np.clip(scaled, -FARTHEST, FARTHEST), gap
-
-
 def _learn_scale(values: FloatArray, weight: FloatArray | None) -> Scale:
     known = ~np.isnan(values)
-    own = values[known]
-    given = np.ones(len(own)) if weight is None else weight[known]
-    if not len(own) or given.sum() <= 0:
+    present = values[known]
+    weights = np.ones(len(present)) if weight is None else weight[known]
+    if not len(present) or weights.sum() <= 0:
         return Scale(0.0, 1.0, bool(len(values)))
-    # Of equal values the spread must be nought, which the rounding of a mean would spoil.
-    if own.min() == own.max():
-        return Scale(float(own[0]), 1.0, not known.all())
-    most = float(np.abs(own).max())
-    mean = float(np.average(own / most, weights=given)) * most
-    spread = float(np.sqrt(np.average(((own - mean) / most) ** 2, weights=given))) * most
+    # The spread of equal values must be zero, which the rounding of a mean would spoil.
+    if present.min() == present.max():
+        return Scale(float(present[0]), 1.0, not known.all())
+    most = float(np.abs(present).max())
+    mean = float(np.average(present / most, weights=weights)) * most
+    spread = float(np.sqrt(np.average(((present - mean) / most) ** 2, weights=weights))) * most
     return Scale(mean, spread if spread > 0 and np.isfinite(spread) else 1.0, not known.all())
 
 
-def _learn_places(table: Table, name: str, weight: FloatArray | None) -> Places:
+def _learn_levels(table: Table, name: str, weight: FloatArray | None) -> Places:
     levels = table.schema[name].levels
-    often = np.bincount(table.codes(name), weight, minlength=len(levels) + 2)
+    frequency = np.bincount(table.codes(name), weight, minlength=len(levels) + 2)
     place = np.full(len(levels) + 2, -1, dtype=np.int64)
-    seen = np.flatnonzero(often[:-1] > 0)
+    seen = np.flatnonzero(frequency[:-1] > 0)
     kept, others = seen, 0
     if len(seen) > MOST_LEVELS:
-        kept = most_frequent(often[:-1], MOST_LEVELS - 1)
+        kept = most_frequent(frequency[:-1], MOST_LEVELS - 1)
         others = len(seen) - len(kept)
         place[seen] = len(kept)
     place[kept] = np.arange(len(kept))
-    return _places(levels, place, others)
+    return _place_levels(levels, place, others)
 
 
-def _places(levels: tuple[Level, ...], place: NDArray[np.int64], others: int) -> Places:
+def _place_levels(levels: tuple[Level, ...], place: NDArray[np.int64], others: int) -> Places:
     if place.shape != (len(levels) + 2,) or others < 0:
         raise ValueError("the places of levels")
     width = int(place.max(initial=-1)) + 1 - (others > 0)
-    if width > len(place):
-        raise ValueError("the places of levels")
     kept: list[Level | None] = []
     for at in range(width):
         code = np.flatnonzero(place == at)

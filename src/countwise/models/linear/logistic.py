@@ -1,33 +1,21 @@
-"""Linear models behind our tables: logistic regression, discriminant, perceptron, linear SVM.
-
-Words become one column a level, numbers are scaled, gaps and unseen levels have their place, all
-learned from the training rows; see `countwise.models.linear.encoder`.
-"""
+"""Logistic regression."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.exceptions import ConvergenceWarning
 
 from countwise.models.linear.base import (
-    CLASS_WEIGHT,
     Layer,
     MatrixModel,
     Rows,
+    class_weight_parameter,
     class_weights,
-    two_sided,
+    fit_plane,
 )
-from countwise.params import (
-    fitted,
-    infinity,
-    number,
-    parameter,
-    whole,
-)
+from countwise.params import fitted, infinity, number, parameter, whole
 
 
 class Logistic(MatrixModel):
@@ -46,8 +34,8 @@ class Logistic(MatrixModel):
     >>> import countwise as cw
     >>> from countwise.models.linear.logistic import Logistic
     >>> model = Logistic().fit(cw.read("sample:weather"))
-    >>> own = {(c.column, c.level): round(c.value, 2) for c in model.coefficients_}
-    >>> own["outlook", "overcast"] > own["outlook", "sunny"]
+    >>> by_level = {(c.column, c.level): round(c.value, 2) for c in model.coefficients_}
+    >>> by_level["outlook", "overcast"] > by_level["outlook", "sunny"]
     True
     """
 
@@ -57,25 +45,14 @@ class Logistic(MatrixModel):
         default=1.0,
         kw_only=False,
     )
-    class_weight: Any = parameter(
-        CLASS_WEIGHT,
-        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
-        "for each label; None counts rows",
-        default=None,
-    )
+    class_weight: Any = class_weight_parameter()
     n_iter_: int = fitted("how many steps were taken")
     max_iter: int = parameter(whole(at_least=1), "how many steps the search may take", default=1000)
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         model = linear_model.LogisticRegression(
-            C=float(self.C),
-            solver="newton-cg",
-            max_iter=self.max_iter,
-            tol=1e-6,
+            C=float(self.C), solver="newton-cg", max_iter=self.max_iter, tol=1e-6
         )
-        weight = class_weights(self, rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows.X, rows.y, sample_weight=weight)
+        layer = fit_plane(model, rows, class_weights(self, rows))
         self.n_iter_ = int(np.max(model.n_iter_))
-        return (two_sided(model.coef_, model.intercept_),), 1.0
+        return (layer,), 1.0

@@ -1,4 +1,4 @@
-"""A neural network behind our tables, with its training curve and an early end."""
+"""A neural network, with its training curve and early stopping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
-from countwise.models.linear.base import Layer, MatrixModel, Rows, share
+from countwise.models.linear.base import Layer, MatrixModel, Rows, to_layer
 from countwise.numeric import log_softmax
 from countwise.params import Constraint, fitted, number, one_of, parameter, seed, whole
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 #: Called with epochs done, epochs at most, and a text.
 Progress = Callable[[int, int, str], None]
 
-#: Fewer rows than this say too little about when to end.
+#: Fewer held-out rows than this cannot decide when to stop.
 _LEAST_HELD_OUT = 10
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the rows: the loss on them and the error on rows held out (NaN without)."""
+    """One pass over the rows: the loss on them and the error on held-out rows (NaN without)."""
 
     number: int
     loss: float
@@ -44,7 +44,7 @@ def _sizes() -> Constraint:
         if isinstance(value, str | bytes) or not isinstance(value, list | tuple | np.ndarray):
             return False
         one = whole(at_least=1)
-        return all(one.admits(own) for own in value)
+        return all(one.admits(size) for size in value)
 
     return Constraint(
         "a list of whole numbers of at least 1", admits, good=((), (8, 4)), bad=((0,), "ten", 7)
@@ -84,9 +84,9 @@ class NeuralNet(MatrixModel):
         whole(at_least=1), "after so many epochs without improvement it ends", default=20
     )
     validation_fraction: float = parameter(
-        share(),
-        "share of the rows that steer the end; with fewer than ten rows in it the loss on the "
-        "training rows does",
+        number(at_least=0, at_most=1),
+        "fraction of the rows that decides when to stop; with fewer than ten rows in it the loss "
+        "on the training rows decides",
         default=0.15,
     )
     alpha: float = parameter(
@@ -122,10 +122,9 @@ class NeuralNet(MatrixModel):
         finally:
             del self._progress
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
-        out = (rows.keys % np.uint64(1 << 20)).astype(np.float64) < self.validation_fraction * (
-            1 << 20
-        )
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        place = (rows.keys % np.uint64(1 << 20)).astype(np.float64) / (1 << 20)
+        out = place < self.validation_fraction
         if out.sum() < _LEAST_HELD_OUT or len(np.unique(rows.y[~out])) < len(self.classes_):
             out[:] = False
         training, tested = np.flatnonzero(~out), np.flatnonzero(out)
@@ -134,22 +133,23 @@ class NeuralNet(MatrixModel):
         if rows.weight is not None:
             if not has_fit_parameter(net, "sample_weight"):
                 raise ParameterError(
-                    "NeuralNet: fractional weights need scikit-learn 1.7 or newer. Upgrade it, or "
-                    "give whole weights."
+                    "NeuralNet: sample_weight must be whole numbers before scikit-learn 1.7",
+                    hint="upgrade scikit-learn",
                 )
             options["sample_weight"] = rows.weight[training]
         X, y = rows.X[training], rows.y[training]
         curve: list[Epoch] = []
-        best, kept, since = np.inf, self._layers(None), 0
+        best, since = np.inf, 0
+        kept: tuple[Layer, ...] = ()
         for epoch in range(1, self.max_iter + 1):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 net.partial_fit(X, y, **options)
-            layers = self._layers(net)
-            judged, error = self._judged(layers, rows, tested, float(net.loss_))
+            layers = _layers(net)
+            loss, error = self._judge(layers, rows, tested, float(net.loss_))
             curve.append(Epoch(epoch, float(net.loss_), error))
-            if judged < best - 1e-5:
-                best, kept, since, self.best_epoch_ = judged, layers, 0, epoch
+            if loss < best - 1e-5:
+                best, kept, since, self.best_epoch_ = loss, layers, 0, epoch
             else:
                 since += 1
             if self._progress is not None:
@@ -170,39 +170,32 @@ class NeuralNet(MatrixModel):
             random_state=self._seed,
         )
 
-    def _layers(self, net: MLPClassifier | None) -> tuple[Layer, ...]:
-        """The weights as they are now, with one output a class."""
-        if net is None:
-            return ()
-        made = [
-            Layer(own.astype(np.float64), bias.astype(np.float64))
-            for own, bias in zip(net.coefs_, net.intercepts_, strict=True)
-        ]
-        last = made[-1]
-        if last.weights.shape[1] == 1:
-            made[-1] = Layer(
-                np.concatenate([np.zeros_like(last.weights), last.weights], axis=1),
-                np.concatenate([[0.0], last.bias]),
-            )
-        return tuple(made)
-
-    def _judged(
+    def _judge(
         self, layers: tuple[Layer, ...], rows: Rows, tested: NDArray[np.intp], loss: float
     ) -> tuple[float, float]:
-        """The log loss that decides when to end, and the error on the rows held out."""
+        """Return the log loss that decides when to stop, and the error on held-out rows."""
         if not len(tested):
             return loss, float("nan")
         self.layers_ = layers
         scores = self._outputs(rows.X[tested])
-        logs = log_softmax(scores)
         truth = rows.y[tested]
         weight = np.ones(len(tested)) if rows.weight is None else rows.weight[tested]
-        own = logs[np.arange(len(tested)), truth]
+        logs = log_softmax(scores)[np.arange(len(tested)), truth]
         error = float(np.average(scores.argmax(axis=1) != truth, weights=weight))
-        return float(-np.average(own, weights=weight)), error
+        return float(-np.average(logs, weights=weight)), error
 
     def views(self) -> Sequence[View]:
         """Return the training curve, and the coefficients if there is no hidden layer."""
         from countwise.models.linear.views import training_curve
 
         return (*super().views(), training_curve(self))
+
+
+def _layers(net: MLPClassifier) -> tuple[Layer, ...]:
+    """Return the weights as they are now, with one output a class."""
+    layers = [
+        Layer(weights.astype(np.float64), bias.astype(np.float64))
+        for weights, bias in zip(net.coefs_, net.intercepts_, strict=True)
+    ]
+    layers[-1] = to_layer(net.coefs_[-1].T, net.intercepts_[-1])
+    return tuple(layers)

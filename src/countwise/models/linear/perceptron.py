@@ -1,37 +1,25 @@
-"""Linear models behind our tables: logistic regression, discriminant, perceptron, linear SVM.
-
-Words become one column a level, numbers are scaled, gaps and unseen levels have their place, all
-learned from the training rows; see `countwise.models.linear.encoder`.
-"""
+"""Rosenblatt's perceptron."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.exceptions import ConvergenceWarning
 
 from countwise.models.linear.base import (
-    CLASS_WEIGHT,
     Layer,
     MatrixModel,
     Rows,
-    calibrated,
+    calibrate,
+    class_weight_parameter,
     class_weights,
-    two_sided,
+    fit_plane,
+    to_layer,
 )
 from countwise.models.linear.encoder import Features
-from countwise.params import (
-    boolean,
-    fitted,
-    number,
-    parameter,
-    seed,
-    whole,
-)
+from countwise.params import boolean, fitted, number, parameter, seed, whole
 from countwise.tables.read import read
 
 
@@ -39,9 +27,9 @@ class Perceptron(MatrixModel):
     """Learn a separating plane from mistakes: Rosenblatt's perceptron.
 
     scikit-learn's perceptron (`SGDClassifier` with that loss) behind our tables. It has no
-    posteriors: margins on rows of other folds say how steep a sigmoid (for several classes a
-    softmax) makes them probable. The plane stays where it is, so that the label is the
-    perceptron's own.
+    posteriors: these come from a sigmoid (for several classes a softmax) whose slope is fitted to
+    cross-validated margins. The plane stays where it is, so that calibration never changes the
+    label.
 
     Examples
     --------
@@ -75,35 +63,25 @@ class Perceptron(MatrixModel):
         "than the last one",
         default=True,
     )
-    class_weight: Any = parameter(
-        CLASS_WEIGHT,
-        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
-        "for each label; None counts rows",
-        default=None,
-    )
+    class_weight: Any = class_weight_parameter()
     random_state: Any = parameter(seed(), "the order in which rows come", default=0)
 
     @classmethod
     def of(cls, weights: Mapping[str, float], bias: float, classes: tuple[Any, Any]) -> Self:
         """Make a perceptron of given weights: the second class where Σ w x + bias > 0."""
         model = cls()
-        blank = {name: [0.0, 1.0] for name in weights}
-        table = read(
-            {**blank, "class": list(classes)},
-            target="class",
-            numeric=list(weights),
-            identifiers="keep",
-        )
+        rows = {**{name: [0.0, 1.0] for name in weights}, "class": list(classes)}
+        table = read(rows, target="class", numeric=list(weights), identifiers="keep")
         model.schema_, model.notes_ = table.schema, ()
         model.classes_ = np.asarray(classes)
         model.features_ = Features.plain(table.schema)
         model._seed = model.n_iter_ = 0
-        own = np.asarray([weights[name] for name in model.features_.parts], dtype=np.float64)
-        model.layers_ = (two_sided(own[None, :], np.asarray([float(bias)])),)
+        slopes = np.asarray([weights[name] for name in model.features_.parts], dtype=np.float64)
+        model.layers_ = (to_layer(slopes[None, :], np.asarray([float(bias)])),)
         model.scale_ = 1.0
         return model
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         def plane(part: Rows) -> Layer:
             model = linear_model.SGDClassifier(
                 loss="perceptron",
@@ -116,10 +94,8 @@ class Perceptron(MatrixModel):
                 average=bool(self.average),
                 random_state=self._seed,
             )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(part.X, part.y, sample_weight=class_weights(self, part))
+            layer = fit_plane(model, part, class_weights(self, part))
             self.n_iter_ = int(model.n_iter_)
-            return two_sided(model.coef_, model.intercept_)
+            return layer
 
-        return calibrated(plane, rows, len(self.classes_))
+        return calibrate(plane, rows, len(self.classes_))

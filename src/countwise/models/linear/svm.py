@@ -1,31 +1,21 @@
-"""Linear models behind our tables: logistic regression, discriminant, perceptron, linear SVM.
-
-Words become one column a level, numbers are scaled, gaps and unseen levels have their place, all
-learned from the training rows; see `countwise.models.linear.encoder`.
-"""
+"""A linear support vector machine."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from countwise.models.linear.base import (
-    CLASS_WEIGHT,
     Layer,
     MatrixModel,
     Rows,
-    calibrated,
+    calibrate,
+    class_weight_parameter,
     class_weights,
-    two_sided,
+    fit_plane,
 )
-from countwise.params import (
-    number,
-    parameter,
-    seed,
-)
+from countwise.params import number, parameter, seed
 
 
 class LinearSVM(MatrixModel):
@@ -48,22 +38,14 @@ class LinearSVM(MatrixModel):
         default=1.0,
         kw_only=False,
     )
-    class_weight: Any = parameter(
-        CLASS_WEIGHT,
-        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
-        "for each label; None counts rows",
-        default=None,
-    )
+    class_weight: Any = class_weight_parameter()
     random_state: Any = parameter(seed(), "the order in which rows come", default=0)
 
-    def _learn(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+    def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         def plane(part: Rows) -> Layer:
             model = LinearSVC(
                 C=float(self.C), dual="auto", max_iter=10_000, random_state=self._seed
             )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(part.X, part.y, sample_weight=class_weights(self, part))
-            return two_sided(model.coef_, model.intercept_)
+            return fit_plane(model, part, class_weights(self, part))
 
-        return calibrated(plane, rows, len(self.classes_))
+        return calibrate(plane, rows, len(self.classes_))
