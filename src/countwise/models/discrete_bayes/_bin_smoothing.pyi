@@ -27,7 +27,7 @@ def nearest_listed(
     counts: Doubles,
     widths: Levels,
     places: Places,
-    centres: Doubles,
+    centers: Doubles,
     enough: float,
     room: Doubles,
     sums: Doubles,

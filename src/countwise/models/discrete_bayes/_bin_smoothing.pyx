@@ -140,11 +140,11 @@ def nearest_cells(const int32_t[:, ::1] levels, const int64_t[::1] strides,
 
 def nearest_listed(const int32_t[:, ::1] levels, const int32_t[:, ::1] known,
                    const double[:, ::1] counts, const int32_t[::1] widths,
-                   const int64_t[::1] places, const double[::1] centres, double enough,
+                   const int64_t[::1] places, const double[::1] centers, double enough,
                    double[::1] room, double[:, ::1] sums):
     """Sum listed cells around each asked one, nearest first, until they count `enough`.
 
-    Levels of a numeric axis are as far apart as their `centres` (NaN: as far as can be, 1), all
+    Levels of a numeric axis are as far apart as their `centers` (NaN: as far as can be, 1), all
     others 0 or 1; a level below zero may be any. Cells at one distance are taken together.
     """
     cdef Py_ssize_t q, i, a, k, number = levels.shape[0], axes = levels.shape[1]
@@ -163,7 +163,7 @@ def nearest_listed(const int32_t[:, ::1] levels, const int32_t[:, ::1] known,
                         continue
                     step = 1.0
                     if mine < widths[a] and other < widths[a]:
-                        step = fabs(centres[places[a] + mine] - centres[places[a] + other])
+                        step = fabs(centers[places[a] + mine] - centers[places[a] + other])
                         if step != step:
                             step = 1.0
                     far += step * step

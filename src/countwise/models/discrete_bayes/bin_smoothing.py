@@ -1,9 +1,9 @@
-"""Bin smoothing: a cell with too few rows asks the cells around it (Panda and Garg, eq. 16 to 20).
+"""Bin smoothing: a cell with too few rows adds those of the cells around it (Panda and Garg).
 
-The nearest cells are taken, the cell itself first, until they hold k rows; cells at one distance
-are taken together, so that nothing hangs on the order of columns. Levels of a numeric column are as
-far apart as their middles, in shares of the column's range; levels of a nominal one, and missing
-values, are 1 apart. A cell that no row fell into asks its neighbours even where k is 0.
+Equations 16 to 20: the nearest cells are added, the cell itself first, until they hold k rows;
+cells at one distance are added together, so that the order of columns does not matter. Levels of a
+numeric column are as far apart as their middles, as fractions of its range; levels of a nominal
+column, and missing values, are 1 apart. An empty cell uses its neighbors even where k is 0.
 """
 
 from __future__ import annotations
@@ -19,25 +19,24 @@ from countwise.parallel import in_threads
 
 Levels = NDArray[np.int32]
 
-#: The least that counts as having found a row.
+#: The least weight that counts as a row.
 _SOME = 1e-9
 #: Axes up to this size get their levels sorted by distance, for every level.
 _SORTED = 2048
-#: How many cells around one are looked at before the class shares must do.
+#: How many cells around one are searched; beyond, the class frequencies are used.
 _MOST = 4096
-#: Pairs of an asked and an occupied cell that are compared; of more, margins answer.
+#: Pairs of a queried and an occupied cell that are compared; beyond, margins are used.
 _PAIRS = 2_000_000_000
 _TOGETHER = 1 << 12
-
+#: With more cells, smoothing is slow, and fewer k are tried.
 _MANY_CELLS = 100_000
 
 
 def candidates(rows: float, cells: int) -> list[float]:
-    """Panda and Garg's list for k: j N / (20 M) for j = 0 to 4; few rows get another list."""
+    """Return the k to try: Panda and Garg's j N / (20 M) for j = 0 to 4, or others for few rows."""
     printed = [j * rows / (20 * cells) for j in range(5)]
     if printed[-1] >= 1:
         return printed
-    # Looking around costs more the more cells there are: then fewer k are tried.
     few = (1.0, 3.0, 10.0, 30.0, 100.0) if cells <= _MANY_CELLS else (1.0, 10.0)
     return [0.0, *(k for k in few if k < rows / 2)]
 
@@ -51,72 +50,71 @@ class BinSmoothing:
         self._geometry = Geometry(table.grid)
 
     def weights(self, levels: Levels) -> FloatArray:
-        """Class weights of cells given by their levels, `ANY` allowed; what an asked cell is worth.
+        """Return the class weights of cells given by their levels, `ANY` allowed.
 
-        Posteriors are these weights, each class multiplied by prior / share, and normalised.
+        Posteriors are these weights, each class times prior / frequency, normalized.
         """
         if self.by == "class" and self.k > 0:
-            return self._by_class(levels)
-        made = self.plain(levels)
-        few = np.flatnonzero(made.sum(axis=1) < self._enough)
+            return self._weights_by_class(levels)
+        weights = self.plain(levels)
+        few = np.flatnonzero(weights.sum(axis=1) < self._enough)
         if len(few):
-            made[few] = self._around(np.ascontiguousarray(levels[few]), -1)[0]
-        return made
+            weights[few] = self._sum_nearest(np.ascontiguousarray(levels[few]), -1)[0]
+        return weights
 
     def plain(self, levels: Levels) -> FloatArray:
-        """What fell into cells; where a level may be any, what fell into all that agree else."""
-        made = np.zeros((len(levels), self.table.counts.shape[1]))
+        """Return the counts of cells; where a level may be any, of all cells that agree else."""
+        counts = np.zeros((len(levels), self.table.counts.shape[1]))
         known = levels >= 0
-        sure = known.all(axis=1)
+        complete = known.all(axis=1)
         place = np.full(len(levels), -1, np.int64)
-        place[sure] = self.table.find(self.table.grid.address_of(levels[sure]))
-        made[place >= 0] = self.table.counts[place[place >= 0]]
-        unsure = np.flatnonzero(~sure)
-        if len(unsure):
-            patterns, which = np.unique(known[unsure], axis=0, return_inverse=True)
+        place[complete] = self.table.find(self.table.grid.address_of(levels[complete]))
+        counts[place >= 0] = self.table.counts[place[place >= 0]]
+        rest = np.flatnonzero(~complete)
+        if len(rest):
+            patterns, which = np.unique(known[rest], axis=0, return_inverse=True)
             for at, pattern in enumerate(patterns):
-                rows = unsure[which.reshape(-1) == at]
-                made[rows] = self._margin(levels[rows], np.flatnonzero(pattern))
-        return made
+                rows = rest[which.reshape(-1) == at]
+                counts[rows] = self._margin(levels[rows], np.flatnonzero(pattern))
+        return counts
 
     def _margin(self, levels: Levels, axes: NDArray[np.intp]) -> FloatArray:
-        """What fell into all cells that agree on these axes."""
-        own = len(self.table)
+        """Return the counts of all cells that agree on these axes."""
+        cells = len(self.table)
         if not len(axes):
             return np.broadcast_to(self.table.by_class, (len(levels), len(self.table.by_class)))
         both = np.concatenate([self.table.levels[:, axes], levels[:, axes]])
         _, place = np.unique(both, axis=0, return_inverse=True)
         place = place.reshape(-1)
         sums = np.zeros((int(place.max()) + 1, self.table.counts.shape[1]))
-        np.add.at(sums, place[:own], self.table.counts)
-        return np.asarray(sums[place[own:]])
+        np.add.at(sums, place[:cells], self.table.counts)
+        return np.asarray(sums[place[cells:]])
 
-    def _around(self, levels: Levels, which: int) -> tuple[FloatArray, FloatArray]:
-        """Sums over the nearest cells, and the volume they take."""
-        asked, place = self._distinct(levels)
-        # Where few cells hold rows, looking through those is quicker than looking around.
+    def _sum_nearest(self, levels: Levels, which: int) -> tuple[FloatArray, FloatArray]:
+        """Return the sums over the nearest cells, and the volume they take."""
+        cells, place = self._distinct(levels)
+        # Where few cells hold rows, a list of these is faster than a search around the cell.
         thin = which < 0 and len(self.table) ** 2 <= 4 * self.table.grid.cells
-        if self._geometry.sorted and not thin and (which >= 0 or (asked >= 0).all()):
-            sums, volume = self._geometry.nearest(asked, self._dense, which, self._enough)
-        elif len(asked) * len(self.table) <= _PAIRS:
-            sums = self._geometry.listed(asked, self.table, self._enough)
-            volume = np.ones(len(asked))
+        volume = np.ones(len(cells))
+        if self._geometry.sorted and not thin and (which >= 0 or (cells >= 0).all()):
+            sums, volume = self._geometry.sum_around(cells, self._dense, which, self._enough)
+        elif len(cells) * len(self.table) <= _PAIRS:
+            sums = self._geometry.sum_listed(cells, self.table, self._enough)
         else:
-            sums, volume = self._margins(asked), np.ones(len(asked))
-        lost = sums.sum(axis=1) <= 0
-        sums[lost] = self.table.by_class
+            sums = self._margins(cells)
+        sums[sums.sum(axis=1) <= 0] = self.table.by_class
         return sums[place], volume[place]
 
     def _distinct(self, levels: Levels) -> tuple[Levels, NDArray[np.intp]]:
-        """Each asked cell once, and which one every line is; addresses sort faster than lines."""
+        """Return each cell once, and which one every line is; addresses sort faster than lines."""
         grid = self.table.grid
         if grid.direct and (levels >= 0).all():
             _, first, place = np.unique(
                 grid.address_of(levels), return_index=True, return_inverse=True
             )
             return np.ascontiguousarray(levels[first]), place.reshape(-1)
-        asked, place = np.unique(levels, axis=0, return_inverse=True)
-        return asked, place.reshape(-1)
+        cells, place = np.unique(levels, axis=0, return_inverse=True)
+        return cells, place.reshape(-1)
 
     @property
     def _enough(self) -> float:
@@ -129,19 +127,19 @@ class BinSmoothing:
         return self._filled
 
     def _margins(self, levels: Levels) -> FloatArray:
-        """Cells are too many to compare: leave out one column after the other, the last first."""
-        made = np.zeros((len(levels), self.table.counts.shape[1]))
+        """Return the counts of ever fewer columns, the last dropped first, until rows suffice."""
+        counts = np.zeros((len(levels), self.table.counts.shape[1]))
         waiting = np.arange(len(levels))
         for kept in range(levels.shape[1] - 1, 0, -1):
             found = self._margin(levels[waiting], np.arange(kept))
-            made[waiting] = found
+            counts[waiting] = found
             waiting = waiting[found.sum(axis=1) < self._enough]
             if not len(waiting):
                 break
-        return made
+        return counts
 
-    def _by_class(self, levels: Levels) -> FloatArray:
-        """The density of each class over its own neighbourhood, scaled so that it sums to one."""
+    def _weights_by_class(self, levels: Levels) -> FloatArray:
+        """Return the density of each class over its own neighbors, scaled to sum to one."""
         if self._scale is None:
             every = self.table.grid.levels_at(np.arange(self.table.grid.cells))
             self._density = self._densities(every)
@@ -149,31 +147,28 @@ class BinSmoothing:
                 scale = self.table.by_class / self._density.sum(axis=0)
             self._scale = np.where(np.isfinite(scale), scale, 0.0)
         known = (levels >= 0).all(axis=1)
-        made = np.empty((len(levels), len(self._scale)))
+        weights = np.empty((len(levels), len(self._scale)))
         address = self.table.grid.address_of(levels[known])
-        made[known] = self._density[address] * self._scale
+        weights[known] = self._density[address] * self._scale
         rest = np.flatnonzero(~known)
         if len(rest):
-            made[rest] = self.plain(levels[rest])
-        return made
+            weights[rest] = self.plain(levels[rest])
+        return weights
 
     def _densities(self, levels: Levels) -> FloatArray:
-        """(b / V) v of every class (eq. 18 to 20), before it is scaled."""
+        """Return (b / V) v of every class (eq. 18 to 20), before it is scaled."""
         volume = self._geometry.volume(levels)
-        made = np.empty((len(levels), self.table.counts.shape[1]))
-        address = self.table.grid.address_of(levels)
-        for own in range(made.shape[1]):
-            there = self._dense[address, own]
-            made[:, own] = there
-            few = np.flatnonzero(there < self._enough)
+        densities = np.ascontiguousarray(self._dense[self.table.grid.address_of(levels)])
+        for label in range(densities.shape[1]):
+            few = np.flatnonzero(densities[:, label] < self._enough)
             if len(few):
-                sums, reached = self._around(np.ascontiguousarray(levels[few]), own)
-                made[few, own] = sums[:, own] / reached * volume[few]
-        return made
+                sums, reached = self._sum_nearest(np.ascontiguousarray(levels[few]), label)
+                densities[few, label] = sums[:, label] / reached * volume[few]
+        return densities
 
 
 class Geometry:
-    """Where the levels of a grid's axes lie, how wide they are, and how far apart."""
+    """The middles, widths and distances of the levels of a grid's axes."""
 
     def __init__(self, grid: CellGrid) -> None:
         self.grid = grid
@@ -184,9 +179,9 @@ class Geometry:
         self._widths = np.asarray(
             [axis.width if axis.numeric else 0 for axis in grid.axes], np.int32
         )
-        both = [_middles(axis) for axis in grid.axes]
-        self._centres = np.concatenate([own for own, _ in both] or [np.empty(0)])
-        self._volumes = np.concatenate([own for _, own in both] or [np.empty(0)])
+        middles, widths = zip(*map(_middles, grid.axes), strict=True) if grid.axes else ((), ())
+        self._middles = np.concatenate([*middles, np.empty(0)])
+        self._volumes = np.concatenate([*widths, np.empty(0)])
         if self.sorted:
             self._sort()
 
@@ -194,7 +189,7 @@ class Geometry:
         orders, distances, begins, at = [], [], [], 0
         for place, axis in enumerate(self.grid.axes):
             start = self._places[place]
-            far = _distances(axis, self._centres[start : start + axis.size])
+            far = _distances(axis, self._middles[start : start + axis.size])
             order = np.argsort(far, axis=1, kind="stable")
             orders.append(order.astype(np.int32).ravel())
             distances.append(np.take_along_axis(far, order, axis=1).ravel())
@@ -205,23 +200,23 @@ class Geometry:
         self._begins = np.asarray(begins, np.int64)
 
     def volume(self, levels: Levels) -> FloatArray:
-        """The volume of cells: the product of the widths of their levels."""
-        made = np.ones(len(levels))
+        """Return the volume of cells: the product of the widths of their levels."""
+        volume = np.ones(len(levels))
         for at in range(levels.shape[1]):
-            made *= self._volumes[self._places[at] + levels[:, at]]
-        return made
+            volume *= self._volumes[self._places[at] + levels[:, at]]
+        return volume
 
-    def nearest(
+    def sum_around(
         self, levels: Levels, counts: FloatArray, which: int, enough: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Sums over the nearest cells of a table with a line a cell, and their volume."""
+        """Return sums over the nearest cells of a table with a line a cell, and their volume."""
         sums, reached = np.zeros((len(levels), counts.shape[1])), np.zeros(len(levels))
         strides = np.asarray(self.grid.strides, np.int64)
 
         def work(start: int) -> None:
-            own = slice(start, start + _TOGETHER)
+            part = slice(start, start + _TOGETHER)
             nearest_cells(
-                levels[own],
+                levels[part],
                 strides,
                 self._sizes,
                 self._begins,
@@ -233,29 +228,29 @@ class Geometry:
                 which,
                 enough,
                 min(_MOST, self.grid.cells),
-                sums[own],
-                reached[own],
+                sums[part],
+                reached[part],
             )
 
         in_threads(work, range(0, len(levels), _TOGETHER))
         return sums, reached
 
-    def listed(self, levels: Levels, table: CellTable, enough: float) -> FloatArray:
-        """Sums over the nearest of the cells that hold rows."""
+    def sum_listed(self, levels: Levels, table: CellTable, enough: float) -> FloatArray:
+        """Return sums over the nearest of the cells that hold rows."""
         sums = np.zeros((len(levels), table.counts.shape[1]))
 
         def work(start: int) -> None:
-            own = slice(start, start + _TOGETHER)
+            part = slice(start, start + _TOGETHER)
             nearest_listed(
-                levels[own],
+                levels[part],
                 table.levels,
                 table.counts,
                 self._widths,
                 self._places,
-                self._centres,
+                self._middles,
                 enough,
                 np.empty(len(table)),
-                sums[own],
+                sums[part],
             )
 
         in_threads(work, range(0, len(levels), _TOGETHER))
@@ -263,7 +258,7 @@ class Geometry:
 
 
 def _middles(axis: Axis) -> tuple[FloatArray, FloatArray]:
-    """The middle of every level in shares of the range (NaN: it has none), and its width."""
+    """Return the middle of every level as a fraction of the range (NaN: none), and its width."""
     middles, widths = np.full(axis.size, np.nan), np.ones(axis.size)
     if not axis.numeric:
         return middles, widths
@@ -278,7 +273,7 @@ def _middles(axis: Axis) -> tuple[FloatArray, FloatArray]:
 
 
 def _distances(axis: Axis, middles: FloatArray) -> FloatArray:
-    """Squared distances of every level (lines, the last for any level) to every other."""
+    """Return squared distances of every level (lines, the last for any level) to every other."""
     far = np.abs(middles[:, None] - middles[None, :])
     far = np.where(np.isnan(far), 1.0, far)
     np.fill_diagonal(far, 0.0)

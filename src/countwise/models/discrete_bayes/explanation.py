@@ -1,4 +1,4 @@
-"""Why a cell answers as it does: its counts, its neighbours, and what each column adds."""
+"""The prediction of a cell, explained: its counts, its neighbors, and what each column adds."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Levels = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class CellStory:
-    """The cell of a row: its levels by column, the class weights in it and those it answers by.
+    """The cell of a row: its levels by column, its class weights, and those it predicts by.
 
-    ``asked`` is True where the cell held too few rows and its neighbours were asked.
+    ``smoothed`` is True where the cell held too few rows and its neighbors were added.
     """
 
     levels: dict[str, str]
     counts: dict[Any, float]
-    answering: dict[Any, float]
-    asked: bool
+    weights: dict[Any, float]
+    smoothed: bool
 
     def describe(self) -> str:
-        """Return the cell in words.
+        """Describe the cell in a sentence or two.
 
         Examples
         --------
@@ -39,28 +39,32 @@ class CellStory:
         'The cell x ≤ 3 holds 4 rows of 0 and 1 row of 1.'
         """
         where = ", ".join(f"{name} {text}" for name, text in self.levels.items()) or "of all rows"
-        held = " and ".join(_rows(label, own) for label, own in self.counts.items() if own > 0)
-        said = f"The cell {where} holds {held or 'no row'}."
-        if not self.asked:
-            return said
-        around = " and ".join(_rows(label, own) for label, own in self.answering.items() if own > 0)
-        return f"{said} With its nearest neighbours there are {around or 'none'}."
+        text = f"The cell {where} holds {_list_rows(self.counts) or 'no row'}."
+        if not self.smoothed:
+            return text
+        around = _list_rows(self.weights) or "none"
+        return f"{text} With its nearest neighbors there are {around}."
 
 
-def _rows(label: Any, weight: float) -> str:
-    return f"{weight:g} {'row' if weight == 1 else 'rows'} of {label}"
+def _list_rows(weights: dict[Any, float]) -> str:
+    return " and ".join(
+        f"{weight:g} {'row' if weight == 1 else 'rows'} of {label}"
+        for label, weight in weights.items()
+        if weight > 0
+    )
 
 
 def level_names(axis: Axis, column: Column, kept: tuple[Any, ...] | None) -> tuple[str, ...]:
-    """What the levels of an axis are called, the slot of missing values last."""
+    """Return the names of the levels of an axis, that of missing values last."""
     if axis.edges is not None:
-        own = interval_names(axis.edges)
+        names = interval_names(axis.edges)
     elif axis.size == 1 and column.width != 1:
-        own = ("any level",)
+        names = ("any level",)
+    elif kept is None:
+        names = tuple(str(level) for level in column.levels)
     else:
-        own = tuple(str(level) for level in (column.levels if kept is None else kept))
-        own = own if kept is None else (*own, "(other)")
-    return (*own, "missing") if axis.blank else own
+        names = (*(str(level) for level in kept), "(other)")
+    return (*names, "missing") if axis.blank else names
 
 
 def stories(
@@ -69,46 +73,44 @@ def stories(
     names: list[tuple[str, ...]],
     classes: list[Any],
 ) -> list[CellStory]:
-    """The story of each asked cell."""
+    """Return the story of each cell given by its levels."""
     table = smoother.table
-    answering = smoother.weights(levels)
-    sure = (levels >= 0).all(axis=1)
+    weights = smoother.weights(levels)
+    known = (levels >= 0).all(axis=1)
     place = np.full(len(levels), -1, np.int64)
-    place[sure] = table.find(table.grid.address_of(levels[sure]))
-    made = []
-    for row in range(len(levels)):
-        own = table.counts[place[row]] if place[row] >= 0 else np.zeros(len(classes))
-        shown = {
-            axis.name: names[at][levels[row, at]] if levels[row, at] >= 0 else "unknown"
-            for at, axis in enumerate(table.grid.axes)
-            if axis.size > 1
-        }
-        made.append(
-            CellStory(
-                shown,
-                dict(zip(classes, own.tolist(), strict=True)),
-                dict(zip(classes, answering[row].tolist(), strict=True)),
-                bool(own.sum() < max(smoother.k, 1e-9)),
-            )
+    place[known] = table.find(table.grid.address_of(levels[known]))
+    counts = np.zeros((len(levels), len(classes)))
+    counts[place >= 0] = table.counts[place[place >= 0]]
+    return [
+        CellStory(
+            {
+                axis.name: names[at][levels[row, at]] if levels[row, at] >= 0 else "unknown"
+                for at, axis in enumerate(table.grid.axes)
+                if axis.size > 1
+            },
+            dict(zip(classes, counts[row].tolist(), strict=True)),
+            dict(zip(classes, weights[row].tolist(), strict=True)),
+            bool(counts[row].sum() < max(smoother.k, 1e-9)),
         )
-    return made
+        for row in range(len(levels))
+    ]
 
 
 def stepwise(table: CellTable, levels: Levels, axes: list[int], factor: FloatArray) -> FloatArray:
-    """Log posteriors as columns become known one after the other: rows × steps × classes.
+    """Return posteriors as columns become known one by one: rows × steps × classes.
 
-    A step that no row supports keeps what the step before said.
+    A step that no row supports keeps the posteriors of the step before.
     """
-    shares = table.by_class * factor
-    now = np.broadcast_to(shares / shares.sum(), (len(levels), len(shares)))
-    made = np.empty((len(levels), len(axes) + 1, len(shares)))
-    made[:, 0] = now
+    prior = table.by_class * factor
+    now = np.broadcast_to(prior / prior.sum(), (len(levels), len(prior)))
+    steps = np.empty((len(levels), len(axes) + 1, len(prior)))
+    steps[:, 0] = now
     smoother = BinSmoothing(table)
-    asked = np.full_like(levels, -1)
+    known = np.full_like(levels, -1)
     for step, at in enumerate(axes, start=1):
-        asked[:, at] = levels[:, at]
-        weights = smoother.plain(asked) * factor
+        known[:, at] = levels[:, at]
+        weights = smoother.plain(known) * factor
         total = weights.sum(axis=1, keepdims=True)
         now = np.where(total > 0, weights / np.where(total > 0, total, 1.0), now)
-        made[:, step] = now
-    return made
+        steps[:, step] = now
+    return steps
