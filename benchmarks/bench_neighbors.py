@@ -148,7 +148,7 @@ def shares_embedded(search: Search, table: Table, shares: dict[str, np.ndarray])
 
 def mixed(quick: bool) -> Iterator[dict[str, Any]]:
     """Mixed rows by HVDM and HEOM."""
-    from countwise.models.neighbors.metrics import class_shares
+    from countwise.models.neighbors.metrics import class_probabilities
 
     rows, asked = (10_000, 1_000) if quick else (50_000, 5_000)
     frame, wanted = mixed_frame(rows, 0), mixed_frame(asked, 1)
@@ -161,7 +161,7 @@ def mixed(quick: bool) -> Iterator[dict[str, Any]]:
         if metric == "heom":
             left, right = embedded(own, table), embedded(own, queries)
         else:
-            shares = class_shares(table)
+            shares = class_probabilities(table)
             left = shares_embedded(own, table, shares)
             right = shares_embedded(own, queries, shares)
         model = NearestNeighbors(n_neighbors=K, algorithm="brute")

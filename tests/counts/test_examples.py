@@ -13,23 +13,16 @@ from countwise.counts.resampling import draws_of
 from countwise.counts.row_hash import row_keys, scattered
 from countwise.counts.smoothing import smoothing_of
 from countwise.discretize.cut_points import collapse_cuts, cut_borders, cut_table, interval_codes
-from countwise.models.neighbors.leave_one_out_space import (
-    LeftOut,
-    bent_without,
-    ends_without,
-    variance_without,
-)
-from countwise.models.neighbors.leave_one_out_weights import gains_without
+from countwise.models.neighbors.leave_one_out import LeftOut, ends_without, variance_without
 from countwise.models.neighbors.metrics import (
-    class_shares,
+    class_probabilities,
     farthest,
-    learn_space,
     learn_spaces,
     masses,
+    mean_and_variance,
     number_figures,
-    spread_of,
 )
-from countwise.models.neighbors.space import Axis, axis_gap, with_gap
+from countwise.models.neighbors.space import Axis, add_gap, axis_gap
 from countwise.parallel import in_chunks
 from countwise.tables.schema import Column, Schema
 
@@ -67,9 +60,9 @@ def test_draws_example():
     assert int(draws_of(10, members=1, fraction=0.5, replace=False, seed=7).times(0).max()) == 1
 
 
-def test_with_gap_example():
-    assert with_gap(np.array([9.0]), np.array([4.0]), 2.0).tolist() == [25.0]
-    assert with_gap(np.array([1e-09]), np.array([1e-09]), 64).tolist() == [1e-09 * 2 ** (1 / 64)]
+def test_add_gap_example():
+    assert add_gap(np.array([9.0]), np.array([4.0]), 2.0).tolist() == [25.0]
+    assert add_gap(np.array([1e-09]), np.array([1e-09]), 64).tolist() == [1e-09 * 2 ** (1 / 64)]
 
 
 def test_axis_gap_example():
@@ -89,16 +82,12 @@ def test_joint_groups_example():
 
 def test_left_out_example():
     iris = cw.read("sample:iris")
-    learned = LeftOut(iris, "minkowski", (2.0,), "z", None, None, np.ones(4))
-    figures = learned.figures(learned.spaces[0], np.arange(150))
+    learned = LeftOut(cw.Neighbors(metric="minkowski", scale="z"), iris, None, (2.0,))
+    figures = learned.row_spaces(learned.spaces[0], np.arange(150))
     assert (
         figures.stretch.shape,
         bool(0.99 < figures.ratio.min() < figures.ratio.max() < 1.01),
     ) == ((150, 4), True)
-
-
-def test_gains_without_example():
-    assert gains_without(cw.read("sample:weather")).shape == (14, 4)
 
 
 def test_ends_without_example():
@@ -115,13 +104,6 @@ def test_variance_without_example():
     ]
 
 
-def test_bent_without_example():
-    iris = cw.read("sample:iris")
-    values = np.stack([iris.values(column.name) for column in iris.schema.numeric])
-    bent = bent_without(learn_space(iris, "mahalanobis"), values, None)
-    assert (bent.along.shape, int(bent.unsure.sum())) == ((150, 4), 0)
-
-
 def test_learn_spaces_example():
     assert [space.p for space in learn_spaces(cw.read("sample:weather"), "vdm", (1, 2, 3))] == [
         1.0,
@@ -130,8 +112,8 @@ def test_learn_spaces_example():
     ]
 
 
-def test_class_shares_example():
-    assert class_shares(cw.read("sample:weather"))["outlook"].round(2).tolist() == [
+def test_class_probabilities_example():
+    assert class_probabilities(cw.read("sample:weather"))["outlook"].round(2).tolist() == [
         [0.6, 0.4],
         [0.0, 1.0],
         [0.4, 0.6],
@@ -153,8 +135,8 @@ def test_farthest_example():
     assert farthest(3, 1.0) == 2.0
 
 
-def test_spread_of_example():
-    assert spread_of(np.array([1.0, np.nan, 3.0]), None) == (2.0, 2.0)
+def test_mean_and_variance_example():
+    assert mean_and_variance(np.array([1.0, np.nan, 3.0]), None) == (2.0, 2.0)
 
 
 def test_freedom_example():

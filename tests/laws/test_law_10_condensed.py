@@ -1,7 +1,6 @@
 """Law 10: a condensed set classifies its own training rows without error."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,12 +13,16 @@ METRICS = ("euclidean", "heom", "vdm", "gower", "maximum")
 
 def conflicts(table):
     """Rows that equal a row of another class."""
-    names = [column.name for column in table.schema.attributes]
-    lines = list(zip(*(map(repr, table.decode(name)) for name in names), strict=True))
+    columns = [
+        # A negative zero equals zero, but not in print.
+        table.values(column.name) + 0.0 if column.kind == "numeric" else table.decode(column.name)
+        for column in table.schema.attributes
+    ]
+    lines = list(zip(*(map(repr, cells) for cells in columns), strict=True))
     found = {}
     for line, label in zip(lines, table.target.tolist(), strict=True):
         found.setdefault(line, set()).add(label)
-    return any(len(own) > 1 for own in found.values())
+    return any(len(labels) > 1 for labels in found.values())
 
 
 @pytest.mark.parametrize("method", ["hart", "fast"])
@@ -63,30 +66,9 @@ def test_equal_rows_of_two_classes_are_counted():
         assert "equal rows of another class" in model.describe()
 
 
-def test_a_reducer_returns_what_it_was_given():
-    import pandas as pd
-    import polars as pl
-
-    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
-    y = np.array([*"aaabb"])
-    for made in (X, pd.DataFrame(X, columns=["x"]), pl.DataFrame({"x": X[:, 0]})):
-        rows, labels = cw.CondensedNeighbors().fit_resample(made, y)
-        assert type(rows) is type(made)
-        assert len(rows) == 2
-        assert labels.tolist() == ["a", "b"]
-
-
 def test_rows_without_a_class_teach_nothing_and_keep_their_numbers():
     rows = {"x": [0.0, 5.0, 1.0, 10.0, 11.0], "class": ["a", None, "a", "b", "b"]}
     table = cw.read(rows, target="class", keep_rows=True)
     model = cw.CondensedNeighbors().fit(table)
     assert model.kept_.tolist() == [0, 3]
     assert cw.Neighbors(n_neighbors=1).fit(table).n_rows_ == 4
-
-
-def test_labels_of_a_series_keep_their_index():
-    frame = pd.DataFrame({"x": [0.0, 1.0, 10.0, 11.0]}, index=list("pqrs"))
-    labels = pd.Series(["a", "a", "b", "b"], index=frame.index, name="class")
-    rows, kept = cw.CondensedNeighbors().fit_resample(frame, labels)
-    assert kept.name == "class"
-    assert list(kept.index) == list(rows.index) == ["p", "r"]

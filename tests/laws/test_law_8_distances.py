@@ -147,7 +147,7 @@ def every_distance(train, asked, **wish):
     search = Search(space, train)
     who, powers = search.nearest(asked, len(train))
     made = np.empty((len(asked), len(train)))
-    np.put_along_axis(made, who, space.rooted(powers), axis=1)
+    np.put_along_axis(made, who, space.to_distances(powers), axis=1)
     parts = search.parts(asked, who)
     summed = parts.max(axis=2) if math.isinf(space.p) else parts.sum(axis=2)
     if space.whitening is None:

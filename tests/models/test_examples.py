@@ -22,18 +22,21 @@ from countwise.models.discrete_bayes.explanation import level_names
 from countwise.models.ensembles.adaboost import best_rule
 from countwise.models.ensembles.members import drawn
 from countwise.models.ensembles.vote import agreement_of
-from countwise.models.neighbors.attribute_weights import kept_attributes, relief
-from countwise.models.neighbors.fit_space import Wanted, spaces_of_powers
-from countwise.models.neighbors.index import Kept
-from countwise.models.neighbors.leave_one_out import Steps
+from countwise.models.neighbors.attribute_weights import (
+    learn_weighted_spaces,
+    relief,
+    select_attributes,
+)
+from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.metrics import learn_space, learn_spaces
-from countwise.models.neighbors.search import Branches, searches, worth_it
-from countwise.models.neighbors.votes import Electorate, beyond
+from countwise.models.neighbors.search import KDTree, Search, is_tree_faster, searches
+from countwise.models.neighbors.votes import Voters, tie_bounds
 from countwise.models.registry import find, parse_parameters, select
 from countwise.models.tree.id3 import ID3
 from countwise.models.tree.missing_values import shared_out
 from countwise.models.tree.splits import ranked
 from countwise.models.tree.tree_structure import rules_of
+from countwise.progress import Steps
 from countwise.tables.schema import Column
 
 
@@ -51,17 +54,20 @@ def test_bin_smoothing_example():
     ]
 
 
-def test_worth_it_example():
+def test_is_tree_faster_example():
     space = learn_space(cw.read("sample:iris"))
-    assert (worth_it(space, False, 1000000, 100000, 5), worth_it(space, False, 150, 100000, 5)) == (
+    assert (
+        is_tree_faster(space, False, 1000000, 100000, 5),
+        is_tree_faster(space, False, 150, 100000, 5),
+    ) == (
         True,
         False,
     )
 
 
 def test_branches_example():
-    tree = Branches([np.array([0.0, 1.0, 5.0])], np.array([0.0]), np.array([1.0]), 2.0)
-    assert tree.proposed([np.array([0.9])], 2)[0].tolist() == [[1, 0]]
+    tree = KDTree([np.array([0.0, 1.0, 5.0])], np.array([0.0]), np.array([1.0]), 2.0)
+    assert tree.propose([np.array([0.9])], 2)[0].tolist() == [[1, 0]]
 
 
 def test_drawn_example():
@@ -106,7 +112,7 @@ def test_kernel_density_example():
 def test_steps_example():
     calls = []
     steps = Steps(lambda done, total, text: calls.append((done, total, text)), 2)
-    steps.tell("test part 1")
+    steps.advance("test part 1")
     assert calls == [(1, 2, "test part 1")]
 
 
@@ -143,8 +149,8 @@ def test_relief_example():
     assert relief(learn_space(iris), iris)[0].round(2).tolist() == [0.15, 0.14, 0.35, 0.36]
 
 
-def test_kept_attributes_example():
-    assert kept_attributes(np.array([0.2, 0.0, 0.5, 0.0]), 1, ["a", "c", "d", "b"]).tolist() == [
+def test_select_attributes_example():
+    assert select_attributes(np.array([0.2, 0.0, 0.5, 0.0]), 1, ["a", "c", "d", "b"]).tolist() == [
         True,
         False,
         True,
@@ -203,11 +209,10 @@ def test_shared_out_example():
     assert (where.tolist(), parts.tolist()) == ([0, 2], [0.75, 0.25])
 
 
-def test_spaces_of_powers_example():
-    wanted = Wanted("neighbor_grid", "vdm", 2.0, "range", None, None, 0)
-    assert [
-        item.p for item in spaces_of_powers(wanted, cw.read("sample:weather"), None, (1, 3))
-    ] == [1.0, 3.0]
+def test_learn_weighted_spaces_example():
+    weather, model = cw.read("sample:weather"), cw.Neighbors(metric="vdm")
+    spaces = learn_weighted_spaces(model, weather, None, (1, 3))
+    assert [space.p for space in spaces] == [1.0, 3.0]
 
 
 def test_ranked_example():
@@ -220,8 +225,8 @@ def test_best_rule_example():
     assert (rule.said.tolist(), round(rule.error, 3)) == ([0, 1, 0, 0], 0.167)
 
 
-def test_beyond_example():
-    low, high = beyond(np.array([4.0]), 2.0)
+def test_tie_bounds_example():
+    low, high = tie_bounds(np.array([4.0]), 2.0)
     assert bool(low[0] < 4.0 < high[0])
 
 
@@ -257,8 +262,8 @@ def test_from_array_example():
     )
 
 
-def test_kept_example():
+def test_index_example():
     iris = cw.read("sample:iris")
     classes = np.eye(3)[iris.target]
-    kept = Kept(learn_space(iris), iris, Electorate(classes, np.ones(len(iris))))
-    assert kept.votes(iris.take([0, 60]), 5).tolist() == [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
+    index = Index(Search(learn_space(iris), iris), Voters(classes, np.ones(len(iris))))
+    assert index.sum_votes(iris.take([0, 60]), 5).tolist() == [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]

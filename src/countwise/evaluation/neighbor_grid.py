@@ -28,14 +28,14 @@ from countwise.evaluation.folds import (
     split_folds,
     split_holdout,
 )
-from countwise.models.neighbors.base import POWER, voters
+from countwise.models.neighbors.attribute_weights import learn_weighted_spaces
+from countwise.models.neighbors.base import POWER
 from countwise.models.neighbors.classifier import Neighbors
-from countwise.models.neighbors.fit_space import Wanted, spaces_of_powers
-from countwise.models.neighbors.index import BLOCK, found_rows
-from countwise.models.neighbors.leave_one_out import found_without
+from countwise.models.neighbors.index import BLOCK, Index
+from countwise.models.neighbors.leave_one_out import nearest_without_each_row
 from countwise.models.neighbors.metrics import POWERS
 from countwise.models.neighbors.search import searches
-from countwise.models.neighbors.votes import Electorate, Found, verdicts
+from countwise.models.neighbors.votes import Nearest, Voters, score_votes
 from countwise.parallel import threads
 from countwise.params import Parameter, check, whole
 from countwise.progress import Progress, Steps, open_progress
@@ -192,9 +192,10 @@ def neighbor_grid(
     weights, scale, when_missing, attribute_weights, drop_least
         As in `Neighbors`.
     folds
-        The number of folds, or ``"leave-one-out"``: about one search of all rows for every metric,
-        each row in a space learned without it. Only with ``attribute_weights="relief"`` (and where
-        a covariance is singular, misses numbers or has dropped attributes) is each learned anew.
+        The number of folds, or ``"leave-one-out"``: each row in a space learned without it, which
+        costs about one search of all rows. With the ``mahalanobis`` metric, learned attribute
+        weights or ``drop_least`` each space is learned anew: seconds at 3 000 rows, minutes with
+        ``relief``.
     repeats, holdout, stratified, random_state, progress
         As in `evaluate`; a step is one fold at one p.
     sample_weight
@@ -212,18 +213,24 @@ def neighbor_grid(
     check(who, _PARAMETERS, locals())
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
     table = read_rows(neighbor_grid, data, None, read_options)
-    wanted = Wanted(who, metric, 2.0, scale, when_missing, attribute_weights, float(drop_least))
+    model = Neighbors(
+        metric=metric,
+        scale=scale,
+        when_missing=when_missing,
+        attribute_weights=attribute_weights,
+        drop_least=drop_least,
+    )
     known = table.target < table.target_column.width
     table, given, _, _ = drop_zero_weight(who, table, sample_weight, known)
     rng = generator(who, random_state)
-    electorate = voters(table, given, np.arange(len(table.classes)))
-    rows = _Rows(table, given, electorate, np.ones(len(table)) if given is None else given)
+    voters = Voters.of_classes(table.target, len(table.classes), given)
+    rows = _Rows(table, given, voters, np.ones(len(table)) if given is None else given)
     with open_progress(who, progress) as report:
         if folds == "leave-one-out":
             words = f"leave-one-out over {len(table)} rows"
             if len(table) < 2:
                 raise ParameterError(f"{who}: leave-one-out needs at least two rows; got one.")
-            found = found_without(wanted, table, given, electorate, ks[-1], ps, report)
+            found = nearest_without_each_row(model, table, given, voters, ks[-1], ps, report)
             right, hoped, sizes = _score_lists(found, rows, ks, weights)
         else:
             split = (
@@ -232,7 +239,7 @@ def neighbor_grid(
                 else split_holdout(table, holdout, repeats, stratified, rng)
             )
             words = split.words
-            right, hoped, sizes = _score_folds(wanted, rows, split, ks, ps, weights, report)
+            right, hoped, sizes = _score_folds(model, rows, split, ks, ps, weights, report)
     accuracy, expected = right / sizes[:, None, None], hoped / sizes[:, None, None]
     powers = tuple(POWERS.get(metric, power) for power in ps)
     name = data if isinstance(data, str) else ""
@@ -258,7 +265,7 @@ class _Rows:
 
     table: Table
     weight: FloatArray | None
-    electorate: Electorate
+    voters: Voters
     scored: FloatArray
 
     def truth(self, rows: Any) -> NDArray[np.int64]:
@@ -266,20 +273,20 @@ class _Rows:
 
 
 def _score_lists(
-    found: list[Found], rows: _Rows, ks: list[int], scheme: Any
+    found: list[Nearest], rows: _Rows, ks: list[int], scheme: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the weight decided right by every k and p, that of a wheel, and the weight of all."""
     right = np.zeros((1, len(ks), len(found)))
     hoped = np.zeros_like(right)
     truth, weight = rows.truth(slice(None)), rows.scored
     for by, lists in enumerate(found):
-        answers = verdicts(lists, rows.electorate, ks, truth, weight, scheme)
+        answers = score_votes(lists, rows.voters, ks, truth, weight, scheme)
         right[0, :, by], hoped[0, :, by] = answers
     return right, hoped, weight.sum(keepdims=True)
 
 
 def _score_folds(
-    wanted: Wanted,
+    model: Neighbors,
     rows: _Rows,
     split: Split,
     ks: list[int],
@@ -300,14 +307,14 @@ def _score_folds(
         train, test = folds[place]
         kept, tested = rows.table.take(train), rows.table.take(test)
         part = None if rows.weight is None else rows.weight[train]
-        local = rows.electorate.take(train)
+        local = rows.voters.take(train)
         truth, weight = rows.truth(test), rows.scored[test]
-        spaces = spaces_of_powers(wanted, kept, part, powers)
+        spaces = learn_weighted_spaces(model, kept, part, powers)
         for by, search in enumerate(searches(spaces, kept)):
             for at in range(0, len(test), BLOCK):
                 block = slice(at, at + BLOCK)
-                found = found_rows(search, local, tested.take(block), ks[-1])
-                hits, shares = verdicts(found, local, ks, truth[block], weight[block], scheme)
+                found = Index(search, local).nearest(tested.take(block), ks[-1])
+                hits, shares = score_votes(found, local, ks, truth[block], weight[block], scheme)
                 right[place, :, by] += hits
                 hoped[place, :, by] += shares
             steps.advance(f"fold {place + 1}")

@@ -169,13 +169,13 @@ def test_attribute_weights_are_learned_and_noise_is_dropped():
 
 
 def test_bad_wishes_are_refused_in_words():
-    with pytest.raises(ParameterError, match=r"names 'y', which is no attribute"):
+    with pytest.raises(ParameterError, match=r"the names of attributes, 'x'; got {'y'"):
         cw.Neighbors(attribute_weights={"y": 1}).fit({"x": [1, 2]}, ["a", "b"])
-    with pytest.raises(ParameterError, match="must hold 1 factors"):
+    with pytest.raises(ParameterError, match="must be 1 factors"):
         cw.Neighbors(attribute_weights=[1, 2]).fit({"x": [1, 2]}, ["a", "b"])
     with pytest.raises(ParameterError, match="not all zero"):
         cw.Neighbors(attribute_weights=[0.0]).fit({"x": [1, 2]}, ["a", "b"])
-    with pytest.raises(ParameterError, match="finds its own stretches"):
+    with pytest.raises(ParameterError, match="None with the mahalanobis metric"):
         cw.Neighbors(metric="mahalanobis", attribute_weights="relief").fit(
             {"x": [1, 2]}, ["a", "b"]
         )

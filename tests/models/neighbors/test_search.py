@@ -77,7 +77,7 @@ def test_attributes_of_little_weight_still_find_rows_that_miss_the_others(
     space = learn_space(table, "minkowski", p, "range", "ignore", np.array(weights, dtype=float))
     search = Search(space, table)
     who, powers = search.nearest(table, 5)
-    far = space.rooted(powers)
+    far = space.to_distances(powers)
     cells = np.stack(space.cells(table), axis=1)
     gaps = np.abs(cells[:, None] - cells) * [axis.stretch for axis in space.axes]
     mass = np.array([axis.mass for axis in space.axes])

@@ -10,21 +10,24 @@ from hypothesis import strategies as st
 import countwise as cw
 from countwise.errors import ParameterError
 from countwise.models.neighbors import votes as votes_room
-from countwise.models.neighbors.base import voters
-from countwise.models.neighbors.fit_space import Wanted, learned_space
-from countwise.models.neighbors.index import Kept
+from countwise.models.neighbors.index import Index
+from countwise.models.neighbors.metrics import learn_space
+from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.votes import (
     SAME,
     SCHEMES,
-    Electorate,
-    Found,
-    shares_of_votes,
-    verdicts,
-    voted,
-    voted_by_k,
+    Nearest,
+    Voters,
+    normalize_votes,
+    score_votes,
+    sum_votes,
 )
 
 KS = (1.0, 2.0, 2.5, 3.0, 5.0, 9.0)
+
+
+def votes_of(found, voters, k, scheme="uniform"):
+    return sum_votes(found, voters, (k,), scheme)[:, 0]
 
 
 def steep(far):
@@ -35,9 +38,9 @@ def steep(far):
     )
 
 
-def slowly(found, electorate, k, scheme):
+def slowly(found, voters, k, scheme):
     """The k nearest vote, by masks over the whole list; one k at a time."""
-    places = electorate.places[found.who]
+    places = voters.places[found.who]
     taken = np.cumsum(places, axis=1)
     last = np.minimum((taken < k - 1e-9).sum(axis=1), found.who.shape[1] - 1)
     reach = found.far[np.arange(len(last)), last]
@@ -51,7 +54,7 @@ def slowly(found, electorate, k, scheme):
     value, at_reach = _weights(found.far, reach, places, inside, equals, k, scheme)
     say = np.where(nearer, value, 0.0)
     say = say + np.where(tied & ~open_end[:, None], (share * at_reach)[:, None], 0.0)
-    sums = np.einsum("qk,qkc->qc", say, electorate.ballots[found.who])
+    sums = np.einsum("qk,qkc->qc", say, voters.ballots[found.who])
     edge = np.where(open_end[:, None], found.edge[:, :-1], 0.0)
     return sums + (share * at_reach)[:, None] * edge
 
@@ -97,7 +100,7 @@ def _by_rank(far, places, inside, equals, k):
 
 @st.composite
 def polls(draw):
-    """Lists with ties, near ties, distance nought and infinity, some ending among equals."""
+    """Lists with ties, near ties, distance zero and infinity, some ending among equals."""
     rows, width = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     queries, size = draw(st.integers(1, 4)), draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -113,21 +116,21 @@ def polls(draw):
     some = rng.random(queries) < 0.5
     edge[some] = rng.choice([0.5, 1.0, 2.0, 7.0], (int(some.sum()), width + 1))
     edge[some, -1] += 1.0
-    found = Found(rng.integers(0, rows, (queries, size)), far, edge)
-    return found, Electorate(ballots, np.maximum(own, 1.0))
+    found = Nearest(rng.integers(0, rows, (queries, size)), far, edge)
+    return found, Voters(ballots, np.maximum(own, 1.0))
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, steep])
 @given(polls())
 @settings(max_examples=80, deadline=None)
 def test_votes_of_every_k_are_those_of_the_slow_version(scheme, poll):
-    found, electorate = poll
-    every = voted_by_k(found, electorate, KS, scheme)
+    found, voters = poll
+    every = sum_votes(found, voters, KS, scheme)
     for at, k in enumerate(KS):
-        slow = slowly(found, electorate, k, scheme)
+        slow = slowly(found, voters, k, scheme)
         np.testing.assert_allclose(every[:, at], slow, rtol=1e-12, atol=1e-12)
         # To the last bit, so that a grid and a model of its best k never disagree.
-        np.testing.assert_array_equal(every[:, at], voted(found, electorate, k, scheme))
+        np.testing.assert_array_equal(every[:, at], votes_of(found, voters, k, scheme))
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, steep])
@@ -138,14 +141,14 @@ def test_a_class_and_a_weight_say_what_a_column_for_each_class_says(scheme, poll
     rng = np.random.default_rng(seed)
     rows = len(other.places)
     label, own = rng.integers(0, other.width, rows), rng.choice([1.0, 2.0, 0.25, 1.7], rows)
-    named = Electorate.of_classes(label, other.width, own)
-    spread = Electorate(np.eye(other.width)[label] * own[:, None], np.maximum(own, 1.0))
+    named = Voters.of_classes(label, other.width, own)
+    spread = Voters(np.eye(other.width)[label] * own[:, None], np.maximum(own, 1.0))
     np.testing.assert_array_equal(named.total(), spread.total())
     few = rng.integers(0, rows, 3)
     for one, two in ((named, spread), (named.take(few), spread.take(few))):
-        lists = Found(found.who % len(one.places), found.far, found.edge)
+        lists = Nearest(found.who % len(one.places), found.far, found.edge)
         np.testing.assert_array_equal(
-            voted_by_k(lists, one, KS, scheme), voted_by_k(lists, two, KS, scheme)
+            sum_votes(lists, one, KS, scheme), sum_votes(lists, two, KS, scheme)
         )
 
 
@@ -153,79 +156,79 @@ def test_a_class_and_a_weight_say_what_a_column_for_each_class_says(scheme, poll
 @given(polls(), st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_verdicts_are_read_off_the_shares_of_the_votes(scheme, poll, seed):
-    found, electorate = poll
-    electorate = Electorate(np.abs(electorate.ballots) + 0.01, electorate.places)
+    found, voters = poll
+    voters = Voters(np.abs(voters.ballots) + 0.01, voters.places)
     rng = np.random.default_rng(seed)
-    truth = rng.integers(0, electorate.width, len(found.who))
+    truth = rng.integers(0, voters.width, len(found.who))
     weight = rng.choice([1.0, 0.5, 3.0], len(truth))
-    right, hoped = verdicts(found, electorate, KS, truth, weight, scheme)
+    right, hoped = score_votes(found, voters, KS, truth, weight, scheme)
     for at, k in enumerate(KS):
-        votes = voted(found, electorate, k, scheme)
+        votes = votes_of(found, voters, k, scheme)
         silent = ~(votes.sum(axis=1) > 0)
-        votes[silent] = voted(found, electorate, k)[silent]
-        shares = shares_of_votes(votes)
-        assert right[at] == pytest.approx(weight @ (shares.argmax(axis=1) == truth))
-        assert hoped[at] == pytest.approx(weight @ shares[np.arange(len(truth)), truth])
+        votes[silent] = votes_of(found, voters, k)[silent]
+        fractions = normalize_votes(votes)
+        assert right[at] == pytest.approx(weight @ (fractions.argmax(axis=1) == truth))
+        assert hoped[at] == pytest.approx(weight @ fractions[np.arange(len(truth)), truth])
 
 
 def test_a_longer_list_says_the_same_to_the_last_bit():
     """A grid reads k off the list of its largest k, a model off one of its own, ended by ties."""
     table = cw.read("sample:votes")
-    space, _, _ = learned_space(Wanted("here", "vdm", 2.0, "range", None, None, 0), table, None)
-    kept = Kept(space, table, voters(table, None, np.arange(2)))
-    longest = kept.found(table, 20)
+    voters = Voters.of_classes(table.target, 2, None)
+    index = Index(Search(learn_space(table, "vdm"), table), voters)
+    longest = index.nearest(table, 20)
     for scheme in SCHEMES:
-        every = voted_by_k(longest, kept.electorate, range(1, 21), scheme)
+        every = sum_votes(longest, voters, range(1, 21), scheme)
         for k in (1, 2, 3, 7, 20):
-            own = voted(kept.found(table, k), kept.electorate, k, scheme)
-            np.testing.assert_array_equal(every[:, k - 1], own)
+            alone = votes_of(index.nearest(table, k), voters, k, scheme)
+            np.testing.assert_array_equal(every[:, k - 1], alone)
 
 
 def test_blocks_and_threads_do_not_show(monkeypatch):
     rng = np.random.default_rng(3)
     far = np.sort(rng.choice(6, (500, 9)).astype(float), axis=1)
-    found = Found(rng.integers(0, 40, (500, 9)), far, np.full((500, 4), np.nan))
-    electorate = Electorate(np.eye(3)[rng.integers(0, 3, 40)], np.ones(40))
+    found = Nearest(rng.integers(0, 40, (500, 9)), far, np.full((500, 4), np.nan))
+    voters = Voters(np.eye(3)[rng.integers(0, 3, 40)], np.ones(40))
     truth, weight = rng.integers(0, 3, 500), rng.random(500)
-    whole = voted_by_k(found, electorate, KS, "kernel")
+    whole = sum_votes(found, voters, KS, "kernel")
     monkeypatch.setattr(votes_room, "BLOCK", 64)
-    told = []
+    scores = []
     for number in ("1", "3"):
         monkeypatch.setenv("COUNTWISE_THREADS", number)
-        np.testing.assert_array_equal(voted_by_k(found, electorate, KS, "kernel"), whole)
-        told.append(np.stack(verdicts(found, electorate, KS, truth, weight)))
-    np.testing.assert_array_equal(*told)
+        np.testing.assert_array_equal(sum_votes(found, voters, KS, "kernel"), whole)
+        scores.append(np.stack(score_votes(found, voters, KS, truth, weight)))
+    np.testing.assert_array_equal(*scores)
 
 
 def test_no_queries_and_wrong_lists():
-    electorate = Electorate(np.eye(2), np.ones(2))
-    none = Found(np.zeros((0, 3), dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
-    assert voted_by_k(none, electorate, KS).shape == (0, len(KS), 2)
-    wrong = Found(np.array([[0, 2]]), np.ones((1, 2)), np.full((1, 3), np.nan))
+    voters = Voters(np.eye(2), np.ones(2))
+    none = Nearest(np.zeros((0, 3), dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
+    assert sum_votes(none, voters, KS).shape == (0, len(KS), 2)
+    wrong = Nearest(np.array([[0, 2]]), np.ones((1, 2)), np.full((1, 3), np.nan))
     with pytest.raises(ValueError, match="rows that vote"):
-        voted(wrong, electorate, 1)
-    right = Found(np.array([[0, 1]]), np.ones((1, 2)), np.full((1, 3), np.nan))
+        votes_of(wrong, voters, 1)
+    right = Nearest(np.array([[0, 1]]), np.ones((1, 2)), np.full((1, 3), np.nan))
     with pytest.raises(ValueError, match="ascend"):
-        voted_by_k(right, electorate, (2, 1))
+        sum_votes(right, voters, (2, 1))
     with pytest.raises(ValueError, match="voted for"):
-        verdicts(right, electorate, (1,), np.array([2]), np.ones(1))
+        score_votes(right, voters, (1,), np.array([2]), np.ones(1))
     with pytest.raises(ParameterError, match="one finite weight"):
-        voted(right, electorate, 1, lambda far: far[:, :1])
+        votes_of(right, voters, 1, lambda far: far[:, :1])
 
 
 def test_a_distance_that_is_none_votes_for_nobody():
-    found = Found(np.array([[0, 1]]), np.array([[1.0, np.nan]]), np.full((1, 3), np.nan))
-    electorate = Electorate(np.eye(2), np.ones(2))
-    assert voted_by_k(found, electorate, (1, 2)).tolist() == [[[1.0, 0.0], [0.0, 0.0]]]
+    found = Nearest(np.array([[0, 1]]), np.array([[1.0, np.nan]]), np.full((1, 3), np.nan))
+    voters = Voters(np.eye(2), np.ones(2))
+    assert sum_votes(found, voters, (1, 2)).tolist() == [[[1.0, 0.0], [0.0, 0.0]]]
 
 
 @pytest.mark.parametrize(("left", "gap"), [(3, 5), (3, 7), (7, 7), (5, 21), (11, 13)])
 def test_equal_votes_stay_equal_to_the_last_bit(left, gap):
     """One vote nearer, or so many more among equals that share what is left: it is the same."""
     equals = left * gap
-    one = Electorate(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(2))
+    one = Voters(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(2))
     for few in range((equals - gap) // 2 + 1):
         edge = np.array([[few, few + gap, equals - 2 * few - gap, equals]], dtype=float)
-        found = Found(np.array([[0, 1]]), np.array([[1.0, 2.0]]), edge)
-        votes = voted(found, one, 1.0 + left)[0]
+        found = Nearest(np.array([[0, 1]]), np.array([[1.0, 2.0]]), edge)
+        votes = votes_of(found, one, 1.0 + left)[0]
         assert votes[0] == votes[1]

@@ -1,8 +1,8 @@
 /* Distances of one row to 64 others at a time, in single precision, and of one pair in double.
 
    Rows are kept in tiles of 64, axis by axis, so that a compiler turns each loop below into vector
-   instructions. The single figures only decide which pairs are worth the double one; how far they
-   can be off is bounded where the limit is computed (search.py). */
+   instructions. Single precision only decides which pairs are worth double precision; its
+   error is bounded where the limit is computed (search.py). */
 #ifndef COUNTWISE_LANES_H
 #define COUNTWISE_LANES_H
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #define LANES 64
-/* What an axis compares: numbers, numbers some of which are missing (NaN), whether codes differ,
-   codes by a table of distances. */
+/* Kinds of axes: numbers, numbers some of which are missing (NaN), codes that are equal or not,
+   codes with a table of distances. */
 #define NUMBER 0
 #define HOLES 1
 #define DIFFERS 2
@@ -39,17 +39,15 @@ typedef struct {
     double total;          /* mass of all axes */
     const signed char *kind;
     const float *far;      /* to the power p, in units of the tiles */
-    const float *mass;     /* shares of the total, see `_portions` in search.py */
+    const float *mass;     /* fractions of the total, see `_to_fractions` in search.py */
     const double *stretch;
     const double *exact_far;  /* not raised */
     const double *exact_mass;
     const double *const *table;  /* raised tables, row-major */
     const float *const *narrow;  /* the same in units of the tiles */
     const int *width;
-    /* What a query whose space is its own adds; NULL where queries share one. */
+    /* Of a query with a space of its own; NULL where queries share one. */
     const double *grow;    /* by what the tables are multiplied, raised to p */
-    const double *bend;    /* the direction in which whitened gaps count more, and how much more */
-    double more;
 } Space;
 
 static inline double raised(double t, int power, double p) {
@@ -67,13 +65,13 @@ static inline double raised(double t, int power, double p) {
     return made;
 }
 
-/* The distance of a pair, raised to p and not rooted: axes in order, in double throughout. Of a
-   steep p the powers would leave the range of doubles, so they are taken of shares of the largest
-   gap, and the distance is told as it is. */
+/* The distance of a pair, raised to p and not rooted: axes in order, in double throughout. With a
+   steep p the powers would leave the range of doubles, so they are taken of fractions of the
+   largest gap, and the result is the distance itself. */
 static double exact_pair(const Space *s, const double *const *columns, const float *tiles,
                          int64_t row, const double *const *asked, const int32_t *codes,
                          int64_t query) {
-    double sum = 0.0, present = 0.0, tilt = 0.0, top = 0.0, term;
+    double sum = 0.0, present = 0.0, top = 0.0, term;
     const float *lane = tiles + (row / LANES) * (int64_t)s->axes * LANES + row % LANES;
     const int32_t *own = codes + query * s->axes;
     int axis;
@@ -83,8 +81,6 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
             double gap = fabs(columns[axis][row] - asked[axis][query]) * s->stretch[axis];
             known = gap == gap;
             term = raised(known ? gap : s->exact_far[axis], s->power, s->p);
-            if (s->bend && known)
-                tilt += s->bend[axis] * (columns[axis][row] - asked[axis][query]);
         } else {
             int code = (int)lane[(int64_t)axis * LANES], width = s->width[axis];
             known = code != width - 2 && own[axis] != width - 2;
@@ -115,7 +111,6 @@ static double exact_pair(const Space *s, const double *const *columns, const flo
         if (s->p <= 0.0 || top <= 0.0) return top;
         return top * pow(s->ignore ? sum * (s->total / present) : sum, 1.0 / s->p);
     }
-    if (s->bend) sum += s->more * tilt * tilt;
     if (s->ignore) return present > 0.0 ? sum * (s->total / present) : INFINITY;
     return sum;
 }

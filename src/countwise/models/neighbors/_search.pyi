@@ -16,7 +16,6 @@ class Asked:
         plain: NDArray[np.uint8],
         loose: Doubles,
         figures: tuple[Doubles, Doubles, Doubles, Doubles, Doubles] | None = None,
-        bent: tuple[Doubles, Doubles] | None = None,
     ) -> None: ...
 
 class Kernel:

@@ -1,7 +1,7 @@
-"""Exact neighbour search over tiles of rows: single precision sieves, double precision decides.
+"""Exact neighbor search over tiles of rows: single precision sieves, double precision decides.
 
 Every function here runs without the interpreter lock on one block of queries. A row enters a list
-of neighbours by its distance in double precision alone; of equally far rows the one with the
+of neighbors by its distance in double precision alone; of equally far rows the one with the
 smaller number comes first, whatever the number of threads.
 """
 
@@ -32,8 +32,6 @@ cdef extern from "_lanes.h" nogil:
         const float *const *narrow
         const int *width
         const double *grow
-        const double *bend
-        double more
     double exact_pair(const Space *, const double *const *, const float *, int64_t,
                       const double *const *, const int32_t *, int64_t)
     int tile_sums(const Space *, const float *, const float *, const int32_t *, float, float *)
@@ -52,18 +50,18 @@ cdef int64_t TOGETHER = 32
 cdef struct Tally:
     const double *low
     const double *high
-    const int64_t *label      # of every kept row
+    const int64_t *label      # of every stored row
     const double *weight
     double *sums
     int64_t width
 
 
 cdef struct Fellows:
-    float *tiles              # the members, as the kept rows are
-    int64_t *who              # which rows they are, in the order they came
+    float *tiles              # the members, as the stored rows are
+    int64_t *who              # which rows they are, in the order of joining
     int64_t count
     double same               # distances that differ by less, relatively, are equal
-    const int64_t *label      # of every kept row, as all that follows
+    const int64_t *label      # of every stored row, as all that follows
     int64_t *seen             # how many members a row has met
     double *near
     int64_t *nearest
@@ -74,14 +72,14 @@ cdef struct Fellows:
 cdef enum:
     LIST                      # keep the nearest
     TALLY                     # add up what lies within bounds
-    MEET                      # tell a row of members
+    MEET                      # compare a row with members
 
 
 cdef struct Errand:
     int kind
     const float *tiles
     int64_t rows              # how many rows the tiles hold
-    int64_t *who              # lists of neighbours: heaps, the farthest on top
+    int64_t *who              # lists of neighbors: heaps, the farthest on top
     double *far
     int64_t k
     const int64_t *skip       # a row that may not be found, or -1
@@ -90,7 +88,7 @@ cdef struct Errand:
 
 
 cdef class Kernel:
-    """The axes of a space and the rows kept in it, as the kernels read them."""
+    """The axes of a space and the rows stored in it, as the kernels read them."""
 
     cdef Space space
     cdef object kept          # arrays whose memory the pointers below borrow
@@ -100,7 +98,7 @@ cdef class Kernel:
     cdef const float *tiles
     cdef readonly int64_t rows
     cdef readonly double unit, slack
-    cdef bint whole           # no kept row misses a cell
+    cdef bint whole           # no stored row misses a cell
     cdef bint several         # queries are compared four at a time
 
     def __cinit__(self):
@@ -161,8 +159,6 @@ cdef class Kernel:
         self.space.narrow = <const float *const *> self.narrow
         self.space.width = &width[0]
         self.space.grow = NULL
-        self.space.bend = NULL
-        self.space.more = 0.0
         self.tiles = &tiles[0, 0, 0] if tiles.shape[0] else NULL
         self.rows = rows
         self.unit = unit
@@ -176,7 +172,7 @@ cdef class Kernel:
         free(self.narrow)
 
     cdef float limit(self, double worst, double error) noexcept nogil:
-        """The largest single figure a pair may have whose double one is at most `worst`."""
+        """Return the largest single-precision sum of a pair whose exact one is at most `worst`."""
         cdef double norm, bound
         if worst == INFINITY:
             return INFINITY
@@ -191,11 +187,11 @@ cdef class Kernel:
         return <float> bound if bound < 3e38 else INFINITY
 
     cdef float reach(self, Asked asked, int64_t query, double worst) noexcept nogil:
-        """The limit of one query: its own space may be narrower than the one the tiles are in."""
+        """Return the limit of one query: its own space may be narrower than that of the tiles."""
         return self.limit(worst * asked.loose[query], asked.error[query])
 
     cdef Space of(self, Asked asked, int64_t query) noexcept nogil:
-        """The space of one query: the shared one, or with figures of its own."""
+        """Return the space of one query: the shared one, or its own."""
         cdef Space own = self.space
         cdef int64_t at = query * self.space.axes
         if asked.stretch != NULL:
@@ -204,9 +200,6 @@ cdef class Kernel:
             own.exact_mass = asked.mass + at
             own.grow = asked.grow + at
             own.total = asked.total[query]
-        if asked.bend != NULL:
-            own.bend = asked.bend + at
-            own.more = asked.more[query]
         return own
 
     def nearest(self, Asked asked, int64_t[:, ::1] who, double[:, ::1] far,
@@ -222,7 +215,7 @@ cdef class Kernel:
         if skip.shape[0] != queries:
             raise ValueError("there must be one row to skip a query")
         if k < 1 or k > self.rows:
-            raise ValueError("there must be as many rows as neighbours")
+            raise ValueError("there must be as many rows as neighbors")
         errand = Errand(LIST, self.tiles, self.rows, &who[0, 0], &far[0, 0], k, &skip[0], NULL,
                         NULL)
         with nogil:
@@ -268,13 +261,13 @@ cdef class Kernel:
             free(group)
 
     cdef bint grouped(self, Asked asked, int64_t query) noexcept nogil:
-        """Whether a query can be compared together with others."""
+        """Return whether a query can be compared together with others."""
         cdef int axis
         if not self.several or asked.plain[query]:
             return False
         if not self.space.ignore:
             return True
-        # Rows without gaps: what is left out is nothing, unless the query misses a cell.
+        # Complete rows: nothing is ignored, unless the query misses a cell.
         for axis in range(self.space.axes):
             if self.missed(asked, query, axis):
                 return False
@@ -291,7 +284,7 @@ cdef class Kernel:
                asked.codes + query * self.space.axes)
 
     cdef float bound(self, Asked asked, const Errand *errand, int64_t query) noexcept nogil:
-        """The largest single figure of a row that an errand may have to look at."""
+        """Return the largest single-precision sum of a row that matters to an errand."""
         if asked.plain[query]:
             return INFINITY
         if errand.kind == LIST:
@@ -386,7 +379,7 @@ cdef class Kernel:
         self.sweep(asked, &errand, np.arange(asked.queries))
 
     def approach(self, Asked asked, Members members, const int64_t[::1] rows):
-        """Tell some rows, each once, of the members that they have not met yet."""
+        """Compare some rows, each once, with the members that they have not met yet."""
         cdef int64_t place
         cdef Fellows fellows = members.fellows
         cdef Errand errand = Errand(MEET, fellows.tiles, fellows.count, NULL, NULL, 0, NULL, NULL,
@@ -394,7 +387,7 @@ cdef class Kernel:
         members.checked(self, asked)
         for place in range(rows.shape[0]):
             if not 0 <= rows[place] < self.rows:
-                raise ValueError("only kept rows meet members")
+                raise ValueError("only stored rows meet members")
         self.sweep(asked, &errand, rows)
         for place in range(rows.shape[0]):
             fellows.seen[rows[place]] = fellows.count
@@ -407,7 +400,7 @@ cdef class Kernel:
         members.checked(self, asked)
         for place in range(rows.shape[0]):
             if not 0 <= rows[place] < self.rows:
-                raise ValueError("only kept rows meet members")
+                raise ValueError("only stored rows meet members")
         members.reserve(rows.shape[0])
         with nogil:
             for place in range(rows.shape[0]):
@@ -428,13 +421,13 @@ cdef class Kernel:
         cdef int64_t place
         for place in range(rows.shape[0]):
             if not 0 <= rows[place] < self.rows:
-                raise ValueError("members must be kept rows")
+                raise ValueError("members must be stored rows")
         members.reserve(rows.shape[0])
         for place in range(rows.shape[0]):
             self.join(&members.fellows, rows[place])
 
     cdef void join(self, Fellows *fellows, int64_t row) noexcept nogil:
-        """Copy a kept row into the tiles of members."""
+        """Copy a stored row into the tiles of members."""
         cdef int64_t size = <int64_t> self.space.axes * LANES, place = fellows.count
         cdef float *into = fellows.tiles + (place // LANES) * size + place % LANES
         cdef const float *source = self.tiles + (row // LANES) * size + row % LANES
@@ -463,7 +456,7 @@ cdef class Kernel:
 
 
 cdef class Members:
-    """A growing choice among kept rows, and what every kept row knows of it.
+    """A growing choice among stored rows, and the nearest chosen one of every stored row.
 
     Of each row: how far its nearest member is, which it is, and whether all its nearest members
     are of its class.
@@ -510,7 +503,7 @@ cdef class Members:
         return self.fellows.count
 
     def since(self, int64_t known):
-        """Which rows became members after the first so many, in the order they came."""
+        """Return the members after the first `known`, in the order in which they joined."""
         cdef int64_t place
         if not 0 <= known <= self.fellows.count:
             raise ValueError("there are not so many members")
@@ -553,7 +546,7 @@ cdef class Asked:
 
     `figures`, where given, are what the space of each query has of its own: stretch, far, mass and
     growth of the tables (queries × axes), the total mass, and by how much the limit of the sieve
-    is loosened; `bent` is the direction and the factor by which whitened gaps count more.
+    is loosened.
     """
 
     cdef object kept
@@ -568,18 +561,16 @@ cdef class Asked:
     cdef const double *mass
     cdef const double *grow
     cdef const double *total
-    cdef const double *bend
-    cdef const double *more
     cdef readonly int64_t queries
 
     def __cinit__(self):
         self.columns = NULL
         self.stretch = self.far = self.mass = self.grow = NULL
-        self.total = self.loose = self.bend = self.more = NULL
+        self.total = self.loose = NULL
 
     def __init__(self, list columns, const float[:, ::1] narrow, const int32_t[:, ::1] codes,
                  const double[::1] error, const unsigned char[::1] plain,
-                 const double[::1] loose, tuple figures=None, tuple bent=None):
+                 const double[::1] loose, tuple figures=None):
         cdef int axes = narrow.shape[1], axis
         cdef const double[::1] column, line
         cdef const double[:, ::1] stretch, far, mass, grow
@@ -590,7 +581,7 @@ cdef class Asked:
             raise ValueError("there must be one bound a query")
         if loose.shape[0] != self.queries:
             raise ValueError("there must be one bound a query")
-        self.kept = (columns, narrow, codes, error, plain, loose, figures, bent)
+        self.kept = (columns, narrow, codes, error, plain, loose, figures)
         if figures is not None:
             if any(own.shape != (self.queries, axes) for own in figures[:4]):
                 raise ValueError("queries must have one figure an axis")
@@ -599,13 +590,6 @@ cdef class Asked:
                 raise ValueError("there must be one total a query")
             self.stretch, self.far, self.mass = &stretch[0, 0], &far[0, 0], &mass[0, 0]
             self.grow, self.total = &grow[0, 0], &line[0]
-        if bent is not None:
-            stretch, line = bent
-            if stretch.shape[0] != self.queries or stretch.shape[1] != axes:
-                raise ValueError("queries must have one figure an axis")
-            if line.shape[0] != self.queries:
-                raise ValueError("there must be one factor a query")
-            self.bend, self.more = &stretch[0, 0], &line[0]
         self.columns = <const double **> malloc(max(axes, 1) * sizeof(void *))
         if self.columns == NULL:
             raise MemoryError()
@@ -627,7 +611,7 @@ cdef class Asked:
 
 
 cdef inline int64_t _first(const Errand *errand, int64_t query) noexcept nogil:
-    """The first tile that a query has not met."""
+    """Return the first tile that a query has not met."""
     return errand.fellows.seen[query] // LANES if errand.kind == MEET else 0
 
 
@@ -651,7 +635,7 @@ cdef inline void _add_up(const Tally *wanted, int64_t query, int64_t row,
 
 cdef inline bint _met(const Fellows *fellows, int64_t query, int64_t row,
                       double found) noexcept nogil:
-    """Tell a query, itself a kept row, of a member; whether it is the nearest so far.
+    """Compare a query, itself a stored row, with a member; return whether it is the nearest so far.
 
     What is kept of a query: how far its nearest member is, which it is (of equally far ones one
     of another class), and whether all nearest members are of its class.
@@ -677,7 +661,7 @@ cdef void _empty(int64_t *who, double *far, int64_t k) noexcept nogil:
 
 
 cdef inline bint _after(double one, int64_t a, double two, int64_t b) noexcept nogil:
-    """Whether neighbour a comes after b; empty places (-1) come last of all."""
+    """Return whether neighbor a comes after b; empty places (-1) come last of all."""
     if (a < 0) != (b < 0):
         return a < 0
     return one > two or (one == two and a > b)

@@ -1,4 +1,4 @@
-# Votes of the nearest rows for many k at once: a list of neighbours is walked through once, and the
+# Votes of the nearest rows for many k at once: a list of neighbors is walked through once, and the
 # votes of a larger k go on where those of a smaller one ended. The interpreter lock is released.
 """Compiled kernels: sum up the ballots of the k nearest rows, and tell which k decide right."""
 
@@ -28,10 +28,10 @@ cdef struct Line:
     const double* ballots
     const int64_t* label    # the class a row votes for, or NULL where ballots are all there is
     const double* places
-    const double* own       # what each neighbour's vote weighs, where a function says so
+    const double* own       # what each neighbor's vote weighs, where a function says so
     double at_reach         # and of those at the reach
     double same
-    double* taken           # places up to and with each neighbour
+    double* taken           # places up to and with each neighbor
     double* start           # where the places of its equals begin
     double* stop            # and end
     double* inner           # ballots of those who are nearer than the reach
@@ -44,7 +44,7 @@ cdef inline double inverse(double nearest, double far, int scheme) noexcept nogi
     if not far > 0:
         return 1.0
     ratio = nearest / far
-    if isnan(ratio):  # everything is infinitely far: nobody is nearer than anybody else
+    if isnan(ratio):  # all rows are infinitely far: none is nearer
         return 1.0
     return ratio if scheme == DISTANCE else ratio * ratio
 
@@ -59,7 +59,7 @@ cdef inline double bump(double far, double reach) noexcept nogil:
 
 
 cdef inline double steps(double start, double stop, double k) noexcept nogil:
-    """The mean weight of the places from start to stop: the first weighs k, the next k - 1, …"""
+    """Return the mean weight of the places from start to stop: the first weighs k, the next k - 1, …"""
     if not stop - start > 0:
         return 1.0
     return ((k * stop - stop * (stop - 1.0) / 2.0)
@@ -90,7 +90,7 @@ cdef inline void add(double* sums, Line* line, int64_t row, double value) noexce
 
 cdef inline double weight_of(Line* line, Py_ssize_t j, double reach, double k,
                              int scheme) noexcept nogil:
-    """What the vote of a neighbour nearer than the reach weighs."""
+    """Return the weight of the vote of a neighbor nearer than the reach."""
     if scheme == UNIFORM:
         return 1.0
     if scheme == RANK:
@@ -104,7 +104,7 @@ cdef inline double weight_of(Line* line, Py_ssize_t j, double reach, double k,
 
 cdef inline double weight_at(Line* line, double reach, double inside, double equals, double k,
                              int scheme) noexcept nogil:
-    """What the vote of a neighbour at the reach weighs."""
+    """Return the weight of the vote of a neighbor at the reach."""
     if scheme == UNIFORM:
         return 1.0
     if scheme == RANK:
@@ -140,7 +140,7 @@ cdef void walk(Line* line, const double* ks, Py_ssize_t many, int scheme,
             at += 1
         reach = line.far[at]
         into = votes + i * width
-        if isnan(reach):  # no distance, so nobody is as near
+        if isnan(reach):  # no distance, so no row is as near
             for c in range(width):
                 into[c] = 0.0
             continue
@@ -234,7 +234,7 @@ cdef bint labelled(const int64_t[:, ::1] who, const int64_t[::1] label,
 
 
 cdef class Poll:
-    """Lists of neighbours with what they vote for, checked once for all blocks."""
+    """Lists of neighbors with what they vote for, checked once for all blocks."""
 
     cdef const int64_t[:, ::1] who
     cdef const double[:, ::1] far
@@ -259,7 +259,7 @@ cdef class Poll:
         if far.shape[0] != self.queries or edge.shape[0] != self.queries:
             raise ValueError("there must be one list a query")
         if far.shape[1] != who.shape[1] or edge.shape[1] != self.width + 1 or not who.shape[1]:
-            raise ValueError("there must be one distance a neighbour, and one sum a ballot")
+            raise ValueError("there must be one distance a neighbor, and one sum a ballot")
         if places.shape[0] != rows or not self.width or not UNIFORM <= scheme <= OWN:
             raise ValueError("there must be one ballot and some places a row")
         if label is None and classes != 1:
@@ -272,9 +272,9 @@ cdef class Poll:
             or own.shape[0] != self.queries or own.shape[1] != who.shape[1]
             or at_reach.shape[0] != self.queries
         ):
-            raise ValueError("a function's weights are those of one k, one a neighbour")
+            raise ValueError("a function's weights are those of one k, one a neighbor")
         if not among(who, rows):
-            raise ValueError("neighbours must be rows that vote")
+            raise ValueError("neighbors must be rows that vote")
         if label is not None and (label.shape[0] != rows or not labelled(who, label, classes)):
             raise ValueError("there must be one of the classes a row")
         self.who, self.far, self.edge = who, far, edge
@@ -361,7 +361,7 @@ cdef class Poll:
                             if not silent:
                                 walk(&line, &self.ks[0], many, UNIFORM, plain)
                                 silent = True
-                            # No vote weighs anything: all neighbours have the same say.
+                            # No vote weighs anything: all neighbors count alike.
                             for c in range(width):
                                 votes[i * width + c] = plain[i * width + c]
                             shared(votes + i * width, width)
@@ -369,7 +369,7 @@ cdef class Poll:
                         for c in range(1, width):
                             best = c if votes[i * width + c] > top else best
                             top = max(top, votes[i * width + c])
-                        # A product, not a branch: who is right cannot be foretold.
+                        # A product, not a branch: a branch could not be predicted.
                         right[i] += weight[query] * (best == truth[query])
                         hoped[i] += weight[query] * votes[i * width + truth[query]]
                 free(made)
@@ -379,13 +379,13 @@ cdef class Poll:
 
 def reaches(const int64_t[:, ::1] who, const double[:, ::1] far, const double[::1] places,
             double k, double[::1] reach):
-    """Fill in how far the neighbour is at which k places are taken, or the last one."""
+    """Fill in how far the neighbor is at which k places are taken, or the last one."""
     cdef Py_ssize_t query, at, size = who.shape[1]
     cdef double taken
     if far.shape[0] != who.shape[0] or far.shape[1] != size or not size:
-        raise ValueError("there must be one distance a neighbour")
+        raise ValueError("there must be one distance a neighbor")
     if reach.shape[0] != who.shape[0] or not among(who, places.shape[0]):
-        raise ValueError("there must be one reach a query, and neighbours must be rows that vote")
+        raise ValueError("there must be one reach a query, and neighbors must be rows that vote")
     with nogil:
         for query in range(who.shape[0]):
             at = 0

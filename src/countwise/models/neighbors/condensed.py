@@ -1,8 +1,7 @@
-"""Condensed neighbours: the few rows that are enough to get all training rows right."""
+"""Condensed neighbors: the few rows whose nearest classifies every training row right."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,30 +10,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.errors import TableError
-from countwise.models.neighbors.base import RowVoter
+from countwise.models.neighbors.attribute_weights import learn_weighted_space
+from countwise.models.neighbors.base import StoredRowsClassifier
 from countwise.models.neighbors.explanation import Neighborhood
-from countwise.models.neighbors.fit_space import Wanted, learned_space
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
-from countwise.models.neighbors.votes import SAME
+from countwise.models.neighbors.votes import SAME, Scheme
 from countwise.notes import Note
-from countwise.params import fitted, one_of, parameter, seed
-from countwise.params import whole as whole_number
+from countwise.params import fitted, one_of, parameter, seed, whole
 from countwise.tables.table import Table
 
 Rows = NDArray[np.int64]
 
 
-class CondensedNeighbors(RowVoter):
-    """Keep the rows that get every training row right by their nearest, and classify by them.
+class CondensedNeighbors(StoredRowsClassifier):
+    """Keep the rows whose nearest classifies every training row right, and classify by them.
 
-    Hart's rule (1968) goes through the rows and keeps each one that the rows kept so far get wrong,
-    pass after pass, until a pass keeps none. The result is consistent: it classifies its own
-    training rows without error, but for equal rows of different classes (``conflicts_``; a missing
+    Hart's rule (1968) goes through the rows and keeps each one that the rows kept so far classify
+    wrong, pass after pass, until a pass keeps none. The result is consistent: it classifies its
+    training rows without error, except equal rows of different classes (``conflicts_``; a missing
     cell is far even from itself, so such a row may be no nearer to itself than to others). It
-    depends on the order of the rows; with ``orders`` above 1 several are tried, the smallest set is
-    kept, and ``sizes_`` tells how much the order mattered. ``method="fast"`` is Angiulli's rule
-    (2005), which asks the order among equally near rows alone and often keeps fewer.
+    depends on the order of the rows: with ``orders`` above 1 several are tried, the smallest set is
+    kept, and ``sizes_`` holds the sizes. ``method="fast"`` is Angiulli's rule (2005), which depends
+    on the order only among equally near rows and often keeps fewer.
 
     Examples
     --------
@@ -49,7 +47,7 @@ class CondensedNeighbors(RowVoter):
         one_of("hart", "fast"), "'hart' or 'fast'", default="hart", kw_only=False
     )
     orders: int = parameter(
-        whole_number(at_least=1),
+        whole(at_least=1),
         "how many orders of the rows Hart's rule tries: first as they stand, then shuffled",
         default=1,
     )
@@ -62,61 +60,61 @@ class CondensedNeighbors(RowVoter):
     conflicts_: int = fitted()
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
-        """Learn the space from all rows, and keep the rows that are enough.
+        """Learn the space from all rows, and store the rows that are enough.
 
-        There is no sample_weight: Hart's rule goes by the order of the rows, which no weight says
-        anything about.
+        There is no sample_weight: the rules go by the order of the rows, not by weights.
         """
         table, _, known, _ = self._training(X, y, None)
-        space, relevance, notes = learned_space(Wanted.of(self), table, None)
-        chosen, self.passes_, self.sizes_, clash = self._chosen(space, table)
+        space, relevance, notes = learn_weighted_space(self, table, None)
+        chosen, self.passes_, self.sizes_, clash = self._choose_rows(space, table)
         chosen = np.sort(chosen)
         self.kept_ = chosen if known is None else known[chosen].astype(np.int64)
         self.reduction_ = 1.0 - len(chosen) / len(table)
         self.notes_ = (*self.notes_, *notes)
         count = np.bincount(table.target, minlength=len(table.classes))
         self.prior_ = count[count > 0] / len(table)
-        self.keep(table.take(chosen), None, space, relevance, None, self.kept_)
-        # All others are right by construction; kept ones are unless they clash with each other.
-        self.conflicts_ = self._wrong(self.rows_) if clash or _holes(table) else 0
+        self.store_rows(table.take(chosen), None, space, relevance, None, self.kept_)
+        # All others are right by construction; chosen ones are unless they clash with each other.
+        self.conflicts_ = self._count_errors() if clash or _has_missing(table) else 0
         if self.conflicts_:
-            self.notes_ += (_conflict(self.conflicts_),)
+            self.notes_ += (_conflict_note(self.conflicts_),)
         return self
 
-    def _chosen(self, space: Space, table: Table) -> tuple[Rows, int, tuple[int, ...], int]:
+    def _choose_rows(self, space: Space, table: Table) -> tuple[Rows, int, tuple[int, ...], int]:
+        """Return the chosen rows, the number of passes, the sizes by order, and the conflicts."""
         search = Search(space, table)
         label = table.target.astype(np.int64)
         same = SAME * (1.0 if space.steep else space.p)
         if self.method == "fast":
-            seeds = _middles(search, table)
+            seeds = _central_rows(space, table)
             chosen, rounds, clash = search.condense_fast(table, seeds, label, same)
             return chosen, rounds, (len(chosen),), clash
         rng = np.random.default_rng(self.random_state)
         order = np.arange(len(table), dtype=np.int64)
-        best, passes, clash = search.condense(table, order, label, same)
-        sizes = [len(best)]
+        best = search.condense(table, order, label, same)
+        sizes = [len(best[0])]
         for _ in range(self.orders - 1):
-            other, own, clashes = search.condense(table, rng.permutation(order), label, same)
-            sizes.append(len(other))
-            if len(other) < len(best):
-                best, passes, clash = other, own, clashes
-        return best, passes, tuple(sizes), clash
+            other = search.condense(table, rng.permutation(order), label, same)
+            sizes.append(len(other[0]))
+            best = other if len(other[0]) < len(best[0]) else best
+        chosen, passes, clash = best
+        return chosen, passes, tuple(sizes), clash
 
-    def _shares(self, table: Table) -> FloatArray:
-        """Vote shares; a row that tells nothing gets the class shares of all training rows."""
-        made = super()._shares(table)
+    def vote_fractions(self, table: Table) -> FloatArray:
+        """Return the fractions of the votes; the class frequencies where every cell is missing."""
+        fractions = super().vote_fractions(table)
         blank = np.ones(len(table), dtype=bool)
         for column in table.schema.attributes:
             blank &= table.missing(column.name)
-        made[blank] = self.prior_
-        return made
+        fractions[blank] = self.prior_
+        return fractions
 
-    def _wrong(self, rows: Table) -> int:
-        """How many of the kept rows are got wrong by the kept rows."""
-        places = np.searchsorted(
-            [rows.target_column.place(label) for label in self.classes_.tolist()], rows.target
-        )
-        return int(np.count_nonzero(self._shares(rows).argmax(axis=1) != places))
+    def _count_errors(self) -> int:
+        """Count the stored rows that their nearest stored row classifies wrong."""
+        column = self.rows_.target_column
+        places = [column.place(label) for label in self.classes_.tolist()]
+        best = self.vote_fractions(self.rows_).argmax(axis=1)
+        return int(np.count_nonzero(best != np.searchsorted(places, self.rows_.target)))
 
     def _after_load(self) -> None:
         super()._after_load()
@@ -128,56 +126,17 @@ class CondensedNeighbors(RowVoter):
             raise TableError("Rows: the class probabilities must be above zero.")
 
     @property
-    def votes_by(self) -> tuple[int, Any]:
-        """How many neighbours vote, and by which weights."""
+    def k_and_weights(self) -> tuple[int, Scheme]:
+        """One neighbor votes."""
         return 1, "uniform"
 
-    def neighbors(self, X: Any, k: int = 1) -> Neighborhood:
-        """Say which kept rows are nearest; they go by the numbers they came with (``kept_``)."""
+    def neighbors(self, X: Any, k: Any = 1) -> Neighborhood:
+        """Return the nearest kept rows, as `Neighbors.neighbors` does; by default the nearest."""
         check_is_fitted(self, "rows_")
-        return self.neighborhood(self._rows(X), k)
-
-    def fit_resample(self, X: Any, y: Any = None) -> tuple[Any, Any]:
-        """Return the kept rows of X and y: the reducer that samplers of pipelines call.
-
-        Rows come back as they were given, labels too where they are a series of pandas and as an
-        array otherwise; a `Table` brings its labels along.
-
-        Examples
-        --------
-        >>> import countwise as cw
-        >>> import numpy as np
-        >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
-        >>> cw.CondensedNeighbors().fit_resample(X, ["a", "a", "a", "b", "b"])
-        (array([[ 0.],
-               [10.]]), array(['a', 'b'], dtype='<U1'))
-        """
-        if isinstance(y, str):
-            raise TableError(
-                f"CondensedNeighbors: fit_resample needs one label a row, but {y!r} came. Pass "
-                "the column itself, and the rows without it."
-            )
-        if type(X).__name__ == "LazyFrame":
-            X = X.collect()
-        self.fit(X, y)
-        kept = self.kept_
-        if isinstance(X, Table):
-            return X.take(kept), np.asarray(X.labels)[kept]
-        labels = y.iloc[kept] if hasattr(y, "iloc") else np.asarray(y)[kept]
-        if hasattr(X, "iloc"):
-            return X.iloc[kept], labels
-        if isinstance(X, Mapping):
-            return {name: np.asarray(cells)[kept] for name, cells in X.items()}, labels
-        if hasattr(X, "column_names"):
-            return X.take(kept), labels
-        if hasattr(X, "columns"):
-            return X[kept.tolist()], labels
-        if isinstance(X, list):
-            return [X[at] for at in kept], labels
-        return np.asarray(X)[kept], labels
+        return self.find_neighbors(self._rows(X), k)
 
     def describe(self) -> str:
-        """Say in a few sentences how far the rows could be reduced.
+        """Describe in a few sentences how far the rows were reduced.
 
         Examples
         --------
@@ -199,41 +158,41 @@ class CondensedNeighbors(RowVoter):
                 f"{max(self.sizes_)}."
             )
         if self.conflicts_:
-            lines.append(str(_conflict(self.conflicts_)))
+            lines.append(str(_conflict_note(self.conflicts_)))
         return "\n".join(lines)
 
 
-def _conflict(number: int) -> Note:
+def _conflict_note(number: int) -> Note:
     return Note.of("N03", rows=number)
 
 
-def _holes(table: Table) -> bool:
-    """Whether cells are missing or unseen: then a row may be far from itself."""
+def _has_missing(table: Table) -> bool:
+    """Return whether cells are missing or unseen: then a row may be far from itself."""
     return any(
-        bool(np.any(table.codes(c.name) >= c.width))
-        if c.coded
-        else bool(np.isnan(table.values(c.name)).any())
-        for c in table.schema.attributes
+        bool(np.any(table.codes(column.name) >= column.width))
+        if column.coded
+        else bool(np.isnan(table.values(column.name)).any())
+        for column in table.schema.attributes
     )
 
 
-def _middles(search: Search, table: Table) -> Rows:
-    """For each class the row nearest to its middle: means of numbers, most frequent words."""
+def _central_rows(space: Space, table: Table) -> Rows:
+    """Return for each class the row nearest to its means and most frequent levels."""
     seeds = []
     for label in np.unique(table.target):
         members = np.flatnonzero(table.target == label)
-        own = table.take(members)
+        rows = table.take(members)
         data: dict[str, NDArray[Any]] = {}
         for column in table.schema.attributes:
             if column.kind == "numeric":
-                values = own.values(column.name)
+                values = rows.values(column.name)
                 known = values[~np.isnan(values)]
                 data[column.name] = np.array([known.mean() if known.size else np.nan])
             else:
-                codes = own.codes(column.name)
+                codes = rows.codes(column.name)
                 often = np.bincount(codes[codes < column.width], minlength=1).argmax()
                 data[column.name] = np.array([often], dtype=codes.dtype)
-        middle = Table(table.schema.without_target(), data)
-        who, _ = Search(search.space, own).nearest(middle, 1)
+        center = Table(table.schema.without_target(), data)
+        who, _ = Search(space, rows).nearest(center, 1)
         seeds.append(int(members[who[0, 0]]))
     return np.array(sorted(seeds), dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Who the nearest rows are: their numbers, labels, distances, and what each attribute adds."""
+"""The nearest rows and their votes, explained: distances, and what each attribute adds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
 from countwise.models.explanation import Explanation
-from countwise.models.neighbors.attribute_weights import informative
-from countwise.models.neighbors.fit_space import Wanted, learned_space
-from countwise.models.neighbors.index import Kept
-from countwise.params import whole
+from countwise.models.neighbors.attribute_weights import information_gains
+from countwise.models.neighbors.index import Index
+from countwise.models.neighbors.metrics import learn_space
+from countwise.models.neighbors.search import Search
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.neighbors.base import StoredRowsClassifier
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
     """The nearest training rows of some queries, nearest first.
 
-    ``rows`` are their numbers among the rows that came to train with (from 0), ``labels`` their
-    classes, or the numbers of a regressor, ``distances`` how far they are, and
-    ``parts`` (queries × neighbours × attributes) what each attribute adds: the parts sum to the
-    p-th power of the distance times the space's divisor, which is 1 but for ``gower``; where p is
-    above 16 to the distance itself (for the maximum metric the largest part is the distance).
+    ``rows`` are their numbers among the training rows (from 0), ``labels`` their classes, or the
+    targets of a regressor, ``distances`` how far they are, and ``parts`` (queries × neighbors ×
+    attributes) what each attribute adds: the parts sum to the p-th power of the distance times the
+    divisor of the space, which is 1 except for ``gower``; where p is above 16 to the distance
+    itself (for the maximum metric the largest part is the distance).
 
     Examples
     --------
@@ -48,12 +51,10 @@ class Neighborhood:
         return len(self.rows)
 
     def to_dict(self, query: int = 0) -> list[dict[str, Any]]:
-        """Return the neighbours of one query as plain data; rows are numbered from 1."""
+        """Return the neighbors of one query as plain data; rows are numbered from 1."""
         if not -len(self) <= query < len(self):
-            raise ParameterError(
-                f"Neighborhood: query must be a number below {len(self)}, for so many rows were "
-                f"asked about, but {query} came. The first is 0."
-            )
+            rule = f"a number below {len(self)}, the number of queries"
+            raise ParameterError("Neighborhood", "query", rule, query)
         return [
             {
                 "row": int(self.rows[query, place]) + 1,
@@ -65,14 +66,15 @@ class Neighborhood:
         ]
 
     def describe(self, query: int = 0, most: int = 4) -> str:
-        """Say in a line a neighbour who it is, how far, and which attributes differ most."""
+        """Describe each neighbor in a line: its distance, and the attributes that differ most."""
         lines = []
-        for place, own in enumerate(self.to_dict(query)):
-            strong = sorted(own["parts"].items(), key=lambda item: -item[1])[:most]
-            told = ", ".join(f"{name} {part:.3g}" for name, part in strong if part > 0)
-            who = f"{place + 1}. row {own['row']}, {_told(own['label'])}"
-            far = f"distance {own['distance']:.3g}" + (f" ({told})" if told else "")
-            lines.append(f"{who}: {far}")
+        for place, neighbor in enumerate(self.to_dict(query), start=1):
+            label = neighbor["label"]
+            label = f"{label:.6g}" if isinstance(label, float) else str(label)
+            strong = sorted(neighbor["parts"].items(), key=lambda item: -item[1])[:most]
+            parts = ", ".join(f"{name} {part:.3g}" for name, part in strong if part > 0)
+            far = f"distance {neighbor['distance']:.3g}" + (f" ({parts})" if parts else "")
+            lines.append(f"{place}. row {neighbor['row']}, {label}: {far}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -84,40 +86,14 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _told(label: Any) -> str:
-    return f"{label:.6g}" if isinstance(label, float) else str(label)
-
-
-def neighborhood(
-    kept: Kept,
-    rows: Table,
-    k: int,
-    places: NDArray[np.int64] | None = None,
-    values: FloatArray | None = None,
-) -> Neighborhood:
-    """Find the k nearest kept rows of each query; `places` are the numbers they came with."""
-    there = kept.search.rows
-    if not whole(at_least=1).admits(k):
-        raise ParameterError(f"neighbors: k must be a whole number of at least 1, but {k!r} came.")
-    who, powers = kept.search.nearest(rows, min(int(k), there))
-    labels = values if not kept.table.labelled else kept.table.labels
-    return Neighborhood(
-        who if places is None else places[who],
-        kept.space.rooted(powers),
-        kept.search.parts(rows, who),
-        np.empty(who.shape, object) if labels is None else np.asarray(labels[who]),
-        tuple(column.name for column in kept.table.schema.attributes),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class NeighborExplanation(Explanation):
-    """The votes, explained: ``parts`` says how they move as the columns are looked at in turn.
+    """The votes, explained: ``parts`` holds how they change as columns enter one by one.
 
-    Without any column all rows are equally near and the votes are the class shares (``base``).
-    Columns then enter one by one, the most informative first; each part is what the log share of a
-    class gains by it, with one more vote spread like the class shares so that none is impossible.
-    ``neighborhood`` tells who voted in the end.
+    Without any column all rows are equally near and the votes are the class frequencies
+    (``base``). Columns then enter one by one, the most informative first; each part is what the log
+    fraction of a class gains by it, with one more vote spread like the class frequencies so that no
+    class is impossible. ``neighborhood`` holds the rows that voted in the end.
 
     Examples
     --------
@@ -130,35 +106,34 @@ class NeighborExplanation(Explanation):
     3. row 2, no: distance 0.354 (windy 0.125)
     """
 
-    shares: FloatArray
+    fractions: FloatArray
     neighborhood: Neighborhood
 
     @property
     def posteriors(self) -> FloatArray:
-        """The shares of the votes."""
-        return self.shares
+        """The fractions of the votes."""
+        return self.fractions
 
     def to_dict(self, row: int = 0, label: Any = None, against: Any = None) -> dict[str, Any]:
-        """Return one row's explanation as plain data, with its neighbours."""
+        """Return the explanation of one row as plain data, with its neighbors."""
         return super().to_dict(row, label, against) | {"neighbors": self.neighborhood.to_dict(row)}
 
     def describe(self, row: int = 0, most: int = 10) -> str:
-        """Say one row's explanation in lines of text, the neighbours last."""
+        """Describe the explanation of one row in lines of text, the neighbors last."""
         return f"{super().describe(row, most)}\n{self.neighborhood.describe(row)}"
 
 
-def explained(model: Any, table: Table, kept: Kept, near: Neighborhood) -> NeighborExplanation:
-    """Explain a fitted model of neighbours; `near` are those of the rows of `table`."""
-    rows, weight = model.rows_, model.sample_weight_
+def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> NeighborExplanation:
+    """Explain the votes of a fitted model about the rows of a table."""
+    rows = model.rows_
     columns = rows.schema.attributes
-    prior = kept.electorate.total()
+    prior = index.voters.total()
     prior = prior / prior.sum()
-    order = np.argsort(-informative(rows, weight), kind="stable")
+    order = np.argsort(-information_gains(rows, model.sample_weight_), kind="stable")
     parts = np.zeros((len(table), len(columns), len(prior)))
     last = np.broadcast_to(np.log(prior), (len(table), len(prior)))
     for size in range(1, len(order) + 1):
-        inside = [columns[at].name for at in np.sort(order[:size])]
-        now = np.log(_votes(model, table, kept, inside, prior))
+        now = np.log(_smooth_votes(model, table, index, np.sort(order[:size]), prior))
         parts[:, order[size - 1]] = now - last
         last = now
     return NeighborExplanation(
@@ -171,30 +146,30 @@ def explained(model: Any, table: Table, kept: Kept, near: Neighborhood) -> Neigh
         base=np.log(prior),
         parts=parts,
         joint=np.asarray(last),
-        shares=model._shares(table),
-        neighborhood=near,
+        fractions=model.vote_fractions(table),
+        neighborhood=model.find_neighbors(table, model.k_and_weights[0]),
     )
 
 
-def _votes(model: Any, table: Table, kept: Kept, names: list[str], prior: FloatArray) -> FloatArray:
-    """Shares of the votes, and one more spread like the classes, by these columns alone."""
-    every = [column.name for column in model.rows_.schema.attributes]
-    k, scheme = model.votes_by
-    if len(names) == len(every):
-        own = kept
-    else:
-        factor = dict(zip(every, model.space_.weights.tolist(), strict=True))
-        given = {name: factor[name] for name in names}
-        if not any(given.values()):
+def _smooth_votes(
+    model: StoredRowsClassifier, table: Table, index: Index, places: NDArray[np.intp],
+    prior: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """Return the fractions of the votes, and of one more spread like the prior, by some columns."""
+    k, scheme = model.k_and_weights
+    if len(places) < len(model.rows_.schema.attributes):
+        weights = model.space_.weights[places]
+        if not weights.any():
             return np.broadcast_to(prior, (len(table), len(prior)))
-        wanted = replace(Wanted.of(model), attribute_weights=given, drop_least=0.0)
-        if wanted.metric == "mahalanobis":
-            wanted = replace(wanted, attribute_weights=None)
-        rows = model.rows_.select(names)
-        space, _, _ = learned_space(wanted, rows, model.sample_weight_)
-        own = Kept(space, rows, kept.electorate)
-    votes = own.votes(table, k, scheme)
+        rows = model.rows_.select([model.rows_.schema.attributes[place].name for place in places])
+        factors = None if model.metric == "mahalanobis" else weights
+        space = learn_space(
+            rows, model.metric, float(model.p), model.scale, model.when_missing, factors,
+            model.sample_weight_,
+        )  # fmt: skip
+        index = Index(Search(space, rows), index.voters)
+    votes = index.sum_votes(table, k, scheme)
     total = votes.sum(axis=1, keepdims=True)
-    shares = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
-                       where=total > 0)  # fmt: skip
-    return np.asarray((k * shares + prior) / (k + 1.0))
+    fractions = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
+                          where=total > 0)  # fmt: skip
+    return np.asarray((k * fractions + prior) / (k + 1.0))

@@ -1,16 +1,15 @@
-"""What every model of kept rows shares: a space, a search, and the votes of the nearest rows."""
+"""Stored rows in a space: the k nearest of each query, and their votes."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.neighbors.search import Search
-from countwise.models.neighbors.space import Space
-from countwise.models.neighbors.votes import Electorate, Found, Scheme, beyond, voted
+from countwise.models.neighbors.votes import Nearest, Scheme, Voters, sum_votes, tie_bounds
 from countwise.tables.table import Table
 
 Rows = NDArray[np.int64]
@@ -19,71 +18,56 @@ Rows = NDArray[np.int64]
 BLOCK = 1 << 14
 
 
-class Kept:
-    """Kept rows in a space, with what each votes for."""
+@dataclass(frozen=True, eq=False)
+class Index:
+    """A search among stored rows, and what each of them votes for."""
 
-    def __init__(self, space: Space, table: Table, electorate: Electorate) -> None:
-        self.space, self.table, self.electorate = space, table, electorate
-        self.search = Search(space, table)
+    search: Search
+    voters: Voters
 
-    def votes(self, rows: Table, k: int, scheme: Scheme = "uniform") -> FloatArray:
-        """Sum up the ballots of the k nearest rows."""
+    def sum_votes(self, rows: Table, k: int, scheme: Scheme = "uniform") -> FloatArray:
+        """Sum up the ballots of the k nearest rows; where none weighs anything, all alike."""
         sums = [
-            voted(self.found(part, k), self.electorate, float(k), scheme)
-            for part in rows.blocks(BLOCK)
+            sum_votes(self.nearest(block, k), self.voters, (float(k),), scheme)[:, 0]
+            for block in rows.blocks(BLOCK)
         ]
-        return np.concatenate(sums) if sums else np.zeros((0, self.electorate.width))
+        votes = np.concatenate(sums) if sums else np.zeros((0, self.voters.width))
+        silent = np.flatnonzero(~(self.voters.weight_of(votes) > 0))
+        if len(silent) and scheme != "uniform":
+            votes[silent] = self.sum_votes(rows.take(silent), k)
+        return votes
 
-    def found(self, rows: Table, k: int, skip: Rows | None = None) -> Found:
-        """Find the k nearest rows, and how many more are as far as the last of them."""
-        return found_rows(self.search, self.electorate, rows, k, skip)
+    def nearest(self, rows: Table, k: int, skip: Rows | None = None) -> Nearest:
+        """Find the k nearest rows of each query, and what is just as far as the last of them."""
+        available = self.search.rows - (0 if skip is None else 1)
+        size = min(k, available)
+        more = min(k + 1, available)
+        who, powers = self.search.nearest(rows, more, skip)
+        edge = np.full((len(rows), self.voters.width + 1), np.nan)
+        low, high = tie_bounds(powers[:, size - 1], self.search.space.p)
+        if more > size:
+            tied = np.flatnonzero(powers[:, size] <= high)
+            if len(tied):
+                skipped = None if skip is None else skip[tied]
+                edge[tied] = self._sum_ties(rows.take(tied), low[tied], high[tied], skipped)
+        far = self.search.space.to_distances(powers[:, :size])
+        return Nearest(np.ascontiguousarray(who[:, :size]), far, edge)
 
-
-def found_rows(
-    search: Search, electorate: Electorate, rows: Table, k: int, skip: Rows | None = None
-) -> Found:
-    """Find the k nearest rows of each query, and what is just as far as the last of them."""
-    there = search.rows - (0 if skip is None else 1)
-    size = min(k, there)
-    more = min(k + 1, there)
-    who, powers = search.nearest(rows, more, skip)
-    edge = np.full((len(rows), electorate.width + 1), np.nan)
-    low, high = beyond(powers[:, size - 1], search.space.p)
-    if more > size:
-        tied = np.flatnonzero(powers[:, size] <= high)
-        if len(tied):
-            edge[tied] = _edge(
-                search,
-                electorate,
-                rows.take(tied),
-                low[tied],
-                high[tied],
-                None if skip is None else skip[tied],
-            )
-    far = search.rooted(powers[:, :size], skip)
-    return Found(np.ascontiguousarray(who[:, :size]), far, edge)
-
-
-def _edge(
-    search: Search,
-    electorate: Electorate,
-    rows: Table,
-    low: FloatArray,
-    high: FloatArray,
-    skip: Any,
-) -> FloatArray:
-    """Ballots and places of all rows whose power of the distance lies within the bounds."""
-    label, places = electorate.label, electorate.places
-    if label is not None:
-        weight = electorate.ballots[:, 0]
-        sums = search.tally(rows, low, high, label, weight, electorate.width, skip)
-        if np.shares_memory(weight, places) or np.array_equal(weight, places):
-            return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)
-        columns, others = [sums], [places]
-    else:
-        columns, others = [], [*electorate.ballots.T, places]
-    one = np.zeros(search.rows, dtype=np.int64)
-    for own in others:
-        column = np.ascontiguousarray(own)
-        columns.append(search.tally(rows, low, high, one, column, 1, skip))
-    return np.concatenate(columns, axis=1)
+    def _sum_ties(
+        self, rows: Table, low: FloatArray, high: FloatArray, skip: Rows | None
+    ) -> FloatArray:
+        """Sum up ballots and places of all rows whose power of the distance is within bounds."""
+        search, voters = self.search, self.voters
+        columns: list[FloatArray] = []
+        others = [*voters.ballots.T, voters.places]
+        if voters.label is not None:
+            weight = voters.ballots[:, 0]
+            sums = search.tally(rows, low, high, voters.label, weight, voters.width, skip)
+            if np.shares_memory(weight, voters.places) or np.array_equal(weight, voters.places):
+                return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)
+            columns, others = [sums], [voters.places]
+        one = np.zeros(search.rows, dtype=np.int64)
+        for values in others:
+            column = np.ascontiguousarray(values)
+            columns.append(search.tally(rows, low, high, one, column, 1, skip))
+        return np.concatenate(columns, axis=1)

@@ -1,12 +1,12 @@
-"""A metric as a change of space: what training rows say about how far apart two cells are.
+"""A metric as a change of space: how far apart two cells are, as learned from training rows.
 
-A `Space` turns each attribute into one axis or a few, each with its own way to compare, so that the
-distance of two rows is one sum over axes for every metric:
+A `Space` turns each attribute into one or more axes, each with its own way to compare cells, so
+that the distance of two rows is one sum over axes for every metric:
 
-    distance = (Σ over axes (stretch · gap)^p)^(1/p), and the largest one for p = ∞
+    distance = (Σ over axes (stretch · gap)^p)^(1/p), and the largest term for p = ∞
 
-Numbers differ by their gap, words by 0 or 1 (overlap) or by what their class shares differ
-(VDM, Stanfill & Waltz 1986), and Mahalanobis' distance is Euclidean after whitening.
+Numbers differ by their gap, levels by 0 or 1 (overlap) or by how much their class probabilities
+differ (VDM, Stanfill & Waltz 1986). Mahalanobis distance is Euclidean distance after whitening.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from countwise.notes import Note
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 
-#: Powers of gaps to more than this leave the range of doubles too soon: distances are then kept
-#: as they are, and powers taken of shares of the largest gap.
+#: With a larger exponent, powers of gaps leave the range of doubles too soon: distances are then
+#: kept as they are, and powers are taken of fractions of the largest gap.
 STEEP = 16.0
 
 
@@ -34,8 +34,8 @@ class Axis:
 
     ``number`` axes hold figures whose gap counts, ``differs`` axes codes that are equal or not,
     ``table`` axes codes with a table of distances (`figures`). Code `width` is missing, the next
-    one unseen. A missing cell is `far` from any other, or is left out; `mass` is what the axis then
-    weighs.
+    one unseen. A missing cell is `far` from any other, or is ignored; `mass` is the weight of the
+    axis when other axes are ignored.
     """
 
     attribute: int
@@ -43,7 +43,7 @@ class Axis:
     stretch: float = 1.0
     far: float = 1.0
     mass: float = 1.0
-    centre: float = 0.0
+    center: float = 0.0
     width: int = 0
     figures: FloatArray | None = field(default=None, repr=False)
     whitened: int | None = None
@@ -57,7 +57,7 @@ class Axis:
             "differs": self.width == column.width if coded else shape == (self.width,),
             "table": coded and self.width == column.width and shape == (self.width + 2,) * 2,
         }
-        sizes = np.array([self.stretch, self.far, self.mass, self.centre], dtype=np.float64)
+        sizes = np.array([self.stretch, self.far, self.mass, self.center], dtype=np.float64)
         whitened = self.whitened is None or (0 <= self.whitened < numbers and not coded)
         sound = fits.get(self.kind) and whitened and self.width >= 0
         if not (sound and np.isfinite(sizes).all() and sizes[:3].min() >= 0):
@@ -102,22 +102,22 @@ class Space:
 
     def cells(self, table: Table) -> list[NDArray[Any]]:
         """Return what the rows hold on each axis: doubles, or codes."""
-        white = self._whitened(table)
-        made: list[NDArray[Any]] = []
+        white = self._whiten(table)
+        cells: list[NDArray[Any]] = []
         for axis in self.axes:
             column = self.attributes[axis.attribute]
             if axis.whitened is not None and white is not None:
-                made.append(white[axis.whitened])
+                cells.append(white[axis.whitened])
             elif column.kind == "numeric":
                 values = table.values(column.name)
-                made.append(values if axis.kind == "number" else _coded(axis, values))
+                cells.append(values if axis.kind == "number" else _code_numbers(axis, values))
             elif axis.kind == "number" and axis.figures is not None:
-                made.append(axis.figures[table.codes(column.name)])
+                cells.append(axis.figures[table.codes(column.name)])
             else:
-                made.append(table.codes(column.name))
-        return made
+                cells.append(table.codes(column.name))
+        return cells
 
-    def _whitened(self, table: Table) -> FloatArray | None:
+    def _whiten(self, table: Table) -> FloatArray | None:
         if self.whitening is None or self.middle is None:
             return None
         names = [column.name for column in self.attributes if column.kind == "numeric"]
@@ -126,16 +126,16 @@ class Space:
         gap[np.isnan(gap)] = 0.0
         # Column by column, so that a row has the same sums alone and among others: neither BLAS nor
         # a sum over an axis promises that.
-        made = np.zeros_like(gap)
-        for line, own in zip(self.whitening, made, strict=True):
-            for factor, column in zip(line, gap, strict=True):
-                own += factor * column
-        return made
+        white = np.zeros_like(gap)
+        for factors, sums in zip(self.whitening, white, strict=True):
+            for factor, column in zip(factors, gap, strict=True):
+                sums += factor * column
+        return white
 
-    def rooted(self, powers: FloatArray) -> FloatArray:
+    def to_distances(self, powers: FloatArray) -> FloatArray:
         """Turn sums of p-th powers into distances."""
-        rooted = from_sums(powers, self.p)
-        return np.asarray(rooted / self.divisor if self.divisor != 1.0 else rooted)
+        distances = from_sums(powers, self.p)
+        return np.asarray(distances / self.divisor if self.divisor != 1.0 else distances)
 
     def check(self) -> None:
         """Refuse axes that would lead a search astray."""
@@ -157,64 +157,66 @@ class Space:
         if not sound:
             raise ValueError("the figures of a space must fit each other")
 
-    def _powers(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
-        """What each attribute adds, as it is kept: a p-th power, or the gap where p is steep."""
-        shape = kept[0].shape if kept else ()
+    def _powers(self, stored: list[NDArray[Any]], queries: list[NDArray[Any]]) -> FloatArray:
+        """Return what each attribute adds: a p-th power, or the gap where p is steep."""
+        shape = stored[0].shape if stored else ()
         parts = np.zeros((*shape, len(self.attributes)))
         present = np.zeros(shape)
-        for axis, one, two in zip(self.axes, kept, asked, strict=True):
+        for axis, one, two in zip(self.axes, stored, queries, strict=True):
             gap, known = axis_gap(axis, one, two)
             if self.ignore:
                 present += np.where(known, axis.mass, 0.0)
-            own = parts[..., axis.attribute]
-            own[...] = with_gap(own, np.where(known, gap, 0.0) if self.ignore else gap, self.p)
+            part = parts[..., axis.attribute]
+            part[...] = add_gap(part, np.where(known, gap, 0.0) if self.ignore else gap, self.p)
         if self.ignore and not math.isinf(self.p):
             with np.errstate(divide="ignore", invalid="ignore"):
                 more = np.where(present > 0, self.total / present, 0.0)[..., None]
             parts *= more ** (1.0 / self.p) if self.steep else more
         return parts
 
-    def parts(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
+    def parts(self, stored: list[NDArray[Any]], queries: list[NDArray[Any]]) -> FloatArray:
         """Return what each attribute adds to the p-th power of the distance of pairs of rows.
 
-        `kept` and `asked` are cells on each axis, pair by pair, in arrays of one shape. Where
-        missing cells are left out, the rest is rescaled; the parts sum to the power of the
-        distance times the divisor. Of the maximum the largest part is the distance; of another
-        steep exponent the parts sum to the distance itself.
+        `stored` and `queries` are cells on each axis, pair by pair, in arrays of one shape. Where
+        missing cells are ignored, the rest is rescaled; the parts sum to the power of the distance
+        times the divisor. For the maximum the largest part is the distance; for another steep
+        exponent the parts sum to the distance itself.
         """
-        parts = self._powers(kept, asked)
+        parts = self._powers(stored, queries)
         if not self.steep or math.isinf(self.p):
             return parts
         top = parts.max(axis=-1, keepdims=True, initial=0.0)
-        share = np.divide(parts, top, out=np.zeros_like(parts), where=top > 0) ** self.p
-        total = share.sum(axis=-1, keepdims=True)
-        return np.asarray(share / np.where(total > 0, total, 1.0) * top * total ** (1.0 / self.p))
+        fraction = np.divide(parts, top, out=np.zeros_like(parts), where=top > 0) ** self.p
+        total = fraction.sum(axis=-1, keepdims=True)
+        return np.asarray(
+            fraction / np.where(total > 0, total, 1.0) * top * total ** (1.0 / self.p)
+        )
 
-    def gaps(self, kept: list[NDArray[Any]], asked: list[NDArray[Any]]) -> FloatArray:
+    def gaps(self, stored: list[NDArray[Any]], queries: list[NDArray[Any]]) -> FloatArray:
         """Return how far apart pairs of rows are in each attribute alone."""
-        return from_sums(self._powers(kept, asked), self.p)
+        return from_sums(self._powers(stored, queries), self.p)
 
 
-def with_gap(sums: FloatArray, gap: FloatArray, p: float) -> FloatArray:
+def add_gap(sums: FloatArray, gap: FloatArray, p: float) -> FloatArray:
     """Add a gap to sums of p-th powers; to the distances themselves where p is steep."""
     if p <= STEEP:
         return np.asarray(sums + gap**p)
     top = np.maximum(sums, gap)
     if math.isinf(p):
         return np.asarray(top)
-    share = np.divide(np.minimum(sums, gap), top, out=np.zeros_like(top), where=top > 0)
-    return np.asarray(top * (1.0 + share**p) ** (1.0 / p))
+    fraction = np.divide(np.minimum(sums, gap), top, out=np.zeros_like(top), where=top > 0)
+    return np.asarray(top * (1.0 + fraction**p) ** (1.0 / p))
 
 
 def from_sums(sums: FloatArray, p: float) -> FloatArray:
-    """Turn what `with_gap` added up into distances."""
+    """Turn the sums of `add_gap` into distances."""
     if p > STEEP or p == 1:
         return sums
     return np.sqrt(sums) if p == 2 else np.asarray(sums ** (1.0 / p))
 
 
 def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
-    """The stretched gap of cells on one axis, far where either is missing, and which are known."""
+    """Return the stretched gap of cells on one axis, and which pairs are known."""
     if axis.kind == "number":
         gap = np.abs(one - two) * axis.stretch
         known = ~np.isnan(gap)
@@ -227,8 +229,8 @@ def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[FloatArr
     return figures[two.astype(np.intp), one.astype(np.intp)], known
 
 
-def _coded(axis: Axis, values: FloatArray) -> NDArray[np.int64]:
-    """Numbers as codes of the values that training knew."""
+def _code_numbers(axis: Axis, values: FloatArray) -> NDArray[np.int64]:
+    """Code numbers by the values known from training."""
     known = np.zeros(0) if axis.figures is None else axis.figures
     place = np.searchsorted(known, values)
     found = place < len(known)

@@ -25,7 +25,7 @@ def neighbor_sample(model: Any, k: int | None) -> NeighborSample:
     classes = () if target is not None else tuple(map(text, model.classes_.tolist()))
     places = _spread(target) if target is not None else _by_class(table.target)
     shown = min(max(k or MAX_NEIGHBORS, MIN_NEIGHBORS), MAX_NEIGHBORS)
-    near = model.neighborhood(table.take(places), shown + 1)
+    near = model.find_neighbors(table.take(places), shown + 1)
     numbers = places if model.places_ is None else model.places_[places]
     labels = table.labels if target is None else target
     attributes = tuple(column.name for column in table.schema.attributes)

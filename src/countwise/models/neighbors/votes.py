@@ -1,16 +1,15 @@
-"""Votes of the nearest rows: who has a say, how much, and what happens where places run out.
+"""Votes of the nearest rows: how much each counts, and how ties for the last places are settled.
 
 A row of weight w takes w places among the k, at least one, and its vote weighs w: an integer weight
 equals repeating the row. Rows that are equally far share the places that are left, each the same
-part of its vote, so that neither the order of the rows nor a random draw decides. Distances within
-`SAME` of each other, relatively, are equal: that is what rounding can do to a sum over columns.
+fraction of its vote, so that neither the order of the rows nor a random draw decides. Distances
+within `SAME` of each other, relatively, are equal: sums over columns round by so much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +27,16 @@ Scheme = str | Callable[[FloatArray], FloatArray]
 SAME = 1e-14
 #: Queries whose votes are summed up together.
 BLOCK = 1 << 12
-#: How much a neighbour's vote weighs, in the order of the kernel's codes.
+#: How much the vote of a neighbor weighs, in the order of the kernel's codes.
 SCHEMES = ("uniform", "distance", "squared", "rank", "kernel")
 
 
 @dataclass(frozen=True, eq=False)
-class Electorate:
-    """The kept rows as voters: what each votes for (columns), and how many places it takes.
+class Voters:
+    """The stored rows as voters: what each votes for (columns), and how many places it takes.
 
-    For classes a ballot is the row's weight, and `label` says which of the `classes` it is for; for
-    numbers there are two columns, weight × target and weight, whose ratio is a mean.
+    For classes a ballot is the weight of the row, and `label` is the class it is for, one of
+    `classes`. For numbers there are two columns, weight × target and weight, whose ratio is a mean.
     """
 
     ballots: FloatArray
@@ -46,11 +45,13 @@ class Electorate:
     classes: int = 1
 
     @classmethod
-    def of_classes(cls, label: Rows, classes: int, weight: FloatArray | None) -> Electorate:
-        """Rows that vote for their class with their weight."""
-        own = np.ones(len(label)) if weight is None else weight
-        places = own if weight is None else np.maximum(own, 1.0)
-        return cls(own[:, None], places, label, classes)
+    def of_classes(
+        cls, label: NDArray[np.integer], classes: int, weight: FloatArray | None
+    ) -> Voters:
+        """Return voters of which each votes for its class with its weight."""
+        ballots = np.ones(len(label)) if weight is None else weight
+        places = ballots if weight is None else np.maximum(weight, 1.0)
+        return cls(ballots[:, None], places, label.astype(np.int64, copy=False), classes)
 
     @property
     def width(self) -> int:
@@ -58,26 +59,26 @@ class Electorate:
         return int(self.ballots.shape[1]) * self.classes
 
     def total(self) -> FloatArray:
-        """The votes of all rows together."""
+        """Return the votes of all rows together."""
         if self.label is None:
             return np.asarray(self.ballots.sum(axis=0))
         return np.bincount(self.label, self.ballots[:, 0], self.classes).astype(np.float64)
 
-    def take(self, rows: NDArray[np.intp]) -> Electorate:
-        """Some of the rows."""
+    def weight_of(self, votes: FloatArray) -> FloatArray:
+        """Return the weight behind each line of votes."""
+        return np.asarray(votes[:, -1] if self.label is None else votes.sum(axis=1))
+
+    def take(self, rows: NDArray[np.intp]) -> Voters:
+        """Return some of the rows."""
         label = None if self.label is None else self.label.take(rows)
         ballots = self.ballots.take(rows, axis=0)
-        places = ballots[:, 0] if self._plain else self.places.take(rows)
-        return Electorate(ballots, places, label, self.classes)
-
-    @property
-    def _plain(self) -> bool:
-        """Whether places and weights are the same array."""
-        return self.label is not None and np.shares_memory(self.ballots, self.places)
+        plain = label is not None and np.shares_memory(self.ballots, self.places)
+        places = ballots[:, 0] if plain else self.places.take(rows)
+        return Voters(ballots, places, label, self.classes)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Nearest:
     """The nearest rows of some queries, nearest first, with their distances.
 
     `edge` holds the ballots (columns) and places (last column) of all rows that are as far as the
@@ -89,118 +90,106 @@ class Found:
     edge: FloatArray
 
 
-def beyond(far: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds within which powers of distances count as equal to these."""
+def tie_bounds(far: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:
+    """Return bounds within which powers of distances count as equal to these."""
     slack = SAME * (1.0 if p > STEEP else p)
     return far * (1.0 - slack), far * (1.0 + slack)
 
 
-def voted(found: Found, electorate: Electorate, k: float, scheme: Scheme = "uniform") -> FloatArray:
-    """Return the sum of ballots of each query's k nearest rows, weighted by the scheme."""
-    return voted_by_k(found, electorate, (k,), scheme)[:, 0]
-
-
-def voted_by_k(
-    found: Found, electorate: Electorate, ks: Sequence[float], scheme: Scheme = "uniform"
+def sum_votes(
+    nearest: Nearest, voters: Voters, ks: Sequence[float], scheme: Scheme = "uniform"
 ) -> FloatArray:
-    """Return the sums of ballots (queries × k × ballots) of several k, ascending, off one list."""
+    """Return the weighted sums of ballots (queries × k × ballots) for several ascending k."""
     pieces = []
-    for poll, many in _polls(found, electorate, ks, scheme):
-        sums = np.empty((len(found.who), many, electorate.width))
-        in_chunks(len(sums), BLOCK, partial(_summed, poll, sums))
+    for poll, many in _polls(nearest, voters, ks, scheme):
+        sums = np.empty((len(nearest.who), many, voters.width))
+
+        def add(start: int, stop: int, poll: Poll = poll, sums: FloatArray = sums) -> None:
+            poll.sums(start, stop, sums)
+
+        in_chunks(len(sums), BLOCK, add)
         pieces.append(sums)
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
 
 
-def verdicts(
-    found: Found,
-    electorate: Electorate,
+def score_votes(
+    nearest: Nearest,
+    voters: Voters,
     ks: Sequence[float],
     truth: Rows,
     weight: FloatArray,
     scheme: Scheme = "uniform",
 ) -> tuple[FloatArray, FloatArray]:
-    """Return, for several k, ascending, how much weight the largest vote decides right.
+    """Return, for several ascending k, how much weight the largest vote decides right.
 
     The second figure is what a roulette wheel over the votes gets right on average. Where no vote
-    weighs anything all neighbours have the same say; of equal votes the first class has it.
+    weighs anything all neighbors count alike; of equal votes the first class wins.
     """
     true = np.ascontiguousarray(truth, dtype=np.int64)
-    own = np.ascontiguousarray(weight, dtype=np.float64)
+    row_weight = np.ascontiguousarray(weight, dtype=np.float64)
     blocks = -(-len(true) // BLOCK)
-    right, hoped = [], []
-    for poll, many in _polls(found, electorate, ks, scheme):
+    right, expected = [], []
+    for poll, many in _polls(nearest, voters, ks, scheme):
         # One line a block, summed up in order: the number of threads does not show.
         hits, hopes = np.zeros((blocks, many)), np.zeros((blocks, many))
-        in_chunks(len(true), BLOCK, partial(_judged, poll, true, own, hits, hopes))
+
+        def add(
+            start: int, stop: int, poll: Poll = poll, hits: FloatArray = hits,
+            hopes: FloatArray = hopes,
+        ) -> None:  # fmt: skip
+            block = start // BLOCK
+            poll.verdicts(start, stop, true, row_weight, hits[block], hopes[block])
+
+        in_chunks(len(true), BLOCK, add)
         right.append(hits.sum(axis=0))
-        hoped.append(hopes.sum(axis=0))
-    return np.concatenate(right), np.concatenate(hoped)
+        expected.append(hopes.sum(axis=0))
+    return np.concatenate(right), np.concatenate(expected)
 
 
-def shares_of_votes(votes: FloatArray) -> FloatArray:
+def normalize_votes(votes: FloatArray) -> FloatArray:
     """Divide each line of votes by its sum; lines without a vote stay as they are."""
-    made = np.array(votes, dtype=np.float64, order="C")
-    shares(made)
-    return made
+    fractions = np.array(votes, dtype=np.float64, order="C")
+    shares(fractions)
+    return fractions
 
 
 def _polls(
-    found: Found, electorate: Electorate, ks: Sequence[float], scheme: Scheme
+    nearest: Nearest, voters: Voters, ks: Sequence[float], scheme: Scheme
 ) -> Iterator[tuple[Poll, int]]:
-    """The lists as the kernel reads them, with so many of the k in turn."""
-    who = np.ascontiguousarray(found.who, dtype=np.int64)
-    far = np.ascontiguousarray(found.far, dtype=np.float64)
-    edge = np.ascontiguousarray(found.edge, dtype=np.float64)
-    ballots = np.ascontiguousarray(electorate.ballots, dtype=np.float64)
-    places = np.ascontiguousarray(electorate.places, dtype=np.float64)
+    """Yield the lists as the kernel reads them, with the number of k it answers."""
+    who = np.ascontiguousarray(nearest.who, dtype=np.int64)
+    far = np.ascontiguousarray(nearest.far, dtype=np.float64)
+    edge = np.ascontiguousarray(nearest.edge, dtype=np.float64)
+    ballots = np.ascontiguousarray(voters.ballots, dtype=np.float64)
+    places = np.ascontiguousarray(voters.places, dtype=np.float64)
     wanted = np.array(ks, dtype=np.float64)
-    label, classes = electorate.label, electorate.classes
+    lists = (who, far, edge, ballots, places)
+    label, classes = voters.label, voters.classes
     if not callable(scheme):
         code = SCHEMES.index(scheme)
-        yield Poll(who, far, edge, ballots, places, wanted, code, SAME, label, classes), len(wanted)
+        yield Poll(*lists, wanted, code, SAME, label, classes), len(wanted)
         return
-    # A function may look at all it is given, so it is asked for each k as if there were no other.
+    # A function may look at all distances at once, so it is called for each k by itself.
     for place, k in enumerate(wanted):
         reach = np.empty(len(who))
         reaches(who, far, places, k, reach)
-        own, at_reach = _own(scheme, far, reach)
+        weights = _call_scheme(scheme, far, reach)
         one = wanted[place : place + 1]
-        code = len(SCHEMES)
-        yield (
-            Poll(who, far, edge, ballots, places, one, code, SAME, label, classes, own, at_reach),
-            1,
-        )
+        yield Poll(*lists, one, len(SCHEMES), SAME, label, classes, *weights), 1
 
 
-def _summed(poll: Poll, sums: FloatArray, start: int, stop: int) -> None:
-    poll.sums(start, stop, sums)
-
-
-def _judged(
-    poll: Poll,
-    truth: Rows,
-    weight: FloatArray,
-    right: FloatArray,
-    hoped: FloatArray,
-    start: int,
-    stop: int,
-) -> None:
-    block = start // BLOCK
-    poll.verdicts(start, stop, truth, weight, right[block], hoped[block])
-
-
-def _own(
+def _call_scheme(
     scheme: Callable[[FloatArray], FloatArray], far: FloatArray, reach: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """A user's weights, of all distances at once, as scikit-learn asks them."""
-    asked = np.concatenate([far, reach[:, None]], axis=1)
-    made = np.asarray(scheme(asked))
-    both = made.astype(np.float64) if made.dtype.kind in "biuf" else np.empty(0)
-    if both.shape != asked.shape or not np.all(np.isfinite(both)) or np.any(both < 0):
+    """Return a user's weights, of all distances at once, as scikit-learn calls such a function."""
+    distances = np.concatenate([far, reach[:, None]], axis=1)
+    weights = np.asarray(scheme(distances))
+    sound = weights.dtype.kind in "biuf" and weights.shape == distances.shape
+    if not sound or not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ParameterError(
             "Neighbors: a function as weights must return one finite weight, not negative, for "
-            f"each distance, but an array of {made.dtype} with shape {made.shape} came for "
-            f"distances with shape {asked.shape}, or some weights are not finite or below 0."
+            f"each distance; got an array of {weights.dtype} with shape {weights.shape} for "
+            f"distances with shape {distances.shape}, or some weights not finite or below 0."
         )
+    both = weights.astype(np.float64)
     return np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
