@@ -9,14 +9,15 @@ import countwise
 from countwise.notes import NOTES, Note, kind_of, note_facts
 
 SOURCE = Path(countwise.__file__).parent
-EMITTED = re.compile(r"\bNote\.of\(\s*[\"']([A-Z]\d\d)[\"']")
+CODE = re.compile(r"[\"']([A-Z]\d\d)[\"']")
 DIRECT = re.compile(r"\bNote\(\s*[\"'][A-Z]\d\d[\"']")
 
 
 def emitted_codes():
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for code in EMITTED.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        for code in CODE.findall(text) if "Note.of(" in text and path.name != "notes.py" else ():
             found.setdefault(code, path.name)
     return found
 

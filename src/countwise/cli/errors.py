@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import errno
 import os
-import re
 import shlex
 import signal
 import sys
@@ -86,33 +85,10 @@ def describe(error: CountwiseError, context: click.Context) -> str:
 
     is_command = error.who == context.info_name
     is_model = not is_command and (error.who in ENTRIES or error.who in COMMANDS)
-    _split_hint(error)
     text = error.text(spelling(context, is_model))
     if is_model or is_command:
         return text
     return text.removeprefix(f"{error.who}: ")
-
-
-#: Messages that do not put parameters in backquotes yet.
-_BARE = re.compile(
-    r"(?<![\w`-])(target|nominal|numeric|drop|missing|separator|header|schema|holdout|repeats|folds"
-    r"|leave_one_out|when_missing)=(\[?'[^']*'\]?|True|False|)"
-)
-
-
-_SUBJECT = re.compile(r"^(\w+: )(target|nominal|numeric|drop|missing|separator)(?= names| must)")
-
-
-def _split_hint(error: CountwiseError) -> None:
-    """Make the last sentence of an unstructured message its hint."""
-    error.message = _SUBJECT.sub(r"\1`\2=`", error.message)
-    if error.hint or "`" in error.message or not _BARE.search(error.message):
-        return
-    text = _BARE.sub(r"`\1=\2`", error.message)
-    message, _, last = text.rpartition(". ")
-    parts = re.split(r", or |, ", last.rstrip("."))
-    cure = [part for part in parts if "column nominal" not in part]
-    error.message, error.hint = f"{message}.", tuple(cure)
 
 
 def spelling(context: click.Context | None, is_model: bool = False) -> Spelling:
