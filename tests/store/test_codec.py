@@ -29,7 +29,7 @@ from countwise.tables.table import Table
 def again(value, kind=None):
     """The value that comes back after its document was written and read."""
     plain, arrays = encode(value, kind)
-    document = parse_json(format_json(plain).encode(), "model.json")
+    document = parse_json(format_json(plain), "model.json")
     return decode(type(value) if kind is None else kind, document, arrays)
 
 
@@ -330,7 +330,10 @@ def test_arrays_keep_their_order_in_memory():
 
 def test_a_document_is_written_for_people_and_read_strictly():
     assert format_json({"rows": 14, "levels": ["no", "yes"]}) == (
-        '{\n  "rows": 14,\n  "levels": ["no", "yes"]\n}'
+        b'{\n  "rows": 14,\n  "levels": ["no", "yes"]\n}'
+    )
+    assert format_json({"numbers": [1, 2], "type": "int64"}) == (
+        b'{"numbers": [1, 2], "type": "int64"}'
     )
     assert parse_json(b'{"rows": 14}', "model.json") == {"rows": 14}
     with pytest.raises(UnsoundError, match=r"no proper JSON in 'model.json' \(NaN is no number\)"):

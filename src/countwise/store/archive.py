@@ -113,26 +113,31 @@ def library_version() -> str:
 # --- documents -------------------------------------------------------------------------------
 
 
-def format_json(plain: Any, indent: int = 0) -> str:
-    """Write JSON for people: an entry a line, lists of plain values on one line."""
-    edge, inner = "\n" + " " * indent, "\n" + " " * (indent + 2)
-    if isinstance(plain, dict) and plain:
-        entries = (f"{_text(str(key))}: {format_json(v, indent + 2)}" for key, v in plain.items())
-        return "{" + inner + f",{inner}".join(entries) + edge + "}"
-    if isinstance(plain, list) and any(isinstance(item, dict | list) for item in plain):
-        lines = (format_json(item, indent + 2) for item in plain)
-        return "[" + inner + f",{inner}".join(lines) + edge + "]"
-    return _text(plain)
-
-
-def _text(plain: Any) -> str:
-    written = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+def format_json(plain: Any) -> bytes:
+    """Write JSON for people: an entry a line, short and plain ones on one line."""
     try:
-        written.encode("utf-8")
+        return _format(plain, 0, json.JSONEncoder(ensure_ascii=False, allow_nan=False)).encode()
     except UnicodeEncodeError:
         # Half a surrogate pair, as odd file names have them, is text to Python but not to UTF-8.
-        return json.dumps(plain, allow_nan=False)
-    return written
+        return _format(plain, 0, json.JSONEncoder(allow_nan=False)).encode()
+
+
+def _format(plain: Any, indent: int, encoder: json.JSONEncoder) -> str:
+    items = plain.values() if isinstance(plain, dict) else plain if isinstance(plain, list) else ()
+    if not any(isinstance(item, dict | list) for item in items) or _is_short(plain):
+        return encoder.encode(plain)
+    edge, inner = "\n" + " " * indent, "\n" + " " * (indent + 2)
+    lines = [_format(item, indent + 2, encoder) for item in items]
+    if isinstance(plain, list):
+        return "[" + inner + f",{inner}".join(lines) + edge + "]"
+    names = map(encoder.encode, plain)
+    entries = (f"{name}: {line}" for name, line in zip(names, lines, strict=True))
+    return "{" + inner + f",{inner}".join(entries) + edge + "}"
+
+
+def _is_short(plain: Any) -> bool:
+    """Return whether an object is a few numbers or a reference to an array."""
+    return isinstance(plain, dict) and ("numbers" in plain or "array" in plain) and len(plain) < 5
 
 
 def parse_json(data: bytes, name: str) -> Any:
@@ -241,7 +246,7 @@ def read_npy(
 
 def pack(path: Path, parts: Parts) -> None:
     """Write the zip; arrays go from memory to the file without being copied whole."""
-    written = {name: [format_json(plain).encode()] for name, plain in parts.documents.items()}
+    written = {name: [format_json(plain)] for name, plain in parts.documents.items()}
     for name, (data,) in written.items():
         if len(data) > MAX_TEXT or _count_values(data) > MAX_VALUES:
             raise StoreError(
@@ -263,7 +268,7 @@ def pack(path: Path, parts: Parts) -> None:
         "members": members,
     }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        _add(archive, MANIFEST, [format_json(manifest).encode()])
+        _add(archive, MANIFEST, [format_json(manifest)])
         for name, chunks in written.items():
             _add(archive, name, chunks)
         for name, array in parts.arrays.items():

@@ -8,7 +8,8 @@ sound, on saving and on loading.
 ::
 
     str, int, float, bool, None, Literal      themselves; an infinite float as {"is": "float"}
-    NDArray[...]                              {"array": member, "shape": [...]}
+    NDArray[...]                              {"array": member, "shape": [...]}; a few numbers
+                                              as {"numbers": [...], "type": "float64"}
     tuple, list, Mapping                      lists; objects, or lists of pairs
     dataclass, NamedTuple                     an object; fields at their defaults are left out
     a union of several dataclasses            the object with the name of the class under "is"
@@ -42,6 +43,8 @@ MAX_DIGITS = 100
 #: How deep models may be nested within each other, and other values that say what they are.
 MAX_NESTED_MODELS = 4
 MAX_DEPTH = 12
+#: How many numbers of an array are written into the document.
+MAX_INLINE = 16
 #: How many arrays get a member each; more are written end to end.
 MAX_SINGLE_ARRAYS = 500
 #: The classes of objects that a parameter may hold, and where they are.
@@ -58,6 +61,8 @@ AGAIN = "Fetch the file again, or save the model again."
 UPGRADE = "Upgrade countwise if it was written by a newer one."
 
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_INLINE = {"float64": float, "int64": int, "int32": int}
+_INLINE_NAMES: dict[Any, str] = {getattr(np, name): name for name in _INLINE}
 _ATOMS = (str, int, float, bool, types.NoneType)
 _OPEN_ARRAYS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                 "float16", "float32", "float64", "str", "object")  # fmt: skip
@@ -209,6 +214,11 @@ class Writer:
 
     def put(self, array: NDArray[Any]) -> dict[str, Any]:
         """Take an array as it is laid out in memory; return the reference to it."""
+        name = _INLINE_NAMES.get(array.dtype.type)
+        if name is not None and array.ndim == 1 and len(array) <= MAX_INLINE:
+            numbers = array.tolist()
+            if all(map(math.isfinite, numbers)):
+                return {"numbers": numbers, "type": name}
         if id(array) in self._arrays:
             return self._arrays[id(array)][0]
         axes = memory_order(array)
@@ -249,7 +259,9 @@ class Reader:
         self._known: dict[Any, NDArray[Any]] = {}
 
     def get(self, plain: Any) -> NDArray[Any]:
-        """Return the array that is referred to."""
+        """Return the array that is referred to, or written here."""
+        if isinstance(plain, dict) and "numbers" in plain:
+            return _decode_numbers(plain)
         reference = _object(plain, {"array", "shape"}, {"from", "axes"})
         name, shape, start = reference["array"], reference["shape"], reference.get("from")
         axes: Any = reference.get("axes", list(range(len(shape))) if _is_whole(shape) else None)
@@ -272,6 +284,19 @@ class Reader:
         if type(start) is not int or not 0 <= start <= start + size <= len(whole):
             raise MisfitError(f"must lie within {name!r}")
         return whole[start : start + size].reshape(shape).copy()
+
+
+def _decode_numbers(plain: dict[str, Any]) -> NDArray[Any]:
+    fields = _object(plain, {"numbers", "type"})
+    numbers, name = fields["numbers"], fields["type"]
+    if name not in tuple(_INLINE) or type(numbers) is not list or len(numbers) > MAX_INLINE:
+        raise MisfitError(f"must be at most {MAX_INLINE} numbers of a known type")
+    if any(type(number) is not _INLINE[name] for number in numbers):
+        raise MisfitError(f"must be numbers of type {name}")
+    try:
+        return np.array(numbers, dtype=name)
+    except OverflowError as why:
+        raise _objection(why) from why
 
 
 class _Dictionary:
@@ -525,8 +550,10 @@ def _record(kind: Any) -> Codec:
                     values[name] = codec.decode(found[name], reader)
                 except MisfitError as why:
                     raise why.at(f".{name}") from why.__cause__
-        with _sound():
+        try:
             value = kind(**values)
+        except _OBJECTIONS as why:
+            raise _objection(why) from why
         _check(value)
         if shared:
             reader.shared.append(value)
@@ -536,13 +563,21 @@ def _record(kind: Any) -> Codec:
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    return isinstance(value, (*_ATOMS, tuple)) and repr(value) == repr(default)
+    if default is dataclasses.MISSING or type(value) is not type(default):
+        return False
+    # 1 equals True and 1.0, which are other levels.
+    return isinstance(value, (*_ATOMS, tuple)) and value == default and repr(value) == repr(default)
+
+
+_OBJECTIONS = (CountwiseError, ValueError, TypeError, LookupError, OverflowError)
 
 
 def _check(value: Any) -> None:
     if hasattr(value, "check"):
-        with _sound():
+        try:
             value.check()
+        except _OBJECTIONS as why:
+            raise _objection(why) from why
 
 
 @contextmanager
@@ -550,9 +585,13 @@ def _sound() -> Iterator[None]:
     """Turn what a value says against itself into a misfit."""
     try:
         yield
-    except (CountwiseError, ValueError, TypeError, LookupError, OverflowError) as why:
-        words = " ".join(str(why).split())[:250].rstrip(".")
-        raise MisfitError(f"is not sound ({words})") from why
+    except _OBJECTIONS as why:
+        raise _objection(why) from why
+
+
+def _objection(why: Exception) -> MisfitError:
+    words = " ".join(str(why).split())[:250].rstrip(".")
+    return MisfitError(f"is not sound ({words})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
