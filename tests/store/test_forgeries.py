@@ -9,7 +9,15 @@ from countwise.discretize import rare_levels
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.models.tree.id3 import ID3
+from countwise.store import codec
 from countwise.store.files import load, save
+
+
+@pytest.fixture(autouse=True)
+def _all_arrays_are_members(monkeypatch):
+    """Even a few numbers, so that they can be forged beyond what JSON can say."""
+    monkeypatch.setattr(codec, "MAX_INLINE", -1)
+
 
 # --- documents -------------------------------------------------------------------------------
 

@@ -179,7 +179,7 @@ def test_a_tree_says_what_it_is_without_being_loaded(rows, y, tmp_path):
     seen = describe(tmp_path / "model.cw")
     assert seen["kind"] == "ID3"
     assert seen["summary"]["depth"] == model.depth_
-    assert seen["fitted"]["tree_"]["feature"]["shape"] == [len(model.tree_)]
+    assert seen["fitted"]["tree_"]["columns"] == list(model.tree_.columns)
     assert seen["summary"]["nodes"] == len(model.tree_)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
 from countwise.notes import Note
-from countwise.tables import code_levels, datasets, infer_schema
+from countwise.tables import code_levels, infer_schema
 from countwise.tables.formats import detect
 from countwise.tables.formats.frames import (
     array_columns,
@@ -32,10 +32,15 @@ from countwise.tables.read_options import (
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
+if TYPE_CHECKING:
+    from countwise.tables.datasets import Sample
+
 
 def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptions]:
     """Load any source as raw columns; a sample or an ARFF file may add options of its own."""
     if isinstance(source, str) and source.startswith("sample:"):
+        from countwise.tables import datasets
+
         sample = datasets.find(source.removeprefix("sample:"))
         source, options = sample.locate(), _with_sample(options, sample)
     if isinstance(source, str | os.PathLike):
@@ -48,7 +53,7 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
     return RawTable(frame_columns(source, options)), options
 
 
-def _with_sample(options: ReadOptions, sample: datasets.Sample) -> ReadOptions:
+def _with_sample(options: ReadOptions, sample: Sample) -> ReadOptions:
     if options.is_schema:
         return options
     target = sample.target if options.target is None else options.target
