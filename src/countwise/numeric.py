@@ -1,11 +1,11 @@
-"""Arithmetic that several packages share."""
+"""Numbers: softmax, random seeds, and reading numbers from text."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from countwise._typing import FloatArray
 
@@ -40,7 +40,25 @@ def _over_classes(join: np.ufunc, figures: FloatArray) -> FloatArray:
 
 def draw_seed(random_state: Any) -> int:
     """Draw a seed from what scikit-learn takes as `random_state`, or from a NumPy generator."""
+    from sklearn.utils import check_random_state
+
     largest = 2**31 - 1
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(largest))
     return int(check_random_state(random_state).randint(largest))
+
+
+#: Numbers as people write them in text cells, labels and marks.
+WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+NUMBER = re.compile(
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+)
+COMMA_NUMBER = re.compile(r"[+-]?(?:\d+,?\d*|,\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def read_number(text: str, decimal: str | None = None) -> float | None:
+    """Return the number a text is, written with a decimal point or comma; None if it is none."""
+    trimmed = text.strip()
+    if decimal == ",":
+        trimmed = trimmed.replace(",", ".")
+    return float(trimmed) if NUMBER.fullmatch(trimmed) else None

@@ -19,7 +19,7 @@ from countwise.reports.figures.axes import Scale, bottom_axis, left_axis, tick_w
 from countwise.reports.figures.legend import legend
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import circle, drawing, group, label, line, path, rect
-from countwise.reports.rounding import names
+from countwise.reports.sentences import names
 from countwise.tables.read import read
 from countwise.tables.table import Table
 

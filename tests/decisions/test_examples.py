@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from countwise.decisions.class_prior import class_shares
+from countwise.decisions.class_prior import (
+    class_shares,
+    ratio_of,
+    refuse_product_of_posteriors,
+    training_shares,
+)
 from countwise.decisions.expected_gain import gains_of
 from countwise.decisions.gain_matrix import GainMatrix, idle_decisions
-from countwise.decisions.prior_shift import ratio_of, refuse_product_of_posteriors, training_shares
 from countwise.decisions.rules import checked_posteriors
 from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.tables.labels import label_array, positions

@@ -13,9 +13,8 @@ from countwise.models.tree.id3 import ID3
 from countwise.models.tree.tree_structure import TreeStructure
 from countwise.models.tree.views import tree_view
 from countwise.reports.figures.decision_tree import decision_tree_figure
-from countwise.reports.figures.svg import standalone
-from countwise.reports.figures.text_width import width_of
-from countwise.reports.rounding import plain
+from countwise.reports.figures.svg import standalone, width_of
+from countwise.reports.sentences import plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script>&\x00'

@@ -13,7 +13,7 @@ from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.reports.figures.bar_chart import information_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.text_width import two_lines, width_of, wrapped
+from countwise.reports.figures.svg import two_lines, width_of, wrapped
 from countwise.reports.figures.tree_layout import (
     children_of,
     depths_of,

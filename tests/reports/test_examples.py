@@ -27,14 +27,14 @@ from countwise.reports.figures.line_plot import by_k_figure, search_figure
 from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
 from countwise.reports.figures.panels import cut_table_figure
 from countwise.reports.figures.regions import region_figure
-from countwise.reports.figures.text_width import two_lines
+from countwise.reports.figures.svg import two_lines
 from countwise.reports.html import sections_of
 from countwise.reports.model_facts import limit, model_facts
-from countwise.reports.rounding import figures
 from countwise.reports.sentences import (
     brief,
     counted,
     data_sentence,
+    figures,
     interval_words,
     lead_sentence,
     measured_sentence,

@@ -19,8 +19,15 @@ from countwise.reports.figures.panels import (
     probability_table,
 )
 from countwise.reports.figures.ranking import ranking_figure
-from countwise.reports.figures.svg import drawing, element, escape, label
-from countwise.reports.figures.text_width import height_of, shortened, width_of
+from countwise.reports.figures.svg import (
+    drawing,
+    element,
+    escape,
+    height_of,
+    label,
+    shortened,
+    width_of,
+)
 
 NAMES = ["weather", "iris", "votes", "credit-g", "audiology", "glass"]
 SVG = "{http://www.w3.org/2000/svg}"

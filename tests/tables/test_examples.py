@@ -3,10 +3,10 @@
 import numpy as np
 
 import countwise as cw
+from countwise.numeric import read_number
 from countwise.tables.code_levels import in_order
 from countwise.tables.formats.detect import is_delimited
 from countwise.tables.formats.frames import record_columns
-from countwise.tables.numbers import read_number
 from countwise.tables.raw_columns import Numbers
 from countwise.tables.read import extend
 from countwise.tables.schema import labels_array

@@ -17,16 +17,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
-from countwise.decisions.class_prior import Prior, class_shares
-from countwise.decisions.confusion import Confusion
-from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
-from countwise.decisions.gain_matrix import Gains
-from countwise.decisions.prior_shift import (
+from countwise.decisions.class_prior import (
+    Prior,
+    class_shares,
     corrected,
     ratio_of,
     refuse_product_of_posteriors,
     training_shares,
 )
+from countwise.decisions.confusion import Confusion
+from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
+from countwise.decisions.gain_matrix import Gains
 from countwise.decisions.rules import (
     WORDS,
     Argmax,

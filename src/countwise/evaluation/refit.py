@@ -27,7 +27,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise._typing import FloatArray
-from countwise.decisions.prior_shift import training_shares
+from countwise.decisions.class_prior import training_shares
 from countwise.errors import CountwiseError, ParameterError
 from countwise.evaluation.candidates import Learner
 from countwise.evaluation.folds import Fold, Rows

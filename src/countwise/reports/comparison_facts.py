@@ -15,8 +15,7 @@ from countwise.evaluation.trials import Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts
 from countwise.reports.model_facts import model_facts
-from countwise.reports.rounding import estimate, figures, names, rounded
-from countwise.reports.sentences import SCORES
+from countwise.reports.sentences import SCORES, estimate, figures, names, rounded
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.

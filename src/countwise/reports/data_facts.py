@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from countwise.notes import note_facts
-from countwise.reports.rounding import names, rounded
+from countwise.reports.sentences import names, rounded
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 

@@ -33,7 +33,7 @@ from countwise.reports.figures.panels import (
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
 from countwise.reports.model_facts import has_weights, view_facts, views_of
-from countwise.reports.rounding import plain
+from countwise.reports.sentences import plain
 
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 _MARGIN = 12

@@ -27,8 +27,7 @@ from countwise.models.views import (
 )
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.panels import MANY_CLASSES
-from countwise.reports.rounding import plain
-from countwise.reports.sentences import MAX_LISTED
+from countwise.reports.sentences import MAX_LISTED, plain
 
 #: What a page shows of tables: attributes, levels (fewer where classes are many), classes, cells.
 MAX_ATTRIBUTES, MAX_LEVELS, MAX_LEVELS_ACROSS, MAX_CLASSES, MAX_CELLS = 60, 30, 18, 30, 3000

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.tables.numbers import read_number
+from countwise.numeric import read_number
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import MISSING_VALUE, Column, Level, level_key
 from countwise.tables.table import code_type

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import CountwiseError, GainError, ParameterError
-from countwise.tables.numbers import WHOLE, read_number
+from countwise.numeric import WHOLE, read_number
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = NDArray[Any]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, did_you_mean, listing, quote
 from countwise.html_table import html_table
-from countwise.tables.numbers import read_number
+from countwise.numeric import read_number
 from countwise.tables.show import align
 
 Kind = Literal["nominal", "numeric", "target", "id", "drop", "infer"]

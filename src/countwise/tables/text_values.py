@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.tables.numbers import COMMA_NUMBER, NUMBER, WHOLE, read_number
+from countwise.numeric import COMMA_NUMBER, NUMBER, WHOLE, read_number
 from countwise.tables.raw_columns import Numbers, Raw, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from countwise.reports.figures.svg import label, line
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import label, line, width_of
 
 _SIZE = 11.0
 

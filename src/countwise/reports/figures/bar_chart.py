@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countwise.reports.figures.axes import Scale
-from countwise.reports.figures.svg import drawing, label, line, rect
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import drawing, label, line, rect, width_of
 from countwise.reports.sentences import brief, counted, percent, short, signed
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from countwise.reports.figures.palette import SHADES, dark_ink, shade
-from countwise.reports.figures.svg import drawing, element, escape, label, rect
-from countwise.reports.figures.text_width import height_of, width_of
+from countwise.reports.figures.svg import drawing, element, escape, height_of, label, rect, width_of
 from countwise.reports.sentences import brief, counted, percent, short, signed
 
 #: With more columns than these a cell without rows or gain is left to the ground.

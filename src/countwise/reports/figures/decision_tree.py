@@ -12,8 +12,7 @@ from typing import Any
 
 from countwise.reports.figures.legend import place_names
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.svg import drawing, group, label, line, rect
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import drawing, group, label, line, rect, width_of
 from countwise.reports.figures.tree_layout import children_of, depths_of, place_in_strips
 from countwise.reports.sentences import counted, percent
 

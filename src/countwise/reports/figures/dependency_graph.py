@@ -20,9 +20,12 @@ from countwise.reports.figures.svg import (
     number,
     path,
     rect,
+    shortened,
     tip,
+    two_lines,
+    width_of,
+    wrapped,
 )
-from countwise.reports.figures.text_width import shortened, two_lines, width_of, wrapped
 from countwise.reports.figures.tree_layout import (
     children_of,
     depths_of,

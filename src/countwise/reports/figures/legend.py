@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.svg import circle, drawing, element, label, line, number, rect, tip
-from countwise.reports.figures.text_width import shortened, width_of
+from countwise.reports.figures.svg import (
+    circle,
+    drawing,
+    element,
+    label,
+    line,
+    number,
+    rect,
+    shortened,
+    tip,
+    width_of,
+)
 
 _SIZE, _STEP, _GAP, _SWATCH = 12.0, 20.0, 18.0, 26.0
 _RADIUS = 3.0

@@ -18,8 +18,7 @@ from countwise.reports.figures.axes import (
 )
 from countwise.reports.figures.legend import legend
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.svg import circle, drawing, label, path
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import circle, drawing, label, path, width_of
 from countwise.reports.sentences import interval_words, score_words
 
 #: With many lines only so many have a band, because bands of many lines hide each other.

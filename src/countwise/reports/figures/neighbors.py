@@ -7,8 +7,7 @@ from typing import Any
 
 from countwise.reports.figures.axes import Scale, bottom_axis
 from countwise.reports.figures.legend import mark, mark_legend
-from countwise.reports.figures.svg import drawing, label, line
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import drawing, label, line, width_of
 from countwise.reports.sentences import brief
 
 _PITCH = 30.0

@@ -13,8 +13,16 @@ from countwise.reports.figures.axes import Scale, bottom_axis, tick_label
 from countwise.reports.figures.cell_grid import Cell, Grid
 from countwise.reports.figures.legend import legend
 from countwise.reports.figures.palette import HUES, shade
-from countwise.reports.figures.svg import drawing, group, label, line, path, rect
-from countwise.reports.figures.text_width import height_of, width_of
+from countwise.reports.figures.svg import (
+    drawing,
+    group,
+    height_of,
+    label,
+    line,
+    path,
+    rect,
+    width_of,
+)
 from countwise.reports.sentences import counted, short
 
 #: With more classes than these a panel has a line a class and a column a value.

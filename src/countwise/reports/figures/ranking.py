@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from countwise.reports.figures.axes import Scale, number_marks, padded_range, tick_label
-from countwise.reports.figures.svg import circle, drawing, label, line
-from countwise.reports.figures.text_width import width_of
+from countwise.reports.figures.svg import circle, drawing, label, line, width_of
 from countwise.reports.sentences import interval_words, score_words, short
 
 

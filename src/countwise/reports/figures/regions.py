@@ -15,8 +15,7 @@ from countwise.reports.figures.axes import (
 )
 from countwise.reports.figures.legend import legend, mark, mark_legend
 from countwise.reports.figures.palette import HUES
-from countwise.reports.figures.svg import drawing, element, label, line, number, rect
-from countwise.reports.figures.text_width import wrapped
+from countwise.reports.figures.svg import drawing, element, label, line, number, rect, wrapped
 
 _SIDE = 380.0
 

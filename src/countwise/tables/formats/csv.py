@@ -12,9 +12,9 @@ import numpy as np
 
 from countwise.errors import TableError
 from countwise.notes import Note
+from countwise.numeric import COMMA_NUMBER, NUMBER, WHOLE
 from countwise.tables.formats.csv_dialect import Dialect, header_names, sniff
 from countwise.tables.formats.source import Source
-from countwise.tables.numbers import COMMA_NUMBER, NUMBER, WHOLE
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import has_commas, numbers_among, settle

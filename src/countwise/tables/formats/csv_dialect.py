@@ -15,8 +15,8 @@ from itertools import chain
 
 from countwise.errors import TableError, listing
 from countwise.notes import Note
+from countwise.numeric import NUMBER
 from countwise.tables.formats.source import Scan, Source, not_text, one_byte_encoding, scan
-from countwise.tables.numbers import NUMBER
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import MISSING_MARKS
 
