@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -11,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.counts.counts import Counts
-from countwise.counts.engines import memory, reference
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
-from countwise.tables.read import read
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 Engine = Callable[[Table, Plan, NDArray[np.float64] | None], Counts]
-#: Engine names and the function that folds a table by a plan.
-ENGINES: dict[str, Engine] = {"memory": memory.fold, "reference": reference.fold}
+#: Engines by name, and their modules, each with a function `fold`.
+ENGINES = {
+    "memory": "countwise.counts.engines.memory",
+    "reference": "countwise.counts.engines.reference",
+}
 
 
 def count(
@@ -109,6 +111,8 @@ def count_groups(
 def _table(who: str, rows: Any, read_options: dict[str, Any]) -> Table:
     if isinstance(rows, Table) and not read_options:
         return rows
+    from countwise.tables.read import read
+
     known = ("sample_weight", "engine", *list(inspect.signature(read).parameters)[1:])
     for name in read_options:
         if name not in known:
@@ -131,7 +135,8 @@ def _engine(who: str, name: str) -> Engine:
     if name not in ENGINES:
         hint = did_you_mean(name, ENGINES).strip()
         raise ParameterError(who, "engine", f"one of {listing(ENGINES)}", name, hint)
-    return ENGINES[name]
+    fold: Engine = import_module(ENGINES[name]).fold
+    return fold
 
 
 def _groups(table: Table, plan: Plan, groups: ArrayLike | None) -> tuple[NDArray[np.intp], int]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid
-from countwise.counts.information import entropy
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, listing
 from countwise.tables.schema import Column, Schema
@@ -104,6 +103,8 @@ def equal_frequency(
 
 def _best_split(counts: FloatArray) -> tuple[int, float]:
     """Find the cell after which a cut leaves the least class entropy, and that entropy."""
+    from countwise.counts.information import entropy
+
     left = np.cumsum(counts, axis=1)[:, :-1]
     right = counts.sum(axis=1, keepdims=True) - left
     n, m = left.sum(axis=0), right.sum(axis=0)
@@ -131,6 +132,8 @@ def _mdl(counts: FloatArray) -> list[int]:
 
 def _worth_it(whole: FloatArray, left: FloatArray, right: FloatArray, after: float) -> bool:
     """Return whether the gain exceeds the price of describing the cut (Fayyad and Irani)."""
+    from countwise.counts.information import entropy
+
     size = whole.sum()
     before, one, two = float(entropy(whole)), float(entropy(left)), float(entropy(right))
     k, k1, k2 = (int(np.count_nonzero(part)) for part in (whole, left, right))

@@ -17,12 +17,6 @@ from countwise.counts.count_rows import count
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import cut_points, cut_table
-from countwise.discretize.rare_levels import (
-    fold_table,
-    frequent_levels,
-    too_many_columns,
-    width_limit,
-)
 from countwise.errors import SchemaError, TableError
 from countwise.notes import Note
 from countwise.tables.schema import Level, Schema, level_key
@@ -92,6 +86,12 @@ class Recode:
         self, table: Table, weight: FloatArray | None, method: str, who: str = "Recode"
     ) -> Recode:
         """Return a recode under which the counts of every two columns fit in memory."""
+        from countwise.discretize.rare_levels import (
+            frequent_levels,
+            too_many_columns,
+            width_limit,
+        )
+
         schema, classes = table.schema, table.target_column.width
         widths = [column.width for column in schema.nominal]
         widths += [len(points) + 1 for points in self.cut_points.values()]
@@ -136,7 +136,11 @@ class Recode:
     def apply(self, table: Table) -> Table:
         """Return the table with its numbers cut and its rare levels folded."""
         table = cut_table(table, self.cut_points) if self.cut_points else table
-        return fold_table(table, self.kept_levels) if self.kept_levels else table
+        if not self.kept_levels:
+            return table
+        from countwise.discretize.rare_levels import fold_table
+
+        return fold_table(table, self.kept_levels)
 
     def apply_to_schema(self, schema: Schema) -> Schema:
         """Return the schema that recoded tables of this schema have."""

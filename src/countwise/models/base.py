@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.errors import TableError
-from countwise.models.explanation import Explanation, explain_in_turn
 from countwise.numeric import log_softmax, softmax
 from countwise.params import fitted
 from countwise.tables.estimator import (
@@ -24,11 +23,11 @@ from countwise.tables.estimator import (
     drop_zero_weight,
     n_rows_of,
 )
-from countwise.tables.read import extend, read
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.models.explanation import Explanation
     from countwise.models.views import View
 
 
@@ -105,6 +104,8 @@ class Classifier(ClassifierMixin, TableEstimator):
 
     def explain(self, X: Any) -> Explanation:
         """Return what each column adds to the log posterior of each class; the parts sum to it."""
+        from countwise.models.explanation import explain_in_turn
+
         classes = tuple(self.classes_.tolist())
         return explain_in_turn(self._rows(X), classes, lambda rows: log_softmax(self._scores(rows)))
 
@@ -115,14 +116,14 @@ class Classifier(ClassifierMixin, TableEstimator):
         """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
         self._check_parameters()
         who = type(self).__name__
-        table = self._labelled(X, y, nominal=self.nominal, identifiers="keep")
+        table = self._labelled(X, y)
         self.schema_, self.notes_ = table.schema, table.notes
         return drop_zero_weight(who, table, sample_weight, table.target < table.target_column.width)
 
     def _check_classes(self) -> None:
         """Refuse classes that the schema does not have, or not in their order."""
         target = self.schema_.target
-        places = [] if target is None else [target.place(own) for own in self.classes_.tolist()]
+        places = [] if target is None else [target.place(label) for label in self.classes_.tolist()]
         if not places or places[0] < 0 or places != sorted(set(places)):
             raise TableError(
                 f"{type(self).__name__}: the classes must be those of the schema, in their order."
@@ -143,20 +144,22 @@ class Classifier(ClassifierMixin, TableEstimator):
         self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
         return present
 
-    def _labelled(
-        self, X: Any, y: ArrayLike | None, known: Schema | None = None, **wishes: Any
-    ) -> Table:
+    def _labelled(self, X: Any, y: ArrayLike | None, known: Schema | None = None) -> Table:
         """Bring training rows to a table with classes; a known schema is extended by new levels."""
+        from countwise.tables.read import extend, read
+
         who = type(self).__name__
+        # Whoever hands over columns means them: only `read` itself leaves identifiers out.
+        options = {"nominal": self.nominal, "identifiers": "keep"}
         if isinstance(X, Table) or isinstance(y, str):
-            table = X if isinstance(X, Table) else read(X, target=y, **wishes)
+            table = X if isinstance(X, Table) else read(X, target=y, **options)
             if isinstance(X, Table) and y is not None:
                 raise TableError(
                     f"{who}: a Table brings its classes along. Call fit(table) without y."
                 )
             if not table.labelled:
                 raise TableError(
-                    f"{who}: training needs classes, but the table has none. "
+                    f"{who}: training needs classes; the table has none. "
                     "Read it with target='column'."
                 )
             if known is None:
@@ -173,5 +176,5 @@ class Classifier(ClassifierMixin, TableEstimator):
             labels = check_class_labels(y)
         check_lengths(who, n_rows_of(X), len(labels))
         if known is None:
-            return read(X, target=labels, **wishes)
+            return read(X, target=labels, **options)
         return extend(X, known, target=labels)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countwise.errors import TableError
 from countwise.numeric import read_number
 from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.schema import MISSING_VALUE, Column, Level, level_key
+from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value
 from countwise.tables.table import code_type
 from countwise.tables.text_values import NOT_A_NUMBER, drop_marks, iso_days
 
@@ -32,15 +32,6 @@ def in_order(levels: Iterable[Level]) -> list[Level]:
             ]
         return sorted(every, key=str)
     return by_value(every)
-
-
-def by_value(levels: Iterable[Level]) -> list[Level]:
-    """Sort labels as scikit-learn does, by value; labels of several types by type, then text."""
-    every = list(levels)
-    try:
-        return sorted(every, key=lambda level: (level, level_key(level)[0]))
-    except TypeError:
-        return sorted(every, key=lambda level: (level_key(level)[0], str(level)))
 
 
 def words(raw: Raw, column: Column) -> Words:

@@ -41,8 +41,6 @@ from countwise.params import (
     one_of,
     parameter,
 )
-from countwise.tables.formats.frames import refuse_duplicates
-from countwise.tables.read import read
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -120,6 +118,8 @@ class TableEstimator(DeclaredEstimator):
 
     def _rows(self, X: Any) -> Table:
         """Bring rows to predict to a table coded by the schema of training."""
+        from countwise.tables.read import read
+
         check_is_fitted(self, "schema_")
         schema = self.schema_.without_target()
         if isinstance(X, Table):
@@ -231,6 +231,8 @@ def check_lengths(who: str, rows: int, given: int) -> None:
 
 def check_frame(model: Any, X: Any, reset: bool) -> None:
     """Check number and names of the columns of a frame as scikit-learn does."""
+    from countwise.tables.formats.frames import refuse_duplicates
+
     names = X.column_names if hasattr(X, "column_names") else X.columns
     refuse_duplicates([str(name) for name in names])
     if reset or _counts_columns(model):

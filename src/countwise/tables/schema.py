@@ -40,6 +40,15 @@ def level_key(level: Level) -> tuple[str, Level]:
     return kind, level
 
 
+def by_value(levels: Iterable[Level]) -> list[Level]:
+    """Sort labels as scikit-learn does, by value; labels of several types by type, then text."""
+    every = list(levels)
+    try:
+        return sorted(every, key=lambda level: (level, level_key(level)[0]))
+    except TypeError:
+        return sorted(every, key=lambda level: (level_key(level)[0], str(level)))
+
+
 def level_text(level: Level) -> str:
     """Return a level as a file would write it, to match it across file formats."""
     if isinstance(level, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.html_table import html_table
 from countwise.notes import Note
-from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.show import align
+
+if TYPE_CHECKING:
+    from countwise.tables.raw_columns import Raw, RawTable
 
 #: Stands for levels unknown to the schema where several of them share a figure.
 NEVER_SEEN = "(never seen)"
@@ -263,9 +265,13 @@ class Table:
 
     def to_raw(self) -> RawTable:
         """Return the columns as a reader would hand them over, to be coded by another schema."""
+        from countwise.tables.raw_columns import RawTable
+
         return RawTable({name: self._raw(name) for name in self._data}, self.notes)
 
     def _raw(self, name: str) -> Raw:
+        from countwise.tables.raw_columns import Numbers, Words
+
         column = self.schema[name]
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)

@@ -76,8 +76,7 @@ def model_checks(model: Any, *, scikit_learn: bool = True) -> Iterator[Check]:
         if hasattr(model, "fit_counts"):
             yield "counts", lambda: _check_counts(model)
     yield "save and load", lambda: _check_store(model)
-    if hasattr(model, "views"):
-        yield "views", lambda: _check_views(model)
+    yield "views", lambda: _check_views(model)
     if scikit_learn:
         yield "scikit-learn", lambda: _check_scikit_learn(model)
 
@@ -221,8 +220,8 @@ def _check_store(model: Any) -> None:
 def _check_views(model: Any) -> None:
     for table in _tables():
         fitted = _fit(model, table)
-        if fitted.views():
-            assert "<svg" in str(draw(fitted)), "The model cannot be drawn."
+        assert fitted.views(), "views() must return at least one view."
+        assert "<svg" in str(draw(fitted)), "The model cannot be drawn."
 
 
 def _check_scikit_learn(model: Any) -> None:

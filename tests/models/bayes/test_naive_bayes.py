@@ -185,7 +185,7 @@ def test_partial_fit_meets_new_levels_and_classes():
     named = cw.NaiveBayes().partial_fit(first, classes=["p", "q", "r", "s"])
     assert named.classes_.tolist() == ["p", "q", "r", "s"]
     assert named.predict_proba(first).shape == (2, 4)
-    with pytest.raises(ParameterError, match="'q' came too"):
+    with pytest.raises(ParameterError, match="got 'q' too"):
         cw.NaiveBayes().partial_fit(first, classes=["p"])
 
 
@@ -199,7 +199,7 @@ def test_merge_forget_and_counts_refuse_what_makes_no_sense(credit):
         cw.NaiveBayes().fit(credit).merge(cw.NaiveBayes().fit(cw.read("sample:weather")))
     with pytest.raises(CountsError, match="were not counted"):
         cw.NaiveBayes(numeric="kernel").fit_counts(model.counts_)
-    with pytest.raises(CountsError, match="counts are empty"):
+    with pytest.raises(CountsError, match="must be counted; got none"):
         cw.NaiveBayes().fit_counts(cw.Counts.zero(credit.schema, cw.Plan.each(credit.schema)))
     half = cw.NaiveBayes().fit(credit.take(slice(0, 500))) + cw.NaiveBayes().fit(
         credit.take(slice(500, None))

@@ -165,9 +165,7 @@ def test_the_root_can_be_chosen(weather):
     model = TAN(root="windy").fit(weather)
     assert model.root_ == "windy"
     assert model.tree_[0][:2] == ("windy", "outlook")
-    with pytest.raises(
-        ParameterError, match=r"root must be an attribute, but 'wind' is none\. Did"
-    ):
+    with pytest.raises(ParameterError, match=r"root must be an attribute; got 'wind'\. Did"):
         TAN(root="wind").fit(weather)
 
 

@@ -51,11 +51,11 @@ class AODE(JointClassifier):
     )
 
     def terms(self, counts: Counts) -> ScoreTerms:
-        """The naive Bayes fallback; the parents' own sums are kept beside it."""
+        """Return the naive Bayes fallback; keep the terms of each parent beside it."""
         rule = smoothing_of(self.smoothing)
         names = [column.name for column in counts.schema.nominal]
-        prior = prior_logs(self._by_class(counts.weight))
-        single = {name: self._by_class(counts.table(name)) for name in names}
+        prior = prior_logs(self.by_class(counts.weight))
+        single = {name: self.by_class(counts.table(name)) for name in names}
         alone = {name: child_figures(single[name], rule) for name in names}
         self._often = {name: _often(single[name]) for name in names}
         self._parents = [
@@ -66,7 +66,7 @@ class AODE(JointClassifier):
                     *(
                         TableTerm(
                             (child, parent),
-                            child_figures(self._by_class(counts.table(child, parent)), rule),
+                            child_figures(self.by_class(counts.table(child, parent)), rule),
                         )
                         for child in names
                         if child != parent
@@ -79,7 +79,7 @@ class AODE(JointClassifier):
         return ScoreTerms(prior, terms)
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
-        """Which attributes (lines) may be the parent of which rows."""
+        """Return which attributes (lines) may be the parent of which rows."""
         allowed = np.empty((len(self._often), len(table)), dtype=bool)
         for place, (name, often) in enumerate(self._often.items()):
             seen = often >= max(self.frequency_limit, 1e-300)
@@ -99,10 +99,10 @@ class AODE(JointClassifier):
         top, total = out[start:stop], np.zeros((stop - start, len(self.classes_)))
         top[:] = -np.inf
         scores = np.empty_like(total)
-        for parent, own in zip(self._parents, allowed, strict=True):
-            if own.any():
+        for parent, may_lead in zip(self._parents, allowed, strict=True):
+            if may_lead.any():
                 parent.fill(table, start, stop, scores)
-                _score_terms.add_up(scores, own.view(np.uint8), top, total)
+                _score_terms.add_up(scores, may_lead.view(np.uint8), top, total)
         number = allowed.sum(axis=0)
         with np.errstate(divide="ignore"):
             top += np.log(total)
@@ -111,21 +111,21 @@ class AODE(JointClassifier):
 
     def _mend(self, table: Table, alone: NDArray[np.bool_], total: FloatArray) -> None:
         """Let naive Bayes answer where no attribute may be the parent or no class is possible."""
-        lost = np.flatnonzero(alone | (total.max(axis=1) <= ZERO / 2))
-        if len(lost):
-            part = table.take(lost)
+        unanswered = np.flatnonzero(alone | (total.max(axis=1) <= ZERO / 2))
+        if len(unanswered):
+            part = table.take(unanswered)
             plain = self._model.scores(part)
             beyond = np.flatnonzero(plain.max(axis=1) <= ZERO / 2)
             if len(beyond):
-                plain[beyond] = self._rescued(part.take(beyond))
-            total[lost] = plain
+                plain[beyond] = self._rescue(part.take(beyond))
+            total[unanswered] = plain
         total[total <= ZERO / 2] = -np.inf
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         return np.asarray(self._scores(table).argmax(axis=1))
 
     def explain(self, X: Any) -> Explanation:
-        """Say what each attribute adds; the parents' average enters by how much each one weighs.
+        """Return what each attribute adds; the parents' average enters by how much each one weighs.
 
         With weights r_i of the parents, log Σ exp(s_i) = Σ r_i s_i - Σ r_i log r_i: the first sum
         is split by attribute, the second is the part called *spread over parents*.
@@ -144,9 +144,9 @@ class AODE(JointClassifier):
         parts = np.zeros((len(table), len(names) + 1, len(self.classes_)))
         for place, parent in enumerate(self._parents):
             order = [names[place], *(n for n in names if n != names[place])]
-            own = parent.parts(table)
+            added = parent.parts(table)
             for at, name in enumerate(order):
-                parts[:, names.index(name)] += share[:, place] * own[:, at]
+                parts[:, names.index(name)] += share[:, place] * added[:, at]
         logs = np.log(share, out=np.zeros_like(share), where=share > 0)
         spread = -(share * logs).sum(axis=1)
         spread -= np.log(np.maximum(allowed.sum(axis=1, keepdims=True), 1))
@@ -155,7 +155,7 @@ class AODE(JointClassifier):
         if len(fallback):
             parts[fallback] = 0.0
             parts[fallback, :-1] = self._model.parts(table.take(fallback))
-        plain = self._explained(table, parts[:, :-1], self._scores(rows))
+        plain = self._explanation(table, parts[:, :-1], self._scores(rows))
         return Explanation(
             plain.classes,
             (*plain.attributes, "spread over parents"),
@@ -167,5 +167,5 @@ class AODE(JointClassifier):
 
 
 def _often(table: FloatArray) -> FloatArray:
-    """How often each level occurs; missing and unseen never count."""
+    """Return how often each level occurs; missing and unseen never count."""
     return np.concatenate([table[:, :-1].sum(axis=0), [0.0, 0.0]])

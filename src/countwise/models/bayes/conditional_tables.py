@@ -13,31 +13,31 @@ BACK_OFF = 5.0
 
 
 def prior_logs(weight: FloatArray) -> FloatArray:
-    """Logs of the class shares; a class never counted has the log of nought."""
+    """Return logs of the class shares; a class never counted has the log of nought."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
 
 
-def backed_off(own: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
-    """Friedman's estimate: shares among few rows lean on the share in all rows.
+def backed_off(counts: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
+    """Return Friedman's estimate: shares among few rows lean on the share in all rows.
 
     Friedman, Geiger & Goldszmidt (1997) mix θ(x | pa) = α P(x | pa) + (1 - α) P(x) with
     α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are
-    shares among all N rows. With `own` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that is
-    (own + s overall) / (total + s).
+    shares among all N rows. With `counts` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that
+    is (counts + s overall) / (total + s).
     """
-    return np.asarray((own + BACK_OFF * overall) / (total + BACK_OFF))
+    return np.asarray((counts + BACK_OFF * overall) / (total + BACK_OFF))
 
 
 def _overall(counts: FloatArray) -> FloatArray:
-    """Shares of the child (second axis) in all rows, ready to be mixed with those of a family."""
+    """Return shares of the child (second axis) in all rows, to be mixed with those of a family."""
     every = counts.sum(axis=(0, *range(2, counts.ndim)), keepdims=True)
     total = every.sum()
     return np.asarray(every / total if total > 0 else every)
 
 
 def child_figures(table: FloatArray, rule: Smoothing | str) -> FloatArray:
-    """Log shares of a child by its own code, its parents' codes and the class, ready to look up.
+    """Return log shares of a child by its code, its parents' codes and the class, ready to look up.
 
     `table` has the classes first, then the child, then its parents, each with a missing slot; the
     figures have the child first, a further slot for unseen levels on every axis, and the classes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,15 @@ from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
-from countwise.models.explanation import Explanation
 from countwise.notes import Note
 from countwise.params import derived, fitted
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
+
+if TYPE_CHECKING:
+    from countwise.models.explanation import Explanation
+    from countwise.models.views import View
 
 
 class CountedModel(Classifier):
@@ -84,16 +87,12 @@ class CountedModel(Classifier):
             )
         return plan
 
-    def _wishes(self) -> dict[str, Any]:
-        """How frames and arrays are read for training; see `read`."""
-        return {}
-
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Count the rows and learn from the counts."""
         self._check_parameters()
-        table = self._labelled(X, y, **self._wishes())
+        table = self._labelled(X, y)
         self._begin(X, table, sample_weight)
         return self._learn(self._counted(table, sample_weight), table)
 
@@ -113,13 +112,12 @@ class CountedModel(Classifier):
         self._check_parameters()
         if not isinstance(counts, Counts):
             raise CountsError(
-                f"{type(self).__name__}: fit_counts takes Counts, but a {type(counts).__name__} "
-                "came. Call fit for rows."
+                f"{type(self).__name__}: fit_counts takes Counts; got a {type(counts).__name__}. "
+                "Call fit for rows."
             )
         if counts.total <= 0:
             raise CountsError(
-                f"{type(self).__name__}: at least one row with a class must be counted, but the "
-                "counts are empty."
+                f"{type(self).__name__}: at least one row with a class must be counted; got none."
             )
         return self._take_counts(counts, counts.schema, Recode())
 
@@ -166,7 +164,7 @@ class CountedModel(Classifier):
         """
         self._check_parameters()
         known = self.schema_ if hasattr(self, "counts_") else None
-        table = self._labelled(X, y, known=known, **({} if known is not None else self._wishes()))
+        table = self._labelled(X, y, known=known)
         if known is None:
             self._begin(X, table, sample_weight)
         fresh = self._counted(table, sample_weight)
@@ -182,8 +180,8 @@ class CountedModel(Classifier):
     ) -> Self:
         """Take rows away again; they must have been counted before.
 
-        Levels that only the forgotten rows held are forgotten too, unless the first rows came with
-        a schema that knew them. A `PrecisionWarning` says where rounding may have eaten what is
+        Levels that only the forgotten rows held are forgotten too, unless the first rows had
+        a schema that knew them. A `PrecisionWarning` says where rounding may have consumed what is
         left of a numeric column, as it does when the forgotten values were far from all others.
         """
         check_is_fitted(self, "counts_")
@@ -191,7 +189,7 @@ class CountedModel(Classifier):
         less = self.counts_ - self._counted(table, sample_weight)
         if less.total <= 0:
             raise CountsError(
-                f"{type(self).__name__}: at least one row must stay, but all were to be forgotten."
+                f"{type(self).__name__}: at least one row must stay; all were to be forgotten."
             )
         # The levels that stay beside the folded ones were chosen once.
         kept = {
@@ -207,28 +205,29 @@ class CountedModel(Classifier):
         return self._learn(less)
 
     def _warn_of_rounding(self, before: Counts, after: Counts) -> None:
-        lost = [
+        rounded = [
             name
-            for name, own in after.moments.items()
+            for name, left in after.moments.items()
             if np.any(
-                (own.weight[:-1] > 1) & (own.square[:-1] < 1e-9 * before.moments[name].square.max())
+                (left.weight[:-1] > 1)
+                & (left.square[:-1] < 1e-9 * before.moments[name].square.max())
             )
         ]
-        if lost:
+        if rounded:
             warnings.warn(
-                f"{type(self).__name__}: what is left of the spread of {listing(lost)} may be lost "
-                "in rounding. Fit the rows that stay if it matters.",
+                f"{type(self).__name__}: what is left of the spread of {listing(rounded)} may be "
+                "lost in rounding. Fit the rows that stay if it matters.",
                 PrecisionWarning,
                 stacklevel=3,
             )
 
     def merge(self, other: CountedModel) -> Self:
-        """Add what another model of the same kind has counted, as if its rows had come here."""
+        """Add what another model of the same kind has counted, as if its rows were these."""
         check_is_fitted(self, "counts_")
         if type(other) is not type(self):
             raise CountsError(
-                f"{type(self).__name__}: only models of one kind merge, but a "
-                f"{type(other).__name__} came."
+                f"{type(self).__name__}: only models of one kind merge; got a "
+                f"{type(other).__name__}."
             )
         check_is_fitted(other, "counts_")
         if self.recode_ != other.recode_:
@@ -259,7 +258,7 @@ class CountedModel(Classifier):
         seen = self.recode_.apply(table)
         counts = count(seen, self._plan(seen.schema), sample_weight=weight)
         if counts.total <= 0:
-            raise ParameterError(f"{who}: the sample weights must not all be zero, but they are.")
+            raise ParameterError(f"{who}: the sample weights must not all be zero.")
         return counts
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
@@ -288,36 +287,36 @@ class CountedModel(Classifier):
         return ()
 
     def _viewed(self, counts: Counts) -> Counts:
-        """The counts as the model sees them; a model that cuts numbers learns its cuts here."""
+        """Return the counts as the model sees them; here cuts are learned from counts."""
         return counts
 
     def _view(self, table: Table) -> Table:
-        """The rows as the model sees them."""
+        """Return the rows as the model sees them."""
         return self.recode_.apply(table)
 
-    def _by_class(self, array: FloatArray) -> FloatArray:
-        """The slots of a class axis that belong to ``classes_``."""
+    def by_class(self, array: FloatArray) -> FloatArray:
+        """Return the part of an array by class that belongs to ``classes_``."""
         return array[self._present]
 
     def _scores(self, table: Table) -> FloatArray:
         table = self._view(table)
         scores = self._model.scores(table)
-        lost = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
-        if len(lost):
-            scores[lost] = self._rescued(table.take(lost))
+        impossible = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
+        if len(impossible):
+            scores[impossible] = self._rescue(table.take(impossible))
         scores[scores <= ZERO / 2] = -np.inf
         return scores
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         table = self._view(table)
         best, top = self._model.best(table)
-        lost = np.flatnonzero(top <= ZERO / 2)
-        if len(lost):
-            best[lost] = self._rescued(table.take(lost)).argmax(axis=1)
+        impossible = np.flatnonzero(top <= ZERO / 2)
+        if len(impossible):
+            best[impossible] = self._rescue(table.take(impossible)).argmax(axis=1)
         return best
 
-    def _rescued(self, table: Table) -> FloatArray:
-        """Scores of rows that no class allows: the classes with the fewest impossible values stay.
+    def _rescue(self, table: Table) -> FloatArray:
+        """Score rows that no class allows: the classes with the fewest impossible values stay.
 
         That is the limit of ever less smoothing; without it such a row would have no posterior.
         """
@@ -334,12 +333,21 @@ class CountedModel(Classifier):
         return np.where(times == times.min(axis=1, keepdims=True), rest, ZERO)
 
     def explain(self, X: Any) -> Explanation:
-        """Say what each attribute adds to the answer for each row; the parts sum to it."""
+        """Return what each attribute adds to the answer for each row; the parts sum to it."""
         rows = self._rows(X)
         table = self._view(rows)
-        return self._explained(table, self._model.parts(table), self._scores(rows))
+        return self._explanation(table, self._model.parts(table), self._scores(rows))
 
-    def _explained(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
+    def views(self) -> Sequence[View]:
+        """Return the class fractions and the tables of the attributes that were counted."""
+        from countwise.models.bayes.views import counted_views
+
+        check_is_fitted(self, "counts_")
+        return counted_views(self)
+
+    def _explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
+        from countwise.models.explanation import Explanation
+
         terms = self._model.terms
         return Explanation(
             classes=tuple(self.classes_.tolist()),
@@ -355,9 +363,8 @@ class CountedModel(Classifier):
 
 
 def _given_levels(X: Any, table: Table) -> dict[str, tuple[Level, ...]]:
-    """The levels the first rows came with: all of a table's, none of a frame's."""
-    told = isinstance(X, Table)
-    return {c.name: c.levels if told else () for c in table.schema if c.coded}
+    """Return the levels known before the first rows: all of a table's, none of a frame's."""
+    return {c.name: c.levels if isinstance(X, Table) else () for c in table.schema if c.coded}
 
 
 def _with_classes(counts: Counts, classes: NDArray[Any]) -> Counts:
@@ -366,10 +373,10 @@ def _with_classes(counts: Counts, classes: NDArray[Any]) -> Counts:
     if target is None:
         return counts
     given = tuple(classes.tolist())
-    strange = [label for label in target.levels if label not in given]
-    if strange:
+    unknown = [label for label in target.levels if label not in given]
+    if unknown:
         raise ParameterError(
-            f"partial_fit: y may hold only the labels in classes, but {listing(strange)} came too."
+            f"partial_fit: y may hold only the labels in classes; got {listing(unknown)} too."
         )
     schema = counts.schema.with_columns([target.with_levels(given)])
     return Counts.zero(merge_schemas(schema, counts.schema), counts.plan) + counts

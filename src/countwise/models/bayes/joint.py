@@ -1,4 +1,4 @@
-"""Models that count attributes together: rows are recoded before they are counted.
+"""The base of models that count attributes together; rows are recoded before they are counted.
 
 The recode is learned once, in `fit` (or the first `partial_fit`); later rows are counted in the
 same intervals, so that `partial_fit`, `forget` and `merge` stay sums.
@@ -7,7 +7,7 @@ same intervals, so that `partial_fit`, `forget` and `merge` stay sums.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 class JointClassifier(CountedModel):
-    """A counted classifier of nominal columns and of numbers cut into intervals."""
+    """A counted model of every two attributes, the numeric ones cut into intervals.
+
+    The parameters, cut points and views that TAN, AODE and KDB share.
+    """
 
     cuts: str = parameter(
         one_of(*METHODS),
@@ -67,9 +70,6 @@ class JointClassifier(CountedModel):
         """Whether counts of every two columns are all the model needs once numbers are cut."""
         return self.numeric == "cuts"
 
-    def _wishes(self) -> dict[str, Any]:
-        return {"nominal": self.nominal, "identifiers": "keep"}
-
     @property
     def cut_points_(self) -> Mapping[str, FloatArray]:
         """Where numeric columns were cut."""
@@ -87,11 +87,10 @@ class JointClassifier(CountedModel):
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts of nominal columns made elsewhere."""
-        if counts.schema.numeric:
-            lost = counts.schema.numeric[0].name
+        for column in counts.schema.numeric:
             raise CountsError(
                 f"{type(self).__name__}: attributes are counted together, so numbers must be cut "
-                f"before counting, but {lost!r} is numeric. Cut the table, or call fit(table)."
+                f"before counting; {column.name!r} is numeric. Cut the table, or call fit(table)."
             )
         return super().fit_counts(counts)
 
@@ -104,7 +103,7 @@ class JointClassifier(CountedModel):
         return self._take_counts(counts, table.schema, Recode(dict(points)), table)
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]] | None:
-        """Each attribute with its parents and the bits they share; None without such a graph."""
+        """Return each attribute's parents and the bits they share; None without such a graph."""
         return None
 
     def views(self) -> Sequence[View]:

@@ -127,10 +127,10 @@ class KDB(JointClassifier):
             self.families_, self._passed_over = _families(counts, self.k)
         rule = self._rule()
         terms = [
-            TableTerm(family, child_figures(self._by_class(counts.table(*family)), rule))
+            TableTerm(family, child_figures(self.by_class(counts.table(*family)), rule))
             for family in self.families_
         ]
-        return ScoreTerms(prior_logs(self._by_class(counts.weight)), terms)
+        return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
 
     def _family_notes(self) -> tuple[Note, ...]:
         kept = {family[0] for family in self.families_}
@@ -152,7 +152,7 @@ class KDB(JointClassifier):
         for child, *parents in self.families_:
             if child in before or len(parents) > self.k or not set(parents) <= before:
                 raise CountsError(
-                    f"KDB: each attribute must stand there once, after the {self.k} at most that "
+                    f"KDB: each attribute must occur once, after the {self.k} at most that "
                     f"it leans on; {child!r} does not."
                 )
             before.add(child)
@@ -169,7 +169,7 @@ class KDB(JointClassifier):
 
 
 def _families(pairs: Counts, k: int) -> tuple[tuple[Family, ...], dict[str, list[str]]]:
-    """Each attribute, the most informative first, with the k earlier ones it shares most with.
+    """Return each attribute, the most informative first, with the k before it that share most.
 
     Of equally informative ones the first by name leads, of equal parents the more informative. A
     parent with which the table would not fit in memory is passed over; those are returned too.

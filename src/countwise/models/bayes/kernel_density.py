@@ -46,12 +46,22 @@ def bandwidth_of(points: FloatArray, weights: FloatArray, rule: str | float, flo
     return max(factor * deviation * float(max(total, len(points)) ** -0.2), floor)
 
 
+def density_of(
+    points: FloatArray, weights: FloatArray, rule: str | float, floor: float
+) -> KernelDensity:
+    """Return the density of weighted points; without any, a single bump around nought."""
+    if not len(points):
+        return KernelDensity(np.zeros(1), np.ones(1), 1.0)
+    width = bandwidth_of(points, weights, rule, floor)
+    return KernelDensity(points, weights / weights.sum(), width)
+
+
 @dataclass(frozen=True)
 class KernelDensity:
     """A weighted sum of Gaussian bumps, quick to evaluate anywhere."""
 
     points: FloatArray
-    weights: FloatArray  # shares, summing to one
+    weights: FloatArray  # they sum to one
     bandwidth: float
 
     @cached_property
@@ -76,27 +86,27 @@ class KernelDensity:
         return boxes * width, np.ascontiguousarray(values @ _from_nodes(nodes))
 
     def _values(self, boxes: FloatArray, home: FloatArray, nodes: FloatArray) -> FloatArray:
-        """The density at the nodes of all boxes, each point added only to the boxes it reaches."""
+        """Return the density at the nodes of all boxes; a point adds only to those it reaches."""
         width = self.bandwidth
         values = np.zeros((len(boxes), _NODES))
         for offset in range(-_TAIL, _TAIL + 1):
             box = home + offset
             place = np.searchsorted(boxes, box)
-            there = place < len(boxes)
-            there[there] = boxes[place[there]] == box[there]
-            if not there.any():
+            found = place < len(boxes)
+            found[found] = boxes[place[found]] == box[found]
+            if not found.any():
                 continue
             # Distance of the box's nodes from the point, in bandwidths.
-            offset_in_box = self.points[there] / width - home[there]
+            offset_in_box = self.points[found] / width - home[found]
             z = offset + 0.5 + 0.5 * nodes[None, :] - offset_in_box[:, None]
-            bump = self.weights[there, None] * np.exp(-0.5 * z * z)
+            bump = self.weights[found, None] * np.exp(-0.5 * z * z)
             for node in range(_NODES):
                 values[:, node] += np.bincount(
-                    place[there], weights=bump[:, node], minlength=len(boxes)
+                    place[found], weights=bump[:, node], minlength=len(boxes)
                 )
         return values
 
 
 def _from_nodes(nodes: FloatArray) -> FloatArray:
-    """The matrix that turns values at the nodes into coefficients, highest power first."""
+    """Return the matrix that turns values at the nodes into coefficients, highest power first."""
     return np.asarray(np.linalg.inv(np.vander(nodes)).T)

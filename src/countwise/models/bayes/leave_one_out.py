@@ -33,7 +33,7 @@ def best_prefix(
     rule: Smoothing | str,
     weight: FloatArray | None = None,
 ) -> int:
-    """How many families, in order, give the least leave-one-out loss; of equal ones the fewest."""
+    """Return how many families, in order, give the least leave-one-out loss, or the fewest."""
     return int(np.argmin(np.round(prefix_losses(table, counts, families, rule, weight), 12)))
 
 
@@ -44,7 +44,7 @@ def prefix_losses(
     rule: Smoothing | str,
     weight: FloatArray | None = None,
 ) -> FloatArray:
-    """Mean squared loss 1 - P(true class) after none, one, two … families, each row left out.
+    """Return the mean squared loss 1 - P(true class) after none, one, two … families.
 
     A row is taken out of the counts of its own class only where it stands: in its cell and in the
     totals of its parents' values. A row of weight 3 stands for three rows, of which one is left
@@ -54,19 +54,19 @@ def prefix_losses(
     total = 0.0
     for start in range(0, len(table), _BLOCK):
         rows = table.take(slice(start, start + _BLOCK))
-        own = np.ones(len(rows)) if weight is None else weight[start : start + _BLOCK]
-        keep = (rows.target < rows.target_column.width) & (own > 0)
-        rows, own = rows.take(keep), own[keep]
-        left_out = LeftOut(rows, counts, np.minimum(own, 1.0))
-        losses += _losses(left_out, families, rule, own)
-        total += float(own.sum())
+        block = np.ones(len(rows)) if weight is None else weight[start : start + _BLOCK]
+        keep = (rows.target < rows.target_column.width) & (block > 0)
+        rows, block = rows.take(keep), block[keep]
+        left_out = LeftOut(rows, counts, np.minimum(block, 1.0))
+        losses += _losses(left_out, families, rule, block)
+        total += float(block.sum())
     return losses / max(total, 1e-300)
 
 
 def _losses(
     left_out: LeftOut, families: Sequence[Family], rule: Smoothing | str, weight: FloatArray
 ) -> FloatArray:
-    """The summed loss after none, one, two … families."""
+    """Return the summed loss after none, one, two … families."""
     with np.errstate(divide="ignore"):
         scores = np.log(left_out.class_weights())
     losses = [_loss(left_out, scores, weight)]

@@ -1,4 +1,4 @@
-"""The logistic regression that a naive Bayes is: its weights in closed form.
+"""Naive Bayes, and the weights of the logistic regression that it is where variances are shared.
 
 With one variance a column for all classes, the log of a normal density is linear in the value but
 for a part that all classes share: P(c | x) is a softmax of w₀ + Σ w x with w = μ/σ² and, in w₀, the
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
-from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
@@ -27,7 +26,6 @@ from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.counted import CountedModel
-from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
 from countwise.models.bayes.score_terms import (
     ZERO,
     GaussianTerm,
@@ -38,7 +36,6 @@ from countwise.models.bayes.score_terms import (
     estimate_normal,
     presence_logs,
 )
-from countwise.models.explanation import Coefficient
 from countwise.numeric import softmax
 from countwise.params import (
     instance,
@@ -53,6 +50,7 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.models.explanation import Coefficient
     from countwise.models.views import View
 
 
@@ -97,14 +95,14 @@ class LogisticWeights:
 
     def scores(self, table: Table) -> FloatArray:
         """Return w₀ + Σ w x, rows × classes; a column that a row misses adds nothing."""
-        made = np.tile(self.prior, (len(table), 1))
+        scores = np.tile(self.prior, (len(table), 1))
         for name, slope in self.slopes.items():
             values = table.values(name)
             known = ~np.isnan(values)
-            made[known] += values[known, None] * slope + self.offsets[name]
+            scores[known] += values[known, None] * slope + self.offsets[name]
         for name, figures in self.figures.items():
-            made += figures[table.codes(name)]
-        return made
+            scores += figures[table.codes(name)]
+        return scores
 
     def posteriors(self, table: Table) -> FloatArray:
         """Return the softmax of the scores."""
@@ -113,21 +111,20 @@ class LogisticWeights:
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
         """Every weight by class, column and level; of two classes those of the second."""
+        from countwise.models.explanation import Coefficient
+
+        weights: list[tuple[str | None, str | None, FloatArray]] = [(None, None, self.intercept)]
+        weights += [(name, None, slope) for name, slope in self.slopes.items()]
+        for name, figures in self.figures.items():
+            levels = zip(self.schema[name].levels, figures, strict=False)
+            weights += [(name, str(level), line) for level, line in levels]
         two = len(self.classes) == 2
-        made = []
-        for place, label in enumerate(self.classes):
-            if two and place == 0:
-                continue
-
-            def own(figures: FloatArray, at: int = place) -> float:
-                return float(figures[at] - figures[0]) if two else float(figures[at])
-
-            made.append(Coefficient(label, None, None, own(self.intercept)))
-            made += [Coefficient(label, n, None, own(slope)) for n, slope in self.slopes.items()]
-            for name, figures in self.figures.items():
-                levels = zip(self.schema[name].levels, figures, strict=False)
-                made += [Coefficient(label, name, str(lv), own(line)) for lv, line in levels]
-        return tuple(made)
+        return tuple(
+            Coefficient(label, name, level, float(by_class[place] - (by_class[0] if two else 0.0)))
+            for place, label in enumerate(self.classes)
+            if place or not two
+            for name, level, by_class in weights
+        )
 
 
 def logistic_weights(
@@ -156,8 +153,7 @@ def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
     estimate = numeric.get(name, "gaussian")
     if estimate not in ESTIMATES:
         raise ParameterError(
-            f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}, but "
-            f"{estimate!r} came."
+            f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}; got {estimate!r}."
         )
     return estimate
 
@@ -240,10 +236,6 @@ class NaiveBayes(CountedModel):
         whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
     )
 
-    def _wishes(self) -> dict[str, Any]:
-        # Whoever hands over columns means them: only `read` leaves identifiers out.
-        return {"nominal": self.nominal, "identifiers": "keep"}
-
     def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
         if isinstance(self.numeric, Mapping):
             names = [column.name for column in table.schema.numeric]
@@ -256,15 +248,14 @@ class NaiveBayes(CountedModel):
         return Recode.learn(table, weight, "quantizer", columns=self._together(table.schema))
 
     def _together(self, schema: Schema) -> list[str]:
-        """The columns that are cut by the joint search."""
+        """Return the columns that are cut by the joint search."""
         return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
-        lost = self._together(counts.schema) if isinstance(counts, Counts) else []
-        if lost:
+        for name in self._together(counts.schema) if isinstance(counts, Counts) else ():
             raise CountsError(
-                f"NaiveBayes: numeric='quantizer' needs the rows, but {lost[0]!r} came as counts. "
+                f"NaiveBayes: numeric='quantizer' needs the rows; got counts of {name!r}. "
                 "Call fit(table), or use numeric='cuts'."
             )
         return super().fit_counts(counts)
@@ -319,7 +310,7 @@ class NaiveBayes(CountedModel):
     def terms(self, counts: Counts) -> ScoreTerms:
         """Return the prior and one term an attribute."""
         self.class_prior_ = prior_of(
-            self.prior, self._by_class(counts.weight), self.classes_, "NaiveBayes"
+            self.prior, self.by_class(counts.weight), self.classes_, "NaiveBayes"
         )
         with np.errstate(divide="ignore"):
             base = np.maximum(np.log(self.class_prior_), ZERO)
@@ -338,7 +329,7 @@ class NaiveBayes(CountedModel):
     def _table_term(
         self, name: str, counts: Counts, weight: FloatArray, product: bool
     ) -> TableTerm:
-        every = self._by_class(counts.table(name))
+        every = self.by_class(counts.table(name))
         known = every if self.when_missing == "value" else every[:, :-1]
         rule = smoothing_of(self.smoothing)
         with np.errstate(divide="ignore"):
@@ -352,15 +343,11 @@ class NaiveBayes(CountedModel):
             logs = np.concatenate([logs, blank], axis=1)
         smooth = self.unseen == "smooth" and not (new <= ZERO).all()
         new = new if smooth else blank
-        silent = np.concatenate(
-            [never, [True] if self.when_missing == "omit" else [], [not smooth]]
-        )
-        silent = silent.astype(bool)
+        silent = np.append(never, [True] * (self.when_missing == "omit") + [not smooth])
         figures = np.concatenate([logs, new], axis=1).T
         if product:
-            told = _posterior(figures + weight)
-            told[silent] = 0.0
-            figures = told
+            figures = _normalize(figures + weight)
+            figures[silent] = 0.0
         return TableTerm((name,), np.ascontiguousarray(figures))
 
     def _gaussian_term(
@@ -374,32 +361,34 @@ class NaiveBayes(CountedModel):
     def _kernel_term(
         self, name: str, counts: Counts, weight: FloatArray, product: bool
     ) -> KernelTerm:
+        from countwise.models.bayes.kernel_density import density_of
+
         grid = counts.grids[name]
-        points, table = grid.points, self._by_class(grid.table)
+        points, table = grid.points, self.by_class(grid.table)
         everywhere = table.sum(axis=0)
         # No bump is narrower than a sixth of the usual gap between values: they were rounded so.
         seen_at = points[everywhere > 0]
         least = float(np.median(np.diff(seen_at / 6))) if len(seen_at) > 1 else 1.0
         densities = []
-        for own in table:
-            share = own if own.sum() > 0 else everywhere
+        for counted in table:
+            share = counted if counted.sum() > 0 else everywhere
             filled = share > 0
-            densities.append(_density(points[filled], share[filled], self.bandwidth, least))
-        seen = _seen(grid)
+            densities.append(density_of(points[filled], share[filled], self.bandwidth, least))
+        seen = np.asarray(grid.table.sum(axis=1))
         present, absent = self._presence(seen, grid.missing, product, weight)
         return KernelTerm((name,), tuple(densities), weight + present, absent, product)
 
     def _presence(
         self, seen: FloatArray, missing: FloatArray, product: bool, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Log shares of present and of missing cells, where missing counts as a value."""
+        """Return log shares of present and of missing cells, where missing counts as a value."""
         if self.when_missing == "omit":
-            nothing_said = np.zeros(len(self.classes_))
-            return nothing_said, nothing_said
+            zeros = np.zeros(len(self.classes_))
+            return zeros, zeros
         rule = smoothing_of(self.smoothing)
-        present, absent = presence_logs(self._by_class(seen), self._by_class(missing), rule)
+        present, absent = presence_logs(self.by_class(seen), self.by_class(missing), rule)
         if product and absent.any():
-            absent = _posterior((absent + weight)[None, :])[0]
+            absent = _normalize((absent + weight)[None, :])[0]
         return present, absent
 
     def _scores(self, table: Table) -> FloatArray:
@@ -425,7 +414,7 @@ class NaiveBayes(CountedModel):
         --------
         >>> import countwise as cw
         >>> model = cw.NaiveBayes(variance="shared").fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
-        >>> [round(own.value, 3) for own in model.to_logistic().coefficients]
+        >>> [round(weight.value, 3) for weight in model.to_logistic().coefficients]
         [-3.75, 1.5]
         """
         check_is_fitted(self, "counts_")
@@ -446,21 +435,8 @@ class NaiveBayes(CountedModel):
         return naive_bayes_views(self)
 
 
-def _density(
-    points: FloatArray, weights: FloatArray, rule: str | float, least: float
-) -> KernelDensity:
-    if not len(points):
-        return KernelDensity(np.zeros(1), np.ones(1), 1.0)
-    width = bandwidth_of(points, weights, rule, least)
-    return KernelDensity(points, weights / weights.sum(), width)
-
-
-def _seen(grid: Grid) -> FloatArray:
-    return np.asarray(grid.table.sum(axis=1))
-
-
-def _posterior(joint: FloatArray) -> FloatArray:
-    """Normalise log figures over the classes (columns), keeping the logs of nought."""
+def _normalize(joint: FloatArray) -> FloatArray:
+    """Normalize log figures over the classes (columns), keeping the logs of nought."""
     top = joint.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(np.maximum(joint - top, -745.0)).sum(axis=1, keepdims=True))
     return np.where(joint <= ZERO / 2, ZERO, joint - total)

@@ -1,4 +1,4 @@
-"""What a model adds up for a row: one term a column (or a few columns), a figure for each class.
+"""The sum that scores a row: one term a column (or a few columns), a figure for each class.
 
 A model is a prior and a list of terms; prediction, explanation and export all read this one list.
 Terms of nominal columns are tables; several of them are joined into larger tables, so that a row
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from countwise.counts.moments import Moments, freedom
 from countwise.counts.smoothing import Smoothing
 from countwise.errors import CountsError
 from countwise.models.bayes import _score_terms
-from countwise.models.bayes.kernel_density import KernelDensity
 from countwise.parallel import in_chunks
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.bayes.kernel_density import KernelDensity
 
 #: The log of nought: far below any log density, yet thousands of them still add up to a number.
 ZERO = -1e280
@@ -145,18 +147,18 @@ class ScoreTerms:
         self.terms = tuple(terms)
         tables = [term for term in terms if isinstance(term, TableTerm)]
         self._fast: list[Term] = [
-            *_joined(tables),
+            *_join(tables),
             *(t for t in terms if not isinstance(t, TableTerm)),
         ]
 
     def scores(self, table: Table) -> FloatArray:
-        """Base and terms added up: one line a row, one figure a class."""
+        """Return base and terms added up: one line a row, one figure a class."""
         out = np.empty((len(table), len(self.base)))
         self._chunks(table, lambda start, stop, scores: None, out)
         return out
 
     def best(self, table: Table) -> tuple[NDArray[np.int64], FloatArray]:
-        """The position of the best class of each row and its score, without keeping the others."""
+        """Return position and score of each row's best class, without keeping the others."""
         best = np.empty(len(table), dtype=np.int64)
         top = np.empty(len(table))
 
@@ -183,7 +185,7 @@ class ScoreTerms:
             term.add(table, start, stop, scores)
 
     def parts(self, table: Table) -> FloatArray:
-        """What each term adds for each row and class: rows × terms × classes."""
+        """Return what each term adds for each row and class: rows × terms × classes."""
         parts = np.zeros((len(table), len(self.terms), len(self.base)))
         for place, term in enumerate(self.terms):
             part = np.zeros((len(table), len(self.base)))
@@ -192,8 +194,8 @@ class ScoreTerms:
         return parts
 
 
-def _joined(tables: Sequence[TableTerm]) -> list[Term]:
-    """Join neighbouring tables into larger ones that still fit in the nearest cache.
+def _join(tables: Sequence[TableTerm]) -> list[Term]:
+    """Join neighboring tables into larger ones that still fit in the nearest cache.
 
     The joined table is over all their columns; a row needs one look-up for all of them.
     """
@@ -201,11 +203,11 @@ def _joined(tables: Sequence[TableTerm]) -> list[Term]:
     group: list[TableTerm] = []
     widths: dict[str, int] = {}
     for term in tables:
-        own = dict(zip(term.columns, term.figures.shape[:-1], strict=True))
-        both = {**widths, **own}
+        axes = dict(zip(term.columns, term.figures.shape[:-1], strict=True))
+        both = {**widths, **axes}
         if group and prod(both.values()) * term.figures.shape[-1] > _JOINT_DOUBLES:
             joined.append(_one_table(group, widths))
-            group, both = [], own
+            group, both = [], axes
         group.append(term)
         widths = both
     if group:
@@ -214,7 +216,7 @@ def _joined(tables: Sequence[TableTerm]) -> list[Term]:
 
 
 def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
-    """The sum of some tables, over all their columns."""
+    """Return the sum of some tables, over all their columns."""
     if len(group) == 1:
         return group[0]
     names = tuple(widths)
@@ -231,7 +233,7 @@ def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
 def estimate_normal(
     moments: Moments, present: NDArray[np.intp], kind: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance by class; where a class has too few values, those of the column.
+    """Return mean and variance by class; where a class has too few values, those of the column.
 
     Axes after that of the classes are alternatives, such as the moments without each row.
     """
@@ -256,7 +258,7 @@ def estimate_normal(
 def presence_logs(
     seen: FloatArray, missing: FloatArray, rule: Smoothing
 ) -> tuple[FloatArray, FloatArray]:
-    """Log shares of present and of missing cells; classes on the first axis, then alternatives."""
+    """Return log shares of present and of missing cells; classes first, then alternatives."""
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
     present, absent = logs[:, 0].copy(), logs[:, 1].copy()

@@ -68,15 +68,15 @@ class TAN(JointClassifier):
         columns = sorted(column.name for column in counts.schema.nominal)
         self.root_ = self._root(counts, columns)
         shared = shared_information(counts, columns)
-        self.tree_ = _hung(columns, spanning_tree(shared), self.root_)
+        self.tree_ = _hang(columns, spanning_tree(shared), self.root_)
         parent = {edge.child: edge.parent for edge in self.tree_}
         rule = self.smoothing if self.smoothing == "back-off" else smoothing_of(self.smoothing)
         terms: list[Term] = []
         for name in columns:
             family = (name, *((parent[name],) if name in parent else ()))
-            table = self._by_class(counts.table(*family))
+            table = self.by_class(counts.table(*family))
             terms.append(TableTerm(family, child_figures(table, rule)))
-        return ScoreTerms(prior_logs(self._by_class(counts.weight)), terms)
+        return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
 
     def _root(self, counts: Counts, columns: list[str]) -> str | None:
         if self.root is None:
@@ -84,7 +84,7 @@ class TAN(JointClassifier):
             return max(columns, key=lambda name: gains[name], default=None)
         if self.root not in columns:
             raise ParameterError(
-                f"TAN: root must be an attribute, but {self.root!r} is none."
+                f"TAN: root must be an attribute; got {self.root!r}."
                 f"{did_you_mean(self.root, columns)} The attributes are {listing(columns)}."
             )
         return self.root
@@ -95,7 +95,7 @@ class TAN(JointClassifier):
 
 
 def spanning_tree(weights: FloatArray) -> list[tuple[float, int, int]]:
-    """The edges of the maximum spanning tree, by Kruskal's algorithm with a disjoint set.
+    """Return the edges of the maximum spanning tree, by Kruskal's algorithm with a disjoint set.
 
     `weights` is symmetric; of equal edges the first is taken.
     """
@@ -119,7 +119,7 @@ def spanning_tree(weights: FloatArray) -> list[tuple[float, int, int]]:
     return kept
 
 
-def _hung(
+def _hang(
     columns: list[str], edges: list[tuple[float, int, int]], root: str | None
 ) -> tuple[Edge, ...]:
     """Direct the tree away from its root, parents before children."""

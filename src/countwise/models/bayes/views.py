@@ -32,11 +32,13 @@ from countwise.models.views import (
     ProbabilityTables,
     View,
 )
+from countwise.numeric import softmax
 from countwise.tables.labels import text
 from countwise.tables.schema import MISSING_VALUE, Column, Level
 from countwise.tables.table import Table, code_type
 
 if TYPE_CHECKING:
+    from countwise.models.bayes.counted import CountedModel
     from countwise.models.bayes.joint import JointClassifier
     from countwise.models.bayes.naive_bayes import NaiveBayes
 
@@ -77,17 +79,28 @@ def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     return tuple(views)
 
 
-def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, ...]:
-    """Return the graph of dependencies, if attributes have parents of their own, and the tables."""
+def counted_views(
+    model: CountedModel, rule: Smoothing | None = None, note: str = ""
+) -> tuple[View, ...]:
+    """Return the class fractions and the tables of the attributes that were counted."""
     counts, labels = model.counts_, model.classes_.tolist()
-    weight = counts.weight[[list(counts.classes).index(label) for label in labels]]
-    given = getattr(model, "smoothing", None)
-    rule = Laplace(1.0) if given == "back-off" else smoothing_of(given)
     used = {name for names in counts.tables for name in names}
     columns = [column for column in counts.schema.nominal if column.name in used]
-    prior = np.asarray(weight / weight.sum())
+    prior = softmax(model._model.base[None, :])[0]
+    rule = rule or Laplace(0.0)
     # As in the graph, bits are those of the counts themselves.
     tables = probability_tables(counts, columns, labels, prior, rule, smoothed_bits=False)
+    classes = _texts(labels)
+    if not tables:
+        shares = [f"{label} {share:.3f}" for label, share in zip(classes, prior, strict=True)]
+        note = f"The classes before any evidence: {', '.join(shares)}."
+    return (ProbabilityTables(classes, prior, tables, note or _describe(rule)),)
+
+
+def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, ...]:
+    """Return the graph of dependencies, if attributes have parents of their own, and the tables."""
+    counts, given = model.counts_, getattr(model, "smoothing", None)
+    rule = Laplace(1.0) if given == "back-off" else smoothing_of(given)
     smoothing = _describe(rule)
     if given == "back-off":
         smoothing = (
@@ -100,7 +113,7 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
             f"{name} averages models in which each attribute in turn is the parent of all others. "
             f"{smoothing}"
         )
-        return (ProbabilityTables(_texts(labels), prior, tables, note),)
+        return counted_views(model, rule, note)
     note = f"{smoothing} The model itself uses these probabilities by parent value."
     place = {attribute: at for at, attribute in enumerate(parents)}
     graph = DependencyGraph(
@@ -115,9 +128,9 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
         ),
         f"{name} lets an attribute depend on others beside the class: on those with which it "
         "shares most information, given the class.",
-        len(counts.schema.nominal) - len(columns),
+        len({column.name for column in counts.schema.nominal}.difference(*counts.tables)),
     )
-    return graph, ProbabilityTables(_texts(labels), prior, tables, note)
+    return graph, *counted_views(model, rule, note)
 
 
 def probability_tables(

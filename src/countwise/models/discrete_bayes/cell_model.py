@@ -85,7 +85,7 @@ class CellClassifier(Classifier):
             labels = check_class_labels(y)
             check_consistent_length(X, labels)
             return from_array(X, labels)
-        return from_table(self._labelled(X, y, nominal=self.nominal, identifiers="keep"))
+        return from_table(self._labelled(X, y))
 
     def _judging(self, given: Any) -> Part:
         """Bring rows to judge by, coded as the training rows are."""
