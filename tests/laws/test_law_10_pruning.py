@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.models.tree.id3 import ID3
-from countwise.models.tree.predict import ends, values_of
+from countwise.models.tree.predict import find_ends, values_of
 from countwise.models.tree.prune import hold_out, prune
 from countwise.numeric import draw_seed
 from countwise.testing.strategies import tables, weights
@@ -15,7 +15,7 @@ from countwise.testing.strategies import tables, weights
 
 def error(tree, values, target, weight, fractions):
     """The weight that ends in a leaf (or at a node) of another class, counted row by row."""
-    parts = ends(tree, values, fractions)
+    parts = find_ends(tree, values, fractions)
     wrong = tree.label[parts.node] != target[parts.row]
     return float((parts.share * weight[parts.row] * wrong).sum() / weight.sum())
 

@@ -32,9 +32,9 @@ from countwise.models.neighbors.metrics import learn_space, learn_spaces
 from countwise.models.neighbors.search import KDTree, Search, is_tree_faster, searches
 from countwise.models.neighbors.votes import Voters, tie_bounds
 from countwise.models.registry import find, parse_parameters, select
+from countwise.models.tree.grow import share_out
 from countwise.models.tree.id3 import ID3
-from countwise.models.tree.missing_values import shared_out
-from countwise.models.tree.splits import ranked
+from countwise.models.tree.splits import rank
 from countwise.models.tree.tree_structure import rules_of
 from countwise.progress import Steps
 from countwise.tables.schema import Column
@@ -202,8 +202,8 @@ def test_recode_example():
     assert recode.apply(iris).schema == recode.apply_to_schema(iris.schema)
 
 
-def test_shared_out_example():
-    _, where, parts = shared_out(
+def test_share_out_example():
+    _, where, parts = share_out(
         np.array([0], np.uint32), np.ones(1), np.array([3.0, 0.0, 1.0]), np.array([0, 3]), True
     )
     assert (where.tolist(), parts.tolist()) == ([0, 2], [0.75, 0.25])
@@ -215,8 +215,8 @@ def test_learn_weighted_spaces_example():
     assert [space.p for space in spaces] == [1.0, 3.0]
 
 
-def test_ranked_example():
-    assert ranked("x", np.array([2.5, np.nan, 1.0, 2.5])).codes.tolist() == [1, 2, 0, 1]
+def test_rank_example():
+    assert rank("x", np.array([2.5, np.nan, 1.0, 2.5])).codes.tolist() == [1, 2, 0, 1]
 
 
 def test_best_rule_example():

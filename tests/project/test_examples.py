@@ -7,7 +7,7 @@ import pytest
 import countwise as cw
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.params import Parameter, check, number
-from countwise.testing.laws import mirrored
+from countwise.testing.laws import mirror
 
 
 def test_did_you_mean_example():
@@ -31,5 +31,5 @@ def test_check_example():
         )
 
 
-def test_mirrored_example():
-    assert mirrored(cw.read("sample:weather")).names[0] == "play"
+def test_mirror_example():
+    assert mirror(cw.read("sample:weather")).names[0] == "play"

@@ -4,31 +4,12 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError
+from countwise.models import registry
 from countwise.params import check
 
 LINES = [
     (owner, name, parameter)
-    for owner in (
-        cw.NaiveBayes,
-        cw.TAN,
-        cw.AODE,
-        cw.KDB,
-        cw.ID3,
-        cw.DiscreteBayes,
-        cw.Quantizer,
-        cw.Bagging,
-        cw.AdaBoost,
-        cw.Vote,
-        cw.Neighbors,
-        cw.Logistic,
-        cw.LinearDiscriminant,
-        cw.Perceptron,
-        cw.LinearSVM,
-        cw.NeuralNet,
-        cw.CondensedNeighbors,
-        cw.NeighborsRegressor,
-        cw.LocalRegression,
-    )
+    for owner in (*(entry.load() for entry in registry.models()), cw.Quantizer)
     for name, parameter in owner.PARAMETERS.items()
 ]
 

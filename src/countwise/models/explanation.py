@@ -1,4 +1,4 @@
-"""Why a model said what it said: what each attribute added, in log-odds that sum to the answer."""
+"""Explanations: what each attribute adds to a prediction, in log-odds that sum to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Explanation:
     """What each attribute adds to the joint log probability of each class, row by row.
 
     ``base + parts.sum(axis=1) = joint``: prediction adds the same figures. Between two classes the
-    differences are log-odds: `log_odds` gives them, `describe` says them in words.
+    differences are log-odds: `log_odds` gives them, `describe` puts them in words.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Explanation:
         return self.classes.index(label)
 
     def rivals(self, row: int = 0) -> tuple[Any, Any]:
-        """The two most probable classes of a row, the winner first."""
+        """Return the two most probable classes of a row, the winner first."""
         order = np.argsort(-self.joint[row], kind="stable")
         return self.classes[order[0]], self.classes[order[min(1, len(order) - 1)]]
 
@@ -98,7 +98,7 @@ class Explanation:
         }
 
     def describe(self, row: int = 0, most: int = 10) -> str:
-        """Say one row's explanation in lines of text.
+        """Return one row's explanation in lines of text.
 
         Examples
         --------
@@ -174,7 +174,7 @@ def explain_in_turn(
 
 
 def _odds(figure: float) -> str:
-    """Log-odds in eight places; a value that one class never has rules it out altogether."""
+    """Write log-odds in eight places; a value that one class never has rules it out altogether."""
     if abs(figure) > 1e200:
         return "certain " if figure > 0 else "ruled out"
     return f"{figure:+8.3f}"

@@ -1,6 +1,6 @@
 """The laws of counted models as functions: call them on any model and table to prove a new one.
 
-Each raises AssertionError with what differed. The numbers are those of HOUSE's list of laws.
+Each raises AssertionError with what differed. The numbers are those of docs/laws.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def _close(left: NDArray[np.float64], right: NDArray[np.float64], tolerance: flo
     np.testing.assert_allclose(left, right, rtol=0, atol=tolerance)
 
 
-def mirrored(table: Table) -> Table:
+def mirror(table: Table) -> Table:
     """Return the same rows with the columns in the opposite order."""
     columns = tuple(reversed(table.schema.columns))
-    cells = {own.name: table.raw_array(own.name) for own in columns if own.name in table}
+    cells = {c.name: table.raw_array(c.name) for c in columns if c.name in table}
     return Table(Schema(columns), cells)
 
 
@@ -36,7 +36,7 @@ def law_2_names_and_order(make: Make, table: Table, order: NDArray[np.intp]) -> 
     plain = make().fit(table).predict_proba(table)
     shuffled = make().fit(table.take(order))
     _close(shuffled.predict_proba(table), plain)
-    turned = mirrored(table)
+    turned = mirror(table)
     _close(make().fit(turned).predict_proba(turned), plain)
 
 

@@ -22,18 +22,18 @@ def columns(
     most: int = 4,
     missing: bool = True,
 ) -> dict[str, list[Any]]:
-    """Columns of `rows` cells: words or numbers, some of them missing."""
+    """Draw columns of `rows` cells: words or numbers, some of them missing."""
     blank = st.none() if missing else st.nothing()
     words = st.one_of(st.sampled_from(_LEVELS), blank)
     numbers = st.one_of(
         st.floats(-1e6, 1e6, allow_nan=False, width=32), st.integers(-3, 3).map(float), blank
     )
-    made: dict[str, list[Any]] = {}
+    data: dict[str, list[Any]] = {}
     for place in range(draw(st.integers(1, most))):
         kind = draw(st.sampled_from(kinds))
         cells = words if kind == "nominal" else numbers
-        made[f"{kind}{place}"] = draw(st.lists(cells, min_size=rows, max_size=rows))
-    return made
+        data[f"{kind}{place}"] = draw(st.lists(cells, min_size=rows, max_size=rows))
+    return data
 
 
 @st.composite
@@ -46,24 +46,17 @@ def tables(
     missing: bool = True,
     classes: tuple[str, ...] = ("no", "perhaps", "yes"),
 ) -> Table:
-    """Labelled tables of nominal and numeric columns."""
+    """Draw labeled tables of nominal and numeric columns."""
     rows = draw(st.integers(least_rows, most_rows))
-    made = draw(columns(rows, kinds, most, missing))
-    labels = draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))
-    nominal = [name for name in made if name.startswith("nominal")]
-    numeric = [name for name in made if name.startswith("numeric")]
-    return read(
-        {**made, "class": labels},
-        target="class",
-        nominal=nominal,
-        numeric=numeric,
-        identifiers="keep",
-    )
+    data = draw(columns(rows, kinds, most, missing))
+    data["class"] = draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))
+    named: Any = {kind: [name for name in data if name.startswith(kind)] for kind in kinds}
+    return read(data, target="class", identifiers="keep", **named)
 
 
 @st.composite
 def weights(draw: st.DrawFn, rows: int, whole: bool = True) -> NDArray[np.float64]:
-    """One weight a row, not all of them zero."""
+    """Draw one weight a row, not all of them zero."""
     one = st.integers(0, 3).map(float) if whole else st.floats(0, 5, allow_nan=False, width=16)
-    made = draw(st.lists(one, min_size=rows, max_size=rows).filter(lambda given: sum(given) > 0))
-    return np.asarray(made, dtype=np.float64)
+    drawn = draw(st.lists(one, min_size=rows, max_size=rows).filter(lambda given: sum(given) > 0))
+    return np.asarray(drawn, dtype=np.float64)

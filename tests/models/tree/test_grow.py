@@ -78,7 +78,7 @@ def test_what_the_kernel_does_not_take_goes_the_general_way(monkeypatch, way):
     def refused(*_):
         raise AssertionError("the kernel was asked")
 
-    monkeypatch.setattr(grow_module, "_compiled", refused)
+    monkeypatch.setattr(grow_module, "_grow_compiled", refused)
     codes = np.array([[0, 1], [1, 1], [1, 0]], dtype=np.uint8)
     target = np.array([0, 1, 1], dtype=np.uint8)
     weight = np.ones(3) if way == "weights" else None

@@ -20,8 +20,7 @@ from countwise.counts.information import information_gain
 from countwise.errors import ParameterError, SchemaError, StoreError, UnseenLevelWarning
 from countwise.evaluation.evaluate import evaluate
 from countwise.models.tree.id3 import ID3
-from countwise.models.tree.missing_values import LEAST_SHARE
-from countwise.models.tree.tree_structure import TreeStructure
+from countwise.models.tree.tree_structure import LEAST_SHARE, TreeStructure
 from countwise.store.codec import decode, encode
 from countwise.testing import laws
 from countwise.testing.strategies import tables, weights

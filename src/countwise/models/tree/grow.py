@@ -1,4 +1,4 @@
-"""What is kept of a tree between two levels of its growth: the open nodes and their rows."""
+"""Growth of a tree, level by level: the open nodes, their rows, and how they are split."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.tree import _grow
-from countwise.models.tree.missing_values import shared_out
-from countwise.models.tree.splits import TIE, Attribute, Best, Bits, Block, best_splits, tallied
-from countwise.models.tree.tree_structure import LEAF, NO_CHILD, TreeStructure
+from countwise.models.tree.splits import TIE, Attribute, Best, Bits, Block, best_splits, tally
+from countwise.models.tree.tree_structure import LEAF, LEAST_SHARE, NO_CHILD, TreeStructure
 from countwise.parallel import in_threads
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes
@@ -32,7 +31,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Children:
-    """What a block of split nodes leaves behind, slots and nodes numbered from its own start."""
+    """What a block of split nodes leaves behind, slots and nodes numbered from its start."""
 
     child: NDArray[np.int64]
     counts: FloatArray
@@ -47,29 +46,22 @@ class Children:
 Split = tuple[NDArray[np.int64], NDArray[np.int32], FloatArray, Children]
 
 
-def nothing_open(level: Open) -> Open:
-    """Return the level without any open node."""
-    none = level.number[:0]
-    return Open(level.rows[:0], None, np.zeros(1, np.int64), none, level.counts[:0], level.used[:0])
-
-
-def next_level(made: list[Children], first: int) -> Open:
+def join_blocks(blocks: list[Children], first: int) -> Open:
     """Put what the blocks left behind together as the next level."""
-    still = np.concatenate([part.still for part in made])
+    still = np.concatenate([block.still for block in blocks])
     share: FloatArray | None = None
-    if any(part.share is not None for part in made):
+    if any(block.share is not None for block in blocks):
         share = np.concatenate(
-            [np.ones(len(part.rows)) if part.share is None else part.share for part in made]
+            [np.ones(len(block.rows)) if block.share is None else block.share for block in blocks]
         )
-    counts = np.concatenate([part.counts for part in made])
-    sizes = np.concatenate([part.sizes for part in made])
+    sizes = np.concatenate([block.sizes for block in blocks])
     return Open(
-        np.concatenate([part.rows for part in made]),
+        np.concatenate([block.rows for block in blocks]),
         share,
         np.concatenate([[0], np.cumsum(sizes)]),
         first + np.flatnonzero(still),
-        counts[still],
-        np.concatenate([part.used for part in made]),
+        np.concatenate([block.counts for block in blocks])[still],
+        np.concatenate([block.used for block in blocks]),
     )
 
 
@@ -99,31 +91,31 @@ def grow(
 ) -> TreeStructure:
     """Grow a tree on coded columns until its leaves are pure or nothing tells their rows apart."""
     if weight is None and not limits.ratio and _is_compact(columns, target, len(classes)):
-        return _compiled(columns, target, classes, limits)
-    return _Growth(columns, target, classes, weight, limits).tree()
+        return _grow_compiled(columns, target, classes, limits)
+    return _Growth(columns, target, classes, weight, limits).grow()
 
 
 def _is_compact(columns: Sequence[Attribute], target: Codes, classes: int) -> bool:
-    """Whether all columns are nominal, of bytes and without gaps, and their tables small."""
-    if not columns or any(own.numeric or own.codes.dtype != np.uint8 for own in columns):
+    """Return whether all columns are nominal, of bytes and without gaps, and their tables small."""
+    if not columns or any(column.numeric or column.codes.dtype != np.uint8 for column in columns):
         return False
-    cells = sum(own.width for own in columns) * classes
+    cells = sum(column.width for column in columns) * classes
     return (
         target.dtype == np.uint8
         and len(target) < _MOST_ROWS
         and len(columns) < _MOST_COLUMNS
         and cells <= _MOST_CELLS
-        and all(int(own.codes.max()) < own.width for own in columns)
+        and all(int(column.codes.max()) < column.width for column in columns)
     )
 
 
-def _compiled(
+def _grow_compiled(
     columns: Sequence[Attribute], target: Codes, classes: Sequence[Level], limits: Limits
 ) -> TreeStructure:
     """Grow a tree of whole rows in one go, on a copy of the codes that is sorted in place."""
-    widths = np.array([own.width for own in columns], dtype=np.int32)
+    widths = np.array([column.width for column in columns], dtype=np.int32)
     feature, child, counts = _grow.grow(
-        [np.ascontiguousarray(own.codes) for own in columns],
+        [np.ascontiguousarray(column.codes) for column in columns],
         np.ascontiguousarray(target),
         widths,
         len(classes),
@@ -135,8 +127,8 @@ def _compiled(
     )
     width = np.append(widths, np.int32(0))[feature]
     return TreeStructure(
-        tuple(own.name for own in columns),
-        tuple(own.levels for own in columns),
+        tuple(column.name for column in columns),
+        tuple(column.levels for column in columns),
         tuple(classes),
         feature,
         np.broadcast_to(np.float64(np.nan), feature.shape),  # takes no memory
@@ -157,45 +149,42 @@ class _Growth:
     ) -> None:
         self.columns, self.target, self.classes = columns, target, tuple(classes)
         self.weight, self.limits = weight, limits
-        self.numeric = np.array([own.numeric for own in columns])
-        self.widths = np.array([2 if own.numeric else own.width for own in columns], dtype=np.int64)
+        self.numeric = np.array([column.numeric for column in columns])
+        widths = [2 if column.numeric else column.width for column in columns]
+        self.widths = np.array(widths, dtype=np.int64)
         # Parts of rows are no whole numbers; whole weights below this are exact.
         whole = weight is None or bool(np.all(weight == np.floor(weight)))
-        gaps = any(bool((own.codes >= own.width).any()) for own in columns)
-        self.bits = Bits(self._total(), whole and not (gaps and limits.fractions))
+        gaps = any(bool((column.codes >= column.width).any()) for column in columns)
+        total = float(len(target) if weight is None else weight.sum())
+        self.bits = Bits(total, whole and not (gaps and limits.fractions))
 
-    def _total(self) -> float:
-        return float(len(self.target) if self.weight is None else self.weight.sum())
-
-    def tree(self) -> TreeStructure:
+    def grow(self) -> TreeStructure:
         kept: list[tuple[NDArray[np.int32], FloatArray, FloatArray]] = []
         child: list[NDArray[np.int64]] = []
         level, total, depth = self._root(), 1, 0
         counts = level.counts
-        if not self._goes_on(counts.T, depth)[0]:
-            level = nothing_open(level)
         while True:
             feature = np.full(len(counts), LEAF, dtype=np.int32)
             threshold = np.full(len(counts), np.nan)
             kept.append((feature, threshold, counts))
-            made: list[Children] = []
+            splits: list[Children] = []
             first = total - len(counts)
             for place, columns, cuts, children in self._split(level, depth):
                 feature[place - first], threshold[place - first] = columns, cuts
-                made.append(children)
-            if not made:
+                splits.append(children)
+            if not splits:
                 break
             depth += 1
-            for part in made:
+            for part in splits:
                 child.append(np.where(part.child >= 0, part.child + total, NO_CHILD))
                 total += len(part.counts)
-            counts = np.concatenate([part.counts for part in made])
-            level = next_level(made, total - len(counts))
-        features, thresholds, tables = (np.concatenate(own) for own in zip(*kept, strict=True))
+            counts = np.concatenate([part.counts for part in splits])
+            level = join_blocks(splits, total - len(counts))
+        features, thresholds, tables = (np.concatenate(part) for part in zip(*kept, strict=True))
         width = np.append(self.widths, 0)[features]
         return TreeStructure(
-            tuple(own.name for own in self.columns),
-            tuple(own.levels for own in self.columns),
+            tuple(column.name for column in self.columns),
+            tuple(column.levels for column in self.columns),
             self.classes,
             features,
             thresholds,
@@ -209,21 +198,22 @@ class _Growth:
 
         Blocks know nothing of each other and come back in order, so threads change nothing.
         """
-        borders = list(self._blocks(level))
+        # Below the root only nodes that can be split are open.
+        borders = list(self._blocks(level)) if self._can_split(level.counts.T, depth).any() else []
         splits = in_threads(lambda border: self._split_block(level, depth, border), borders)
         return [split for split in splits if split is not None]
 
     def _split_block(self, level: Open, depth: int, border: tuple[int, int]) -> Split | None:
         start, stop = border
         block, share = self._block(level, start, stop)
-        best = self._worthwhile(block)
+        best = self._find_splits(block)
         split = np.flatnonzero(best.feature != LEAF)
         if not len(split):
             return None
         return (
             level.number[start:stop][split],
             best.feature[split],
-            self._thresholds(best, split),
+            self._find_thresholds(best, split),
             self._descend(block, share, best, depth + 1),
         )
 
@@ -239,15 +229,15 @@ class _Growth:
             np.zeros((1, len(self.columns)), dtype=bool),
         )
 
-    def _goes_on(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
-        """Which nodes (columns) may be split: of several classes, not too deep, not too light."""
+    def _can_split(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
+        """Return which nodes (columns) are of several classes, not too deep and not too light."""
         if self.limits.max_depth is not None and depth >= self.limits.max_depth:
             return np.zeros(counts.shape[1], dtype=bool)
         mixed = (counts > 0).sum(axis=0) > 1
         return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.limits.min_leaf))
 
     def _blocks(self, level: Open) -> Iterator[tuple[int, int]]:
-        """Neighbouring nodes whose rows and tables fit in a cache, at least one node at a time."""
+        """Yield neighboring nodes whose rows and tables fit in a cache, at least one at a time."""
         start, nodes = 0, len(level.number)
         most = max(1, _CELLS // max(len(self.columns), int(self.widths.max(initial=1))))
         while start < nodes:
@@ -258,19 +248,21 @@ class _Growth:
 
     def _block(self, level: Open, start: int, stop: int) -> tuple[Block, FloatArray | None]:
         edges = level.edges[start : stop + 1]
-        own = slice(int(edges[0]), int(edges[-1]))
-        rows = level.rows[own]
-        share = None if level.share is None else level.share[own]
+        span = slice(int(edges[0]), int(edges[-1]))
+        rows = level.rows[span]
+        share = None if level.share is None else level.share[span]
         node = np.repeat(np.arange(stop - start, dtype=np.uint32), np.diff(edges))
-        weight = share
-        if self.weight is not None:
-            weight = self.weight[rows] if share is None else self.weight[rows] * share
-        used = level.used[start:stop]
-        block = Block(rows, node, self.target[rows], weight, level.counts[start:stop], used)
-        return block, share
+        counts, used = level.counts[start:stop], level.used[start:stop]
+        return Block(rows, node, self.target[rows], self._weigh(rows, share), counts, used), share
 
-    def _worthwhile(self, block: Block) -> Best:
-        """The best splits, without those that gain too little."""
+    def _weigh(self, rows: NDArray[np.int32], share: FloatArray | None) -> FloatArray | None:
+        """Return the weight of parts of rows; None if all weigh one."""
+        if self.weight is None:
+            return share
+        return self.weight[rows] if share is None else self.weight[rows] * share
+
+    def _find_splits(self, block: Block) -> Best:
+        """Return the best splits, without those that gain too little."""
         limits = self.limits
         # A split into parts of which all but one are empty tells nothing apart.
         least = max(limits.min_leaf, np.finfo(float).tiny)
@@ -279,34 +271,31 @@ class _Growth:
             best.feature[best.gain <= limits.min_gain + TIE] = LEAF
         return best
 
-    def _thresholds(self, best: Best, split: NDArray[np.intp]) -> FloatArray:
-        """Halfway between the values on both sides, but never as high as the upper one."""
+    def _find_thresholds(self, best: Best, split: NDArray[np.intp]) -> FloatArray:
+        """Return the middle between the values on both sides, never as high as the upper one."""
         cuts = np.full(len(split), np.nan)
         for place in np.unique(best.feature[split]):
             points = self.columns[place].points
             if points is None:
                 continue
-            own = best.feature[split] == place
-            low, high = points[best.below[split[own]]], points[best.above[split[own]]]
+            here = best.feature[split] == place
+            low, high = points[best.below[split[here]]], points[best.above[split[here]]]
             with np.errstate(invalid="ignore", over="ignore"):
                 middle = low + (high / 2 - low / 2)
-            cuts[own] = np.where(middle < high, middle, low)
+            cuts[here] = np.where(middle < high, middle, low)
         return cuts
 
     def _descend(self, block: Block, share: FloatArray | None, best: Best, depth: int) -> Children:
         """Send the rows of the split nodes down, and number the children that some row reaches."""
-        rows, share, slot, offset = self._sent(block, share, best)
-        slots, number = int(offset[-1]), len(self.classes)
-        weight = share
-        if self.weight is not None:
-            weight = self.weight[rows] if share is None else self.weight[rows] * share
-        table = tallied([slot, self.target[rows]], [1, slots], weight, slots, number)
-        there = table.sum(axis=0) > 0
-        child = np.where(there, np.cumsum(there) - 1, NO_CHILD)
-        counts = table.compress(there, axis=1)
-        still = self._goes_on(counts, depth)
+        rows, share, slot, offset = self._send_down(block, share, best)
+        slots, number, weight = int(offset[-1]), len(self.classes), self._weigh(rows, share)
+        table = tally([slot, self.target[rows]], [1, slots], weight, slots, number)
+        reached = table.sum(axis=0) > 0
+        child = np.where(reached, np.cumsum(reached) - 1, NO_CHILD)
+        counts = table.compress(reached, axis=1)
+        still = self._can_split(counts, depth)
         open_slot = np.zeros(slots, dtype=bool)
-        open_slot[there] = still
+        open_slot[reached] = still
         goes_on = open_slot[slot]
         rows, slot = rows[goes_on], slot[goes_on]
         order = np.argsort(slot.astype(np.min_scalar_type(slots)), kind="stable")
@@ -319,10 +308,10 @@ class _Growth:
         counts = np.ascontiguousarray(counts.T)
         return Children(child, counts, still, rows[order], kept, sizes, used)
 
-    def _sent(
+    def _send_down(
         self, block: Block, share: FloatArray | None, best: Best
     ) -> tuple[NDArray[np.int32], FloatArray | None, NDArray[np.uint32], NDArray[np.int64]]:
-        """The rows of split nodes and the slot each falls into, parts of rows included."""
+        """Return the rows of split nodes and the slot each falls into, parts of rows included."""
         width = np.append(self.widths, 0)[best.feature]
         offset = np.concatenate([[0], np.cumsum(width)])
         feature = best.feature.take(block.node)
@@ -330,25 +319,65 @@ class _Growth:
         gap = np.zeros(len(block.rows), dtype=bool)
         for place in np.unique(best.feature[best.feature != LEAF]):
             column = self.columns[place]
-            own = np.flatnonzero(feature == place)
-            codes, node = column.codes.take(block.rows.take(own)), block.node.take(own)
-            gap[own] = codes >= column.width
+            here = np.flatnonzero(feature == place)
+            codes, node = column.codes.take(block.rows.take(here)), block.node.take(here)
+            gap[here] = codes >= column.width
             step = codes > best.below.take(node) if column.numeric else codes
-            slot[own] = offset.take(node) + step
+            slot[here] = offset.take(node) + step
         going = (feature != LEAF) & ~gap
         rows, slot_known = block.rows[going], slot[going]
         if not gap.any():
             return rows, None if share is None else share[going], slot_known, offset
         weight = None if block.weight is None else block.weight[going]
         heavy = np.bincount(slot_known, weight, int(offset[-1])).astype(np.float64)
-        lost = np.flatnonzero(gap)
-        part = np.ones(len(lost)) if share is None else share[lost]
+        unknown = np.flatnonzero(gap)
+        part = np.ones(len(unknown)) if share is None else share[unknown]
         whole = np.ones(len(rows)) if share is None else share[going]
         fractions = self.limits.fractions
-        taken, where, parts = shared_out(block.node[lost], part, heavy, offset, fractions)
+        taken, where, parts = share_out(block.node[unknown], part, heavy, offset, fractions)
         return (
-            np.concatenate([rows, block.rows[lost[taken]]]),
+            np.concatenate([rows, block.rows[unknown[taken]]]),
             np.concatenate([whole, parts]) if fractions else None,
             np.concatenate([slot_known, where.astype(np.uint32)]),
             offset,
         )
+
+
+def share_out(
+    node: NDArray[np.uint32],
+    part: FloatArray,
+    heavy: FloatArray,
+    offset: NDArray[np.int64],
+    fractions: bool,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
+    """Divide rows without a value among the slots of their nodes."""
+    nodes = len(offset) - 1
+    owner = np.repeat(np.arange(nodes), np.diff(offset))
+    filled = np.flatnonzero(heavy > 0)
+    divided = part >= LEAST_SHARE if fractions else np.zeros(len(part), dtype=bool)
+    alone, many = np.flatnonzero(~divided), np.flatnonzero(divided)
+    number = np.bincount(owner[filled], minlength=nodes)
+    begin = np.cumsum(number) - number
+    times = number[node[many]]
+    taken = np.repeat(many, times)
+    step = np.arange(len(taken)) - np.repeat(np.cumsum(times) - times, times)
+    where = filled[np.repeat(begin[node[many]], times) + step]
+    parts = part[taken] * heavy[where] / np.bincount(owner, heavy, nodes)[owner[where]]
+    return (
+        np.concatenate([alone, taken]),
+        np.concatenate([_heaviest_slots(heavy, owner, filled, nodes)[node[alone]], where]),
+        np.concatenate([part[alone], parts]),
+    )
+
+
+def _heaviest_slots(
+    heavy: FloatArray, owner: NDArray[np.intp], filled: NDArray[np.intp], nodes: int
+) -> NDArray[np.intp]:
+    """Return the heaviest slot of each node, of equal ones the first."""
+    top = np.zeros(nodes)
+    np.maximum.at(top, owner, heavy)
+    near = filled[heavy[filled] >= top[owner[filled]] * (1 - 1e-9)]
+    largest = np.zeros(nodes, dtype=np.intp)
+    # Written from the last to the first, the first one stays.
+    largest[owner[near[::-1]]] = near[::-1]
+    return largest

@@ -18,9 +18,9 @@ from countwise.errors import StoreError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
 from countwise.models.tree.grow import Limits, grow
-from countwise.models.tree.predict import ends, posteriors, told, values_of
+from countwise.models.tree.predict import find_ends, posteriors, trace_changes, values_of
 from countwise.models.tree.prune import Pruning, hold_out, prune
-from countwise.models.tree.splits import Attribute, ranked
+from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.numeric import draw_seed
 from countwise.params import (
@@ -53,7 +53,7 @@ def _size(tree: TreeStructure) -> str:
 
 
 def _share() -> Constraint:
-    """A share of the rows that leaves some."""
+    """Constrain to a fraction of the rows that leaves some."""
     part = number(at_least=0)
     return Constraint(
         "a share of at least 0 and below 1",
@@ -160,7 +160,7 @@ class ID3(Classifier):
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Grow the tree, and prune it if asked."""
+        """Grow the tree, and prune it if `prune` says so."""
         table, weight, *_ = self._training(X, y, sample_weight)
         present = np.flatnonzero(count(table, Plan()).weight[:-1])
         self.classes_ = np.asarray([table.classes[place] for place in present])
@@ -178,12 +178,12 @@ class ID3(Classifier):
             seed = draw_seed(self.random_state)
             apart = hold_out(table, target, len(self.classes_), float(self.prune), seed)
         some = bool(apart.any())
-        own = table.take(~apart) if some else table
+        grown = table.take(~apart) if some else table
         given = weight if weight is None or not some else weight[~apart]
-        self.recode_ = self._learn_recode(own, given)
+        self.recode_ = self._learn_recode(grown, given)
         self.notes_ = (*self.notes_, *self.recode_.notes)
         tree = grow(
-            self._attributes(self._view(own)),
+            self._attributes(self._view(grown)),
             target[~apart] if some else target,
             tuple(self.classes_.tolist()),
             given,
@@ -214,7 +214,7 @@ class ID3(Classifier):
         return [
             Attribute(column.name, table.codes(column.name), column.width, column.levels)
             if column.coded
-            else ranked(column.name, table.values(column.name))
+            else rank(column.name, table.values(column.name))
             for column in table.schema.attributes
         ]
 
@@ -241,7 +241,7 @@ class ID3(Classifier):
         return self.recode_.apply(table)
 
     def _pieces(self, table: Table) -> Iterator[tuple[slice, FloatArray]]:
-        """The rows in pieces, as what they hold in the columns of the tree."""
+        """Yield the rows in pieces, as what they hold in the columns of the tree."""
         step = max(1, _CELLS // max(len(self.tree_.columns), 1))
         for start in range(0, len(table), step):
             rows = slice(start, start + step)
@@ -250,7 +250,7 @@ class ID3(Classifier):
     def _scores(self, table: Table) -> FloatArray:
         scores = np.empty((len(table), len(self.classes_)))
         for rows, values in self._pieces(table):
-            parts = ends(self.tree_, values, self._fractions)
+            parts = find_ends(self.tree_, values, self._fractions)
             scores[rows] = posteriors(self.tree_, parts, len(values), self._alpha)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(scores, out=scores))
@@ -260,7 +260,7 @@ class ID3(Classifier):
         return float(self.smoothing or 0.0)
 
     def explain(self, X: Any) -> Explanation:
-        """Say what each column changes in the log posterior on the way down; it adds up.
+        """Return what each column changes in the log posterior on the way down; it adds up.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class ID3(Classifier):
         used = np.unique(tree.feature[tree.split]).tolist()
         base, parts, held = [], [], []
         for _, values in self._pieces(table):
-            root, changes = told(tree, values, self._fractions, self._alpha)
+            root, changes = trace_changes(tree, values, self._fractions, self._alpha)
             base.append(root[0])
             parts.append(changes)
             held += [tuple(held_text(tree, at, row[at]) for at in used) for row in values]
@@ -322,15 +322,15 @@ class ID3(Classifier):
         It asks for 'outlook', 'humidity', 'windy' of 4 columns.
         """
         check_is_fitted(self, "tree_")
-        tree, told_of = self.tree_, self.pruning_
-        asked = dict.fromkeys(tree.columns[at] for at in tree.feature[tree.split])
+        tree, pruning = self.tree_, self.pruning_
+        tested = dict.fromkeys(tree.columns[at] for at in tree.feature[tree.split])
         lines = [_size(tree)]
-        if asked:
-            lines.append(f"It asks for {listing(asked, 8)} of {len(tree.columns)} columns.")
-        if told_of is not None:
+        if tested:
+            lines.append(f"It asks for {listing(tested, 8)} of {len(tree.columns)} columns.")
+        if pruning is not None:
             lines.append(
-                f"Pruned from {told_of.nodes_before} nodes on {told_of.rows} rows held out: error "
-                f"{told_of.error_before:.3f} before, {told_of.error_after:.3f} after."
+                f"Pruned from {pruning.nodes_before} nodes on {pruning.rows} rows held out: error "
+                f"{pruning.error_before:.3f} before, {pruning.error_after:.3f} after."
             )
         return "\n".join(lines)
 

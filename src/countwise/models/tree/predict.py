@@ -1,4 +1,4 @@
-"""Rows on their way down a tree: where they end, and the posterior of those ends together.
+"""Rows on their way down a tree: their ends, and the posterior of those ends together.
 
 A row that lacks the value a node asks for goes on in every child by its share, so that it may end
 in several places. Their class shares are mixed, and smoothed as a sample of the mixture's effective
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.tree.missing_values import LEAST_SHARE
-from countwise.models.tree.tree_structure import NO_CHILD, TreeStructure
+from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure
 from countwise.tables.table import Table
 
 Places = NDArray[np.intp]
@@ -40,8 +39,8 @@ def begin(rows: int) -> Parts:
     return Parts(np.arange(rows), np.zeros(rows, dtype=np.intp), np.ones(rows))
 
 
-def _joined(parts: Sequence[Parts]) -> Parts:
-    return Parts(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+def _join(parts: Sequence[Parts]) -> Parts:
+    return Parts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def values_of(tree: TreeStructure, table: Table) -> FloatArray:
@@ -60,7 +59,7 @@ def values_of(tree: TreeStructure, table: Table) -> FloatArray:
     return values
 
 
-def moved(
+def move(
     tree: TreeStructure, values: FloatArray, parts: Parts, fractions: bool
 ) -> tuple[Parts, Parts]:
     """Move parts that are at split nodes one step: those that stay for good, those that went on.
@@ -76,21 +75,19 @@ def moved(
     step[gap | stays] = 0
     goal = tree.child[tree.slot[parts.node] + step.astype(np.intp)].astype(np.intp)
     goal[stays] = NO_CHILD
-    if not gap.any():
-        there = goal != NO_CHILD
-        return parts.take(~there), Parts(parts.row[there], goal[there], parts.share[there])
     if not fractions:
         goal[gap] = tree.largest[parts.node[gap]]
-        there = goal != NO_CHILD
-        return parts.take(~there), Parts(parts.row[there], goal[there], parts.share[there])
-    light = gap & (parts.share < LEAST_SHARE)
-    stays = (~gap & (goal == NO_CHILD)) | light
-    known = ~gap & ~stays
-    on = Parts(parts.row[known], goal[known], parts.share[known])
-    return parts.take(stays), _joined([on, _shared_out(tree, parts.take(gap & ~light))])
+        gap[:] = False
+    goes = ~gap & (goal != NO_CHILD)
+    on = Parts(parts.row[goes], goal[goes], parts.share[goes])
+    if not gap.any():
+        return parts.take(~goes), on
+    divided = gap & (parts.share >= LEAST_SHARE)
+    on = _join([on, _share_out(tree, parts.take(divided))])
+    return parts.take(~goes & ~divided), on
 
 
-def _shared_out(tree: TreeStructure, parts: Parts) -> Parts:
+def _share_out(tree: TreeStructure, parts: Parts) -> Parts:
     times = tree.kids[parts.node]
     first = (1 + np.cumsum(tree.kids) - tree.kids)[parts.node]
     step = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
@@ -99,15 +96,15 @@ def _shared_out(tree: TreeStructure, parts: Parts) -> Parts:
     return Parts(np.repeat(parts.row, times), node, share)
 
 
-def ends(tree: TreeStructure, values: FloatArray, fractions: bool) -> Parts:
+def find_ends(tree: TreeStructure, values: FloatArray, fractions: bool) -> Parts:
     """Return where rows end, level by level from the top."""
     done, going = [], begin(len(values))
     while len(going.row):
         splits = tree.split[going.node]
         done.append(going.take(~splits))
-        stay, going = moved(tree, values, going.take(splits), fractions)
+        stay, going = move(tree, values, going.take(splits), fractions)
         done.append(stay)
-    return _joined(done) if done else going
+    return _join(done) if done else going
 
 
 def posteriors(tree: TreeStructure, parts: Parts, rows: int, smoothing: float) -> FloatArray:
@@ -116,13 +113,13 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, smoothing: float) -
     inverse = np.bincount(parts.row, parts.share**2 / weight, rows) * smoothing
     mixed = np.empty((rows, len(tree.classes)))
     for place in range(len(tree.classes)):
-        own = parts.share * (tree.counts[parts.node, place] / weight)
-        mixed[:, place] = np.bincount(parts.row, own, rows)
+        share = parts.share * (tree.counts[parts.node, place] / weight)
+        mixed[:, place] = np.bincount(parts.row, share, rows)
     mixed += inverse[:, None]
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
 
 
-def told(
+def trace_changes(
     tree: TreeStructure, values: FloatArray, fractions: bool, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return log shares at the root and what each column changes in them on the way down.
@@ -139,24 +136,24 @@ def told(
         root = np.log(now)
     while True:
         splits = tree.split[going.node]
-        done, going = _joined([done, going.take(~splits)]), going.take(splits)
+        done, going = _join([done, going.take(~splits)]), going.take(splits)
         if not len(going.row):
             break
-        asked = tree.feature[going.node]
+        feature = tree.feature[going.node]
         gone = []
-        for place in np.unique(asked):
-            stay, went = moved(tree, values, going.take(asked == place), fractions)
-            done = _joined([done, stay])
+        for place in np.unique(feature):
+            stay, went = move(tree, values, going.take(feature == place), fractions)
+            done = _join([done, stay])
             gone.append(went)
-            there = _joined([done, *gone, going.take(asked > place)])
-            then = posteriors(tree, there, rows, smoothing)
+            every = _join([done, *gone, going.take(feature > place)])
+            then = posteriors(tree, every, rows, smoothing)
             changes[:, np.searchsorted(used, place)] += _log_ratio(then, now)
             now = then
-        going = _joined(gone)
+        going = _join(gone)
     return root, changes
 
 
 def _log_ratio(then: FloatArray, now: FloatArray) -> FloatArray:
-    """The change of log shares; a share that is nought stays so."""
+    """Return the change of log shares; a share that is nought stays so."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(now > 0, np.log(then) - np.log(now), 0.0)

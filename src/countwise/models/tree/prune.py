@@ -1,4 +1,4 @@
-"""Reduced-error pruning: what does not help on rows held out is cut off (Quinlan 1987).
+"""Reduced-error pruning: a subtree that does not help on rows held out is cut (Quinlan 1987).
 
 From the leaves upwards a node becomes a leaf where the rows held out are not classified worse for
 it. The error of a subtree is the sum of its parts' errors, so no cut can raise the error of the
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.row_hash import row_keys, scattered, uniforms
-from countwise.models.tree.predict import Parts, begin, moved
+from countwise.models.tree.predict import Parts, begin, move
 from countwise.models.tree.tree_structure import TreeStructure
 from countwise.tables.table import Codes, Table
 
@@ -79,16 +79,17 @@ def prune(
     borders = tree.borders
     for start, stop in reversed(list(pairwise(borders))):
         # The level below has handed its errors up already.
-        own = slice(start, stop)
-        limit = below[own] * (1 + 1e-12) if cut_ties else np.nextafter(below[own], -1) * (1 - 1e-12)
-        closed[own] = tree.split[own] & (wrong[own] <= limit)
-        below[own] = np.where(closed[own], wrong[own], below[own])
+        span = slice(start, stop)
+        rest = below[span]
+        limit = rest * (1 + 1e-12) if cut_ties else np.nextafter(rest, -1) * (1 - 1e-12)
+        closed[span] = tree.split[span] & (wrong[span] <= limit)
+        below[span] = np.where(closed[span], wrong[span], rest)
         if start:
-            above = tree.parent[own]
+            above = tree.parent[span]
             first = int(above[0])
             size = int(above[-1]) + 1 - first
-            below[first : first + size] += np.bincount(above - first, below[own], size)
-            before[first : first + size] += np.bincount(above - first, before[own], size)
+            below[first : first + size] += np.bincount(above - first, below[span], size)
+            before[first : first + size] += np.bincount(above - first, before[span], size)
     total = float(len(target) if weight is None else weight.sum())
     pruned = tree.without_below(closed)
     errors = float(before[0]) / total, float(below[0]) / total
@@ -102,20 +103,20 @@ def _errors(
     weight: FloatArray | None,
     fractions: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """The weight each node would misclassify as a leaf, and that of the rows which end in it.
+    """Return the weight each node would misclassify as a leaf, and that of rows which end in it.
 
     The second counts split nodes only: rows with a level that goes nowhere.
     """
     wrong, stayed = np.zeros(len(tree)), np.zeros(len(tree))
 
-    def missed(parts: Parts) -> FloatArray:
-        own = parts.share if weight is None else parts.share * weight[parts.row]
+    def weigh_errors(parts: Parts) -> FloatArray:
+        part = parts.share if weight is None else parts.share * weight[parts.row]
         miss = tree.label[parts.node] != target[parts.row]
-        return np.bincount(parts.node, own * miss, len(tree)).astype(np.float64)
+        return np.bincount(parts.node, part * miss, len(tree)).astype(np.float64)
 
     going = begin(len(values))
     while len(going.row):
-        wrong += missed(going)
-        stay, going = moved(tree, values, going.take(tree.split[going.node]), fractions)
-        stayed += missed(stay)
+        wrong += weigh_errors(going)
+        stay, going = move(tree, values, going.take(tree.split[going.node]), fractions)
+        stayed += weigh_errors(stay)
     return wrong, stayed

@@ -1,4 +1,4 @@
-"""Which column tells most about the class, for many nodes at once: the node is one more axis.
+"""Best splits of many nodes at once: the node is one more axis of the counts.
 
 Rows lie sorted by node. A block of nodes is counted by (node, value, class) for one column after
 the other, by the compiled fold where the table is dense and by sorting where it would be empty for
@@ -45,7 +45,7 @@ class Attribute:
         return self.levels is None
 
 
-def ranked(name: str, values: Values) -> Attribute:
+def rank(name: str, values: Values) -> Attribute:
     """Return a numeric column as ranks of its distinct values."""
     known = ~np.isnan(values)
     points, place = np.unique(values[known], return_inverse=True)
@@ -78,7 +78,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of some neighbouring nodes, sorted by node."""
+    """Rows of some neighboring nodes, sorted by node."""
 
     rows: NDArray[np.int32]
     node: NDArray[np.uint32]  # the place of a row's node within the block
@@ -118,7 +118,7 @@ def best_splits(
     for place, column in enumerate(columns):
         if block.used[:, place].all() or not column.width:
             continue
-        groups = _grouped(block, column)
+        groups = _group(block, column)
         found = (
             _threshold(groups, bits, min_leaf)
             if column.numeric
@@ -138,7 +138,7 @@ def best_splits(
 
 
 def _first(gains: FloatArray) -> Places:
-    """The first column with the largest gain, rounding aside."""
+    """Return the first column with the largest gain, rounding aside."""
     return np.asarray(np.argmax(gains >= gains.max(axis=0) - TIE, axis=0))
 
 
@@ -178,13 +178,13 @@ class _Found:
     left: FloatArray | None = None
 
 
-def _grouped(block: Block, column: Attribute) -> _Groups:
+def _group(block: Block, column: Attribute) -> _Groups:
     codes = column.codes.take(block.rows)
     classes, width = block.counts.shape[1], column.width + 1
     cells = block.nodes * width
     if cells <= max(_DENSE * len(codes), 256):
         strides = [width, 1, cells]
-        table = tallied([block.node, codes, block.classes], strides, block.weight, cells, classes)
+        table = tally([block.node, codes, block.classes], strides, block.weight, cells, classes)
         filled = table.sum(axis=0) > 0
         filled[column.width :: width] = False
         place = np.flatnonzero(filled)
@@ -201,12 +201,12 @@ def _grouped(block: Block, column: Attribute) -> _Groups:
         group = (np.cumsum(first) - 1).astype(np.uint32)
         node, code = node[first], code[first]
         weight = None if block.weight is None else block.weight[order]
-        counts = tallied([group, block.classes[order]], [1, len(node)], weight, len(node), classes)
-    known = np.stack([np.bincount(node, own, block.nodes) for own in counts]).astype(np.float64)
+        counts = tally([group, block.classes[order]], [1, len(node)], weight, len(node), classes)
+    known = np.stack([np.bincount(node, line, block.nodes) for line in counts]).astype(np.float64)
     return _Groups(node, code, counts, known)
 
 
-def tallied(
+def tally(
     axes: list[NDArray[np.unsignedinteger]],
     strides: list[int],
     weight: FloatArray | None,
@@ -215,11 +215,11 @@ def tallied(
 ) -> FloatArray:
     """Count rows by class (lines) and cell (columns)."""
     table = np.zeros(classes * cells)
-    made = _kernels.Axes(axes, strides)
+    cell = _kernels.Axes(axes, strides)
     if weight is None:
-        _kernels.tally(made, 0, len(axes[0]), table)
+        _kernels.tally(cell, 0, len(axes[0]), table)
     else:
-        _kernels.tally_weighted(made, weight, 0, len(axes[0]), table)
+        _kernels.tally_weighted(cell, weight, 0, len(axes[0]), table)
     return table.reshape(classes, cells)
 
 
@@ -246,7 +246,7 @@ def _multiway(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
 
 
 def _threshold(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
-    """The best cut between two neighbouring values of each node."""
+    """Return the best cut between two neighboring values of each node."""
     nodes, node = groups.nodes, groups.node
     gain = np.full(nodes, -np.inf)
     below, above = np.zeros(nodes, dtype=np.intp), np.zeros(nodes, dtype=np.intp)
@@ -261,11 +261,11 @@ def _threshold(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
     left = np.maximum(running.take(cut, axis=1) - before.take(owner, axis=1), 0.0)
     right = np.maximum(groups.known.take(owner, axis=1) - left, 0.0)
     size = left.sum(axis=0)
-    own = bits.spread(groups.known)[owner] - bits.spread(left) - bits.spread(right)
+    gains = bits.spread(groups.known)[owner] - bits.spread(left) - bits.spread(right)
     if min_leaf > 0:
-        own[np.minimum(size, right.sum(axis=0)) < min_leaf] = -np.inf
-    np.maximum.at(gain, owner, own)
-    near = np.flatnonzero(own >= gain[owner] - TIE * groups.known.sum(axis=0)[owner])
+        gains[np.minimum(size, right.sum(axis=0)) < min_leaf] = -np.inf
+    np.maximum.at(gain, owner, gains)
+    near = np.flatnonzero(gains >= gain[owner] - TIE * groups.known.sum(axis=0)[owner])
     # Written from the last to the first, the first one stays.
     near = near[::-1]
     place = owner[near]
@@ -277,7 +277,7 @@ def _threshold(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
 def _split_information(
     groups: _Groups, found: _Found, numeric: bool, total: FloatArray, bits: Bits
 ) -> FloatArray:
-    """Entropy in bits of the parts a split makes, the rows without a value being one more part."""
+    """Return the entropy in bits of the parts of a split; rows without a value are one more."""
     known = groups.known.sum(axis=0)
     parts = bits(np.maximum(total - known, 0.0))
     if numeric and found.left is not None:

@@ -2,7 +2,7 @@
 
 Nodes are numbered level by level from the root, 0; the children of a node lie together, and those
 of the next split node follow them. A node has one slot a level of its column (or two, at most the
-threshold and above); a slot holds the number of a child, or -1 where no row of training came.
+threshold and above); a slot holds the number of a child, or -1 where no row of training ended.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ Numbers = NDArray[np.int64]
 
 #: The column of a node that is not split.
 LEAF = -1
-#: What a slot holds if no row of training came there.
+#: What a slot holds if no row of training reached it.
 NO_CHILD = -1
+#: A part of a row below this is not divided again, which bounds how many parts there are.
+#: No round number: rounding must not decide for shares that are equal on paper.
+LEAST_SHARE = 0.0101
 
 
 @dataclass(frozen=True, eq=False)
 class TreeStructure:
-    """The nodes of a decision tree, their tests and how many rows of each class came to them.
+    """The nodes of a decision tree, their tests and how many rows of each class reached them.
 
     Attributes
     ----------
@@ -87,13 +90,13 @@ class TreeStructure:
     @cached_property
     def numeric(self) -> NDArray[np.bool_]:
         """Which nodes are split at a threshold."""
-        kinds = np.array([own is None for own in self.levels] + [False])
+        kinds = np.array([levels is None for levels in self.levels] + [False])
         return np.asarray(kinds[self.feature])
 
     @cached_property
     def width(self) -> Numbers:
         """How many slots each node has."""
-        widths = [2 if own is None else len(own) for own in self.levels]
+        widths = [2 if levels is None else len(levels) for levels in self.levels]
         return np.asarray(np.array([*widths, 0], dtype=np.int64)[self.feature])
 
     @cached_property
@@ -105,8 +108,8 @@ class TreeStructure:
     def parent(self) -> Numbers:
         """The parent of each node; the root has none, -1."""
         above = np.full(len(self), -1, dtype=np.int64)
-        there = self.child != NO_CHILD
-        above[self.child[there]] = np.repeat(np.arange(len(self)), self.width)[there]
+        filled = self.child != NO_CHILD
+        above[self.child[filled]] = np.repeat(np.arange(len(self)), self.width)[filled]
         return above
 
     @cached_property
@@ -151,24 +154,23 @@ class TreeStructure:
     def largest(self) -> NDArray[np.int32]:
         """The child with the largest weight of each split node, of equal ones the first."""
         found = np.full(len(self), NO_CHILD, dtype=np.int32)
-        mothers = np.flatnonzero(self.kids)
-        if len(mothers):
-            starts = 1 + (np.cumsum(self.kids) - self.kids)[mothers]
+        parents = np.flatnonzero(self.kids)
+        if len(parents):
+            starts = 1 + (np.cumsum(self.kids) - self.kids)[parents]
             top = np.maximum.reduceat(self.weight, starts)
-            best = self.weight[1:] >= np.repeat(top * (1 - 1e-9), self.kids[mothers])
+            best = self.weight[1:] >= np.repeat(top * (1 - 1e-9), self.kids[parents])
             # Written from the last to the first, the first one stays.
             chosen = 1 + np.flatnonzero(best)[::-1]
             found[self.parent[chosen]] = chosen
         return found
 
     def children(self, node: int) -> list[tuple[int, int]]:
-        """The slots of a node and the children in them, `NO_CHILD` included."""
+        """Return the slots of a node and the children in them, `NO_CHILD` included."""
         start = int(self.slot[node])
-        own = self.child[start : start + int(self.width[node])]
-        return list(enumerate(own.tolist()))
+        return list(enumerate(self.child[start : start + int(self.width[node])].tolist()))
 
     def test(self, node: int, slot: int) -> str:
-        """Say the test that leads from a node to the child in one of its slots.
+        """Return the test that leads from a node to the child in one of its slots.
 
         Examples
         --------
@@ -181,7 +183,7 @@ class TreeStructure:
         return f"{name} {value}" if self.numeric[node] else f"{name} = {value}"
 
     def value(self, node: int, slot: int) -> str:
-        """Say what a row has in the column of a node to fall into one of its slots."""
+        """Return what a row has in the column of a node to fall into one of its slots."""
         names = self.levels[self.feature[node]]
         if names is None:
             return f"{'≤>'[slot]} {self.threshold[node]:.6g}"
@@ -214,7 +216,7 @@ class TreeStructure:
         nodes, columns = len(self), len(self.columns)
         self._require(nodes > 0 and len(self.classes) > 0, "there must be a node and a class")
         self._require(columns == len(self.levels), "each column must have its levels")
-        shapes = {own.shape for own in (self.feature, self.threshold, self.slot)}
+        shapes = {array.shape for array in (self.feature, self.threshold, self.slot)}
         self._require(shapes == {(nodes,)}, "each node must have a column, a threshold and slots")
         self._require(
             self.feature.min() >= LEAF and self.feature.max() < columns,
@@ -271,7 +273,7 @@ class Step(NamedTuple):
 
 
 def held_text(tree: TreeStructure, column: int, held: float) -> str:
-    """Say what a row holds in one of the columns of a tree."""
+    """Return what a row holds in one of the columns of a tree."""
     levels = tree.levels[column]
     if held != held:
         return "missing"
@@ -321,7 +323,7 @@ def rules_of(tree: TreeStructure, most: int | None = None) -> str:
         head = f"{indent}if {tree.test(above, slot)}:"
         if tree.split[node]:
             lines.append(head)
-            waiting += [(node, own, child) for own, child in reversed(tree.children(node))]
+            waiting += [(node, at, child) for at, child in reversed(tree.children(node))]
         else:
             lines.append(f"{head} {_answer(tree, node)}")
     return "\n".join(lines)
@@ -329,7 +331,7 @@ def rules_of(tree: TreeStructure, most: int | None = None) -> str:
 
 def _answer(tree: TreeStructure, node: int) -> str:
     label, weight = int(tree.label[node]), float(tree.weight[node])
-    own = float(tree.counts[node, label])
+    right = float(tree.counts[node, label])
     noun = "row" if round(weight, 2) == 1 else "rows"
-    share = f"{weight:.6g}" if weight - own < 1e-9 * weight else f"{own:.6g} of {weight:.6g}"
+    share = f"{weight:.6g}" if weight - right < 1e-9 * weight else f"{right:.6g} of {weight:.6g}"
     return f"{tree.classes[label]} ({share} {noun})"

@@ -90,7 +90,7 @@ def _count_below(tree: TreeStructure) -> NDArray[np.int64]:
 def _heaviest(
     tree: TreeStructure, children: list[tuple[int, int]], max_branches: int
 ) -> list[tuple[int, int]]:
-    """The heaviest branches in the order of their levels; one place is left for all others."""
+    """Return the heaviest branches in the order of levels; one place is left for all others."""
     if len(children) <= max_branches:
         return children
     order = sorted(children, key=lambda pair: (-tree.weight[pair[1]], pair[0]))
@@ -109,7 +109,7 @@ def _node(
 def _others(
     tree: TreeStructure, below: NDArray[np.int64], nodes: list[int], parent: int
 ) -> TreeNode:
-    """All the lighter branches of a split as one."""
+    """Return all the lighter branches of a split as one."""
     counts = tree.counts[nodes].sum(axis=0)
     label = text(tree.classes[int(counts.argmax())])
     hidden = int(below[nodes].sum()) + len(nodes)
