@@ -174,10 +174,10 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Know the classes of the fitted model, and make the rule ready for them."""
         classes = getattr(self.model_, "classes_", None)
         if classes is None or isinstance(classes, list):
-            came = "no classes_" if classes is None else f"{len(classes)} targets"
+            found = "no classes_" if classes is None else f"{len(classes)} targets"
             raise ParameterError(
-                f"Decide: the model must be fitted on one column of classes, but "
-                f"{type(self.model_).__name__} has {came}. Fit it first, with one target."
+                "Decide: the model must be fitted on one column of classes; got "
+                f"{type(self.model_).__name__} with {found}. Fit it first, with one target."
             )
         self.classes_ = np.asarray(classes)
         self.rule_ = rule.bind(self.classes_)  # type: ignore[assignment]
