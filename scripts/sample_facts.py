@@ -154,7 +154,7 @@ FACTS: dict[str, dict[str, Any]] = {
         ledger=_P1,
     ),
     "breast-w": _set(
-        "Biopsies of breast tumours scored 1 to 10 on nine traits; sample numbers kept",
+        "Biopsies of breast tumors scored 1 to 10 on nine traits; sample numbers kept",
         "class",
         "pydataset",
         "MASS/biopsy.csv",
