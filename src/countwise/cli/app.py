@@ -19,12 +19,12 @@ COMMANDS = {
     "inspect": "Describe a file: column kinds, levels, missing values, identifiers, class balance.",
     "compare": "Rank models on unseen rows, with intervals and a verdict.",
     "curve": "Show how models improve with more training rows.",
-    "neighbors": "Score nearest neighbors for every k and p, with a map.",
+    "neighbors": "Score nearest neighbors for every k and p, and draw a map.",
     "fit": "Train a model on a file and save it.",
     "predict": "Classify the rows of a file of any size with a saved model.",
     "explain": "Explain the predictions of a saved model row by row.",
     "reproduce": "Reproduce the figures of five papers, with a verdict on each.",
-    "samples": "List the available datasets.",
+    "samples": "List the available data sets.",
     "models": "List the available models.",
     "version": "Show the version and environment.",
 }
@@ -147,9 +147,10 @@ class App(click.Group):
 @click.version_option(__version__, "--version", message="countwise %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    """Classify tabular data with interpretable models, compare them, and decide by gains.
+    """Compare, train and apply interpretable models that classify tabular data.
 
-    FILE is a CSV, TSV, Parquet, JSON or ARFF file, plain or gzipped, or sample:NAME.
+    FILE is a CSV, TSV, Parquet, JSON or ARFF file, plain or gzipped, or a bundled data set
+    (sample:NAME). COMMAND --help shows the options of a command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Number of cross-validation folds. Default: 10.",
 )
-@repeats_option("1, with --holdout 10")
+@repeats_option("1, or 10 with --holdout")
 @click.option(
     "--holdout",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
-@comparison_options("Page to write, with the ranking, the data and the best model.")
+@comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
 def command(
     file: str,
@@ -79,11 +79,11 @@ def command(
     report: str | None,
     out: Output,
 ) -> None:
-    """Rank models on rows of FILE they have not seen, and say which differences are significant.
+    """Rank models on rows of FILE that they have not seen, and test the differences.
 
     The default is ten-fold cross-validation; intervals are corrected for shared training rows.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and models are ranked by the gain per row.
+    matrix, and the models are ranked by gain per row.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     metavar="N",
     default=12,
     show_default=True,
-    help="Number of training set sizes.",
+    help="Number of training sizes.",
 )
 @click.option(
     "--holdout",
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     help="Fraction of the rows to test on.",
 )
 @repeats_option("10, fewer above 20,000 rows")
-@comparison_options("Page to write, with the curve and the ranking.")
+@comparison_options("HTML page to write, with the curve and the ranking.")
 @output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(
     file: str,
@@ -67,7 +67,7 @@ def command(
     report: str | None,
     out: Output,
 ) -> None:
-    """Show how scores grow with the number of training rows of FILE."""
+    """Show how models improve with the number of training rows of FILE."""
     from countwise.evaluation.learning_curve import learning_curve
     from countwise.models.registry import DRAWN
 

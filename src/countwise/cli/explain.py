@@ -31,16 +31,18 @@ if TYPE_CHECKING:
     "--rows",
     type=NumberList(highest=1_000_000_000, most=1000),
     metavar="1-5",
-    help="Several rows to explain, as 1-5 or 1,4,7.",
+    help="Rows to explain, such as 1-5 or 1,4,7.",
 )
 @click.option(
     "--class",
     "label",
     metavar="LABEL",
-    help="Class to explain. Default: the most probable of each row.",
+    help="Class to explain. Default: the most probable class of each row.",
 )
 @click.option(
-    "--against", metavar="LABEL", help="Class to compare it with. Default: the next most probable."
+    "--against",
+    metavar="LABEL",
+    help="Class to compare it with. Default: the next most probable class.",
 )
 @click.option(
     "--most",
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     metavar="N",
     default=20,
     show_default=True,
-    help="Number of attributes shown.",
+    help="Largest number of attributes to show.",
 )
 @reading_options("missing", "separator", "no_header")
 @output_options("File to write the explanations to: .csv or .json.", ".csv", ".json")

@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 @reading_options()
 @seed_option
 @output_options(
-    "Output path. Default: the name of FILE with the extension .cw.", ".cw", quiet="Print nothing."
+    "Model file to write. Default: the name of FILE with the extension .cw.",
+    ".cw",
+    quiet="Print nothing.",
 )
 def command(
     file: str,
@@ -67,8 +69,8 @@ def command(
 ) -> None:
     """Train a model on FILE and save it for predict and explain.
 
-    The model file holds counts, schema and parameters, and no code. With --gain the model decides
-    by the gain matrix wherever it is used.
+    The model file holds data only, no code. With --gain the saved model decides by the gain
+    matrix.
     """
     from countwise.store.files import save
 

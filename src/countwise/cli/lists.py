@@ -21,9 +21,9 @@ _PACKAGES = ("numpy", "scikit-learn", "pyarrow", "narwhals", "click", "rich")
 @click.argument("name", metavar="[NAME]", required=False)
 @output_options("File to write the list to: .csv or .json.", ".csv", ".json")
 def samples(name: str | None, out: Output) -> None:
-    """List the available datasets, or describe one; use them as sample:NAME.
+    """List the available data sets, or describe one. Use a data set as sample:NAME.
 
-    Datasets that are not bundled are looked for in the folder COUNTWISE_DATA, then at OpenML.
+    Data sets that are not bundled are looked for in the folder COUNTWISE_DATA, then at OpenML.
     """
     from countwise.tables.datasets import all_samples, find
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     default="1-20",
     show_default=True,
     metavar="1-20",
-    help="Numbers of neighbors, as 1-20 or 1,3,5.",
+    help="Numbers of neighbors to try, such as 1-20 or 1,3,5.",
 )
 @click.option(
     "--power",
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "p",
     type=NumberList(decimals=True),
     metavar="1-9",
-    help="Exponents of vdm and minkowski, as 1,1.5,maximum. Default: 1-9.",
+    help="Exponents of vdm or minkowski to try, such as 1,1.5,maximum. Default: 1-9.",
 )
 @click.option(
     "--metric",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     default="range",
     show_default=True,
-    help="Scaling of numeric columns: range, z or none.",
+    help="Scaling of numeric columns: range, z (standard deviation) or none.",
 )
 @click.option(
     "--folds", metavar="N", help="Number of cross-validation folds, or leave-one-out. Default: 10."
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 @click.option(
     "--leave-one-out",
     is_flag=True,
-    help="Compare every row with all others instead of using folds.",
+    help="Test every row against all others instead of using folds.",
 )
 @reading_options()
 @seed_option

@@ -265,18 +265,21 @@ _READING: dict[str, dict[str, Any]] = {
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
-    "missing": {"metavar": "'?,NA'", "help": "Values that mean missing, instead of the default."},
+    "missing": {
+        "metavar": "'?,NA'",
+        "help": "Values to treat as missing, instead of the default.",
+    },
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
         "help": "Treatment of missing cells: omit (the default), value (a level of its own) or "
         "drop (the row); COLUMN=WORD for one column.",
     },
-    "schema": {"metavar": "JSON", "help": "Schema to read by, as written by inspect."},
+    "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {
         "is_flag": True,
-        "help": "Read the first line as a row; columns are named x1, x2, …",
+        "help": "Read the first line as a row and name the columns x1, x2, …",
     },
     "keep_identifiers": {"is_flag": True, "help": "Keep columns that look like identifiers."},
 }
@@ -359,8 +362,8 @@ def output_options(
 gain_option = click.option(
     "--gain",
     metavar="CSV",
-    help="Gain matrix to decide by: true classes in rows, decisions in columns; 'sample' for the "
-    "matrix of a sample.",
+    help="Gain matrix to decide by: true classes in rows, decisions in columns; or 'sample' for "
+    "the matrix that comes with a sample.",
 )
 seed_option = click.option(
     "--seed",

@@ -23,17 +23,17 @@ MAX_LISTED = 12
     ),
 )
 @click.argument("papers", metavar="[p0 … p4 | all]", nargs=-1)
-@click.option("--only", metavar="ID,…", help="Ids such as P1.10, or parts such as p1-table-1.")
-@click.option("--quick", is_flag=True, help="A smoke run: fewer repeats and rows.")
+@click.option("--only", metavar="ID,…", help="Ids, such as P1.10, or parts, such as p1-table-1.")
+@click.option("--quick", is_flag=True, help="Quick run with fewer repeats and rows.")
 @click.option(
-    "--fresh", is_flag=True, help="Run again even the parts that an earlier run has finished."
+    "--fresh", is_flag=True, help="Run all parts again, including those that are finished."
 )
-@click.option("--every", is_flag=True, help="List every figure, also of large tables.")
+@click.option("--every", is_flag=True, help="List every figure, including those of large tables.")
 @click.option("--parts", "list_parts", is_flag=True, help="List the parts without running them.")
-@click.option("--report", metavar="HTML", help="Write an HTML page: printed and ours side by side.")
-@click.option("-o", "--output", metavar="FILE", help="Write the figures as .csv or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No remarks, no progress.")
+@click.option("--report", metavar="HTML", help="HTML page to write, with printed and our figures.")
+@click.option("-o", "--output", metavar="PATH", help="File to write the figures to: .csv or .json.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout and nothing else.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no notes and no progress.")
 def command(
     papers: tuple[str, ...],
     only: str | None,
@@ -46,13 +46,13 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Re-make the figures of five papers: printed, ours with an interval, and a verdict.
+    """Reproduce the figures of five papers: printed value, our value with an interval, verdict.
 
-    Figures that the papers do not print are our additions and have no verdict. Data are bundled, in
-    the folder COUNTWISE_DATA, or at OpenML. If a set is out of reach, its figures 'cannot be run';
-    the last lines name them, and the files to put into that folder. Finished parts are kept in
-    COUNTWISE_CACHE (or the user's cache folder) by code version and data hash, so that an
-    interrupted run can be resumed.
+    Figures that the papers do not print are our additions and have no verdict. Data sets are
+    bundled, read from the folder COUNTWISE_DATA, or fetched from OpenML. If one is not available,
+    its figures 'cannot be run'; the last lines name them, and the files to put into that folder.
+    Finished parts are kept in COUNTWISE_CACHE or the user's cache folder, so that an interrupted
+    run can be resumed.
     """
     from countwise.atomic_write import check_writable
     from countwise.cli.options import split_names
