@@ -275,14 +275,14 @@ def _panels(
     sides = dict(zip(columns, (_padded_range(values) for values in points), strict=True))
     panels: list[dict[str, Any]] = []
     used: dict[str, list[float]] = {name: [] for name in columns}
-    for at, (learned, rule) in enumerate(zip(model.rounds_, model._rules, strict=True)):
+    for at, (learned, rule) in enumerate(zip(model.rounds_, model.rules_, strict=True)):
         cuts = model.cut_points_[rule.column]
         threshold = rule.threshold or 0
         middle = float(cuts[threshold]) if threshold < len(cuts) else np.inf
         used[rule.column].append(middle)
-        halves = [(-np.inf, middle, int(rule.said[0]))]
+        halves = [(-np.inf, middle, int(rule.answers[0]))]
         if np.isfinite(middle):
-            halves.append((middle, np.inf, int(rule.said[threshold + 1])))
+            halves.append((middle, np.inf, int(rule.answers[threshold + 1])))
         if at < most:
             panels.append(
                 {

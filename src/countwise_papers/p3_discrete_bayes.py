@@ -100,7 +100,7 @@ def tables(work: Work) -> Found:
     votes = work.table("votes", when_missing="value")
     names = [column.name for column in votes.schema.attributes][:4]
     small = votes.select(names)
-    model = DiscreteBayes(smoothing=None).fit(small)
+    model = DiscreteBayes(bin_smoothing=None).fit(small)
     rows = list(zip(*(small.decode(name).tolist() for name in names), strict=True))
     cells: dict[tuple[object, ...], list[int]] = defaultdict(lambda: [0, 0])
     for values, label in zip(rows, small.target.tolist(), strict=True):
@@ -141,7 +141,7 @@ def search(work: Work) -> Found:
     spent = time.perf_counter() - start
     work.report(0.4, "the paper's search")
     theirs = DiscreteBayes(
-        gain=GAIN, search="paper", smoothing=None, max_seconds=10 * spent, random_state=1237
+        gain=GAIN, search="paper", bin_smoothing=None, max_seconds=10 * spent, random_state=1237
     )
     start = time.perf_counter()
     theirs.fit(X, y, validation=validation)
@@ -162,7 +162,7 @@ def search(work: Work) -> Found:
 
 def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> Iterator[Finding]:
     """Yield levels and boundaries before the search."""
-    printed = DiscreteBayes(search=None, smoothing=None, correction="printed", validation=0)
+    printed = DiscreteBayes(search=None, bin_smoothing=None, correction="printed", validation=0)
     printed.fit(X[:500_000], (X[:500_000, 0] > 0.5).astype(int))
     for words, fitted, reason in (
         ("levels of five alike columns, M = 10 000", model, ""),
@@ -174,7 +174,7 @@ def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> Iterator[Finding]:
         ),
     ):
         yield same_word("P3.3", words, "[6, 6, 6, 6, 6]", str(list(fitted.levels_)), reason)
-    even = DiscreteBayes(search=None, smoothing=None, validation=0)
+    even = DiscreteBayes(search=None, bin_smoothing=None, validation=0)
     even.fit(X, (X[:, 0] > 0.5).astype(np.int8))
     gap = max(float(np.abs(cuts - np.arange(1, 6) / 6).max()) for cuts in even.boundaries_)
     yield held(
@@ -263,12 +263,12 @@ def _decided_otherwise(model: DiscreteBayes, train: _Rows, validation: _Rows) ->
     by_cell = counts.reshape(-1, 2)
     decided = (by_cell @ np.asarray(GAIN)).argmax(axis=1)[addresses[1]]
     known = by_cell.sum(axis=1)[addresses[1]] > 0
-    return float(np.mean(known & (decided != model.decide(validation[0]))))
+    return float(np.mean(known & (decided != Decide.over(model, GAIN).predict(validation[0]))))
 
 
 def _smoothing(model: DiscreteBayes, otherwise: float) -> Iterator[Finding]:
     """Yield Table I: gain and accuracy on the validation rows by k."""
-    lines = model.smoothing_table_
+    lines = model.bin_smoothing_table_
     for line, (k, printed) in zip(lines, TABLE_I.items(), strict=False):
         for place, (words, ours, text) in enumerate(
             (("gain", line["gain"], "{:.4f}"), ("accuracy", 100 * line["accuracy"], "{:.2f}"))
@@ -308,7 +308,7 @@ def _tested(
 ) -> Iterator[Finding]:
     """Yield accuracy, gain and confusion on the test rows."""
     cells = np.zeros((2, 2))
-    np.add.at(cells, (y.astype(np.intp), model.decide(X).astype(np.intp)), 1.0)
+    np.add.at(cells, (y.astype(np.intp), Decide.over(model, GAIN).predict(X).astype(np.intp)), 1.0)
     joint = cells / len(y)
     gain, best = float((joint * np.asarray(GAIN)).sum()), grid.expected_gain()
     for words, printed, ours, text in (

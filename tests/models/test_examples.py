@@ -20,8 +20,8 @@ from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
 from countwise.models.discrete_bayes.explanation import level_names
 from countwise.models.ensembles.adaboost import best_rule
-from countwise.models.ensembles.members import drawn
-from countwise.models.ensembles.vote import agreement_of
+from countwise.models.ensembles.members import draw_votes
+from countwise.models.ensembles.vote import measure_agreement
 from countwise.models.neighbors.attribute_weights import (
     learn_weighted_spaces,
     relief,
@@ -70,8 +70,8 @@ def test_branches_example():
     assert tree.propose([np.array([0.9])], 2)[0].tolist() == [[1, 0]]
 
 
-def test_drawn_example():
-    assert repr(drawn(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))) == (
+def test_draw_votes_example():
+    assert repr(draw_votes(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))) == (
         "array([[1., 0.],\n       [0., 1.]])"
     )
 
@@ -222,7 +222,7 @@ def test_rank_example():
 def test_best_rule_example():
     cells = np.array([[3.0, 0.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0]])
     rule = best_rule({"windy": cells}, numeric=())
-    assert (rule.said.tolist(), round(rule.error, 3)) == ([0, 1, 0, 0], 0.167)
+    assert (rule.answers.tolist(), round(rule.error, 3)) == ([0, 1, 0, 0], 0.167)
 
 
 def test_tie_bounds_example():
@@ -230,8 +230,8 @@ def test_tie_bounds_example():
     assert bool(low[0] < 4.0 < high[0])
 
 
-def test_agreement_of_example():
-    assert repr(agreement_of(np.array([[0, 1, 1], [0, 1, 0]]), np.ones(3)).round(2)) == (
+def test_measure_agreement_example():
+    assert repr(measure_agreement(np.array([[0, 1, 1], [0, 1, 0]]), np.ones(3)).round(2)) == (
         "array([[1.  , 0.67],\n       [0.67, 1.  ]])"
     )
 

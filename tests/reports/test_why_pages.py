@@ -158,7 +158,7 @@ def test_cells_show_cuts_gains_smoothing_and_a_slice(explained):
     assert first["start"] == pytest.approx(model.start_boundaries_[0].tolist(), 1e-5)
     assert first["cut_points"] == pytest.approx(model.boundaries_[0].tolist(), 1e-5)
     assert f"{model.boundaries_[0][0]:.5g}" in section(facts)
-    assert cells["smoothing_table"] == [pytest.approx(own) for own in model.smoothing_table_]
+    assert cells["smoothing_table"] == [pytest.approx(own) for own in model.bin_smoothing_table_]
     assert cells["steps"][0]["stage"] == "start"
     shown = section(facts)
     for words in ("Levels and cut points", "The search", "Bin smoothing", "A slice"):
@@ -169,7 +169,11 @@ def test_cells_show_cuts_gains_smoothing_and_a_slice(explained):
 def test_cells_that_were_not_searched_show_what_they_have():
     table = cw.read("sample:weather")
     trials = evaluate(cw.NaiveBayes(), table, folds=2)
-    for model in (cw.DiscreteBayes(None), cw.DiscreteBayes(1), cw.DiscreteBayes(8, smoothing=2.0)):
+    for model in (
+        cw.DiscreteBayes(None),
+        cw.DiscreteBayes(1),
+        cw.DiscreteBayes(8, bin_smoothing=2.0),
+    ):
         facts = comparison_facts(table, trials, model=model.fit(table))
         assert view_of(facts["model"], "CellGrid")["steps"] == []
         shown = section(json.loads(json.dumps(facts, allow_nan=False)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -72,6 +71,8 @@ def command(
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix.
     """
+    from sklearn.utils.validation import has_fit_parameter
+
     from countwise.store.files import save
 
     path = out.path or _default_path(file)
@@ -82,13 +83,13 @@ def command(
     if gains is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.
         model.set_params(gain=gains)
-    if not out.quiet and "progress" in model.get_params() and sys.stderr.isatty():
-        model.set_params(progress=_print_step)
+    reports = has_fit_parameter(model, "progress")
     if gains is not None:
         from countwise.decisions.decide import Decide
 
         model = Decide(model, gains)
-    model.fit(read.table)
+    with out.progress() as tell:
+        model.fit(read.table, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
     save(model, path, notes={"source": file, "command": "countwise fit"})
     inner = getattr(model, "model_", model)
@@ -131,13 +132,6 @@ def _build(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     if "nominal" in parameters:
         raise ParameterError("fit: nominal columns are named by --nominal, not by --param.")
     return chosen.build(seed, parameters)
-
-
-def _print_step(step: dict[str, Any]) -> None:
-    """Print on stderr how a search proceeds."""
-    gains = {"training": step.get("train"), "validation": step.get("validation")}
-    words = ", ".join(f"{part} gain {gain:.4f}" for part, gain in gains.items() if gain is not None)
-    click.echo(f"{step['seconds']:6.1f} s  {step['stage']:<10} {words}", err=True)
 
 
 def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:

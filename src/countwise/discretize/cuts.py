@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -45,10 +45,7 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
     interval_names_: dict[str, tuple[str, ...]] = fitted("by column, the names of its intervals")
     n_features_in_: int = derived()
 
-    @property
-    def _way(self) -> str:
-        """Name the setting that may need classes, for messages."""
-        raise NotImplementedError
+    _way: ClassVar[str]  # the parameter that may need classes
 
     @property
     def _supervised(self) -> bool:
@@ -58,6 +55,18 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
     def _keep(self, points: dict[str, FloatArray]) -> None:
         self.cut_points_ = points
         self.interval_names_ = {name: interval_names(cuts) for name, cuts in points.items()}
+
+    def _read_training(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[dict[str, FloatArray], NDArray[Any], int, FloatArray | None]:
+        """Return numbers by column, class codes, how many classes there are, and weights."""
+        self._check_parameters()
+        who, numbers = type(self).__name__, self._numbers(X, reset=True)
+        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
+        weight = read_weights(sample_weight, rows, who)
+        if weight is not None and not weight.any():
+            raise ParameterError(f"{who}: the sample weights must not all be zero; got zeros only.")
+        return numbers, *self._classes(X, y, rows), weight
 
     def transform(self, X: Any) -> Any:
         """Return the rows with intervals in the place of numbers."""
@@ -129,8 +138,8 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
             return X.target, X.target_column.width
         if y is None:
             raise TableError(
-                f"{type(self).__name__}: {self._way} requires y to be passed, but the target y is "
-                "None.",
+                f"{type(self).__name__}: {self._way} {getattr(self, self._way)!r} requires y to be "
+                "passed, but the target y is None.",
                 hint=("pass the labels", "use Cuts with `method='width'` or 'frequency'"),
             )
         with as_table_error(type(self).__name__):
@@ -204,9 +213,7 @@ class Cuts(CutTransformer):
         whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
     )
 
-    @property
-    def _way(self) -> str:
-        return f"method {self.method!r}"
+    _way = "method"
 
     @property
     def _supervised(self) -> bool:
@@ -219,13 +226,7 @@ class Cuts(CutTransformer):
 
         Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
         """
-        self._check_parameters()
-        numbers = self._numbers(X, reset=True)
-        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = read_weights(sample_weight, rows, type(self).__name__)
-        if weight is not None and not weight.any():
-            raise ParameterError("Cuts: the sample weights must not all be zero; got zeros only.")
-        codes, classes = self._classes(X, y, rows)
+        numbers, codes, classes, weight = self._read_training(X, y, sample_weight)
         columns = [Column(name, "numeric") for name in numbers]
         target = Column(_unused_name(numbers), "target", tuple(range(classes)))
         table = Table(Schema((*columns, target)), {**numbers, target.name: codes})

@@ -12,20 +12,18 @@ from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.cuts import CutTransformer
 from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import Part, SearchTask
-from countwise.discretize.joint_search.search import SearchOptions, quantize
+from countwise.discretize.joint_search.search import quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
-from countwise.errors import ParameterError
 from countwise.notes import Note
 from countwise.params import fitted, nothing, number, one_of, parameter
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
-from countwise.tables.weights import read_weights
 
 
 class Quantizer(SearchParameters, CutTransformer):
     """Cut numeric columns together within a budget of cells, where it tells or earns most.
 
-    The search of `DiscreteBayes` on its own, to go in front of any other model. Frames, arrays and
+    The search of `DiscreteBayes` alone, to go in front of any other model. Frames, arrays and
     tables come out as they do from `Cuts`.
 
     Attributes
@@ -43,7 +41,7 @@ class Quantizer(SearchParameters, CutTransformer):
     >>> X = rng.random((2000, 2)).round(3)
     >>> y = (X[:, 0] > 0.3) ^ (X[:, 1] > 0.8)
     >>> quantizer = cw.Quantizer(budget=4, random_state=0).fit(X, y)
-    >>> {name: own.round(2).tolist() for name, own in quantizer.cut_points_.items()}
+    >>> {name: cuts.round(2).tolist() for name, cuts in quantizer.cut_points_.items()}
     {'x0': [0.3], 'x1': [0.8]}
     >>> quantizer.transform([[0.1, 0.9]])
     array([[0., 1.]])
@@ -63,43 +61,27 @@ class Quantizer(SearchParameters, CutTransformer):
     )
     budget: float = parameter(number(at_least=1), "how many cells there may be", default=10000)
     history_: list[dict[str, Any]] = fitted("the steps of the search")
-    notes_: tuple[Note, ...] = fitted("remarks about the search")
+    notes_: tuple[Note, ...] = fitted("notes on the search")
 
-    @property
-    def _way(self) -> str:
-        return f"aim {self.aim!r}"
+    _way = "aim"
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Find the boundaries."""
-        self._check_parameters()
-        numbers = self._numbers(X, reset=True)
-        rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
-        weight = read_weights(sample_weight, rows, "Quantizer")
-        codes, _ = self._classes(X, y, rows)
-        kept = np.ones(rows, bool) if weight is None else weight > 0
-        if not kept.any():
-            raise ParameterError(
-                "Quantizer: the sample weights must not all be zero; got zeros only."
-            )
+        numbers, codes, _, weight = self._read_training(X, y, sample_weight)
+        kept = np.ones(len(codes), bool) if weight is None else weight > 0
         present, target = np.unique(codes[kept], return_inverse=True)
         labels = self._labels(X, y, present)
-        task = SearchTask(
-            Part(
-                tuple(values[kept] for values in numbers.values()),
-                target.reshape(-1).astype(np.uint16),
-                None if weight is None else weight[kept],
-            ),
-            [Column(name, "numeric") for name in numbers],
-            len(labels),
-            validation=self.validation if self.search is not None else 0.0,
-            random_state=self.random_state,
-            max_seconds=self.max_seconds,
+        part = Part(
+            tuple(values[kept] for values in numbers.values()),
+            target.reshape(-1).astype(np.uint16),
+            None if weight is None else weight[kept],
         )
-        options = SearchOptions(float(self.budget), self.levels, self.correction, self.search)
+        columns = [Column(name, "numeric") for name in numbers]
+        task = SearchTask(self, part, columns, len(labels), hold_out=self.search is not None)
         aim = self._aim(labels, task.by_class.sum(axis=0))
-        found = quantize(task, options, aim, "Quantizer")
+        found = quantize(task, float(self.budget), aim)
         self._keep({axis.name: axis.edges for axis in found.axes if axis.edges is not None})
         self.history_ = task.clock.history
         self.notes_ = found.notes

@@ -170,7 +170,7 @@ class Recode:
         )
 
     def check(self) -> None:
-        """Refuse points that do not rise and levels that stand there twice."""
+        """Refuse points that do not rise and levels that occur twice."""
         for name, points in self.cut_points.items():
             if points.ndim != 1 or not np.isfinite(points).all() or np.any(np.diff(points) <= 0):
                 raise SchemaError(f"Recode: the cut points of {name[:40]!r} must rise.")

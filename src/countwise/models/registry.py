@@ -330,8 +330,8 @@ for _entry in (
         (
             {"random_state": 0},
             {"budget": None, "search": None, "random_state": 0},
-            {"levels": "merit", "smoothing": 2.0, "random_state": 0},
-            {"search": "paper", "smoothing": 2.0, "smooth_by": "class", "random_state": 0},
+            {"levels": "merit", "bin_smoothing": 2.0, "random_state": 0},
+            {"search": "paper", "bin_smoothing": 2.0, "smooth_by": "class", "random_state": 0},
         ),
     ),
     Entry(

@@ -37,7 +37,9 @@ def test_the_hidden_boundaries_are_found():
     assert farthest(model, BOUNDARIES) < 2e-4
     fresh, labels = grid.rows(100_000, seed=2)
     assert model.score(fresh, labels) > 0.98
-    assert model.expected_gain(fresh, labels) > 0.98 * grid.best_gain(fresh, labels, GAIN)
+    assert cw.Decide.over(model, GAIN).expected_gain(fresh, labels) > 0.98 * grid.best_gain(
+        fresh, labels, GAIN
+    )
 
 
 @pytest.mark.slow
@@ -49,7 +51,9 @@ def test_the_hidden_boundaries_are_found_on_a_million_rows(noise):
     model = cw.DiscreteBayes(10_000, gain=GAIN, random_state=0).fit(X, y, validation=(Xv, yv))
     assert farthest(model, BOUNDARIES) < 1e-4
     fresh, labels = grid.rows(500_000, seed=3)
-    assert model.expected_gain(fresh, labels) > 0.99 * grid.best_gain(fresh, labels, GAIN)
+    assert cw.Decide.over(model, GAIN).expected_gain(fresh, labels) > 0.99 * grid.best_gain(
+        fresh, labels, GAIN
+    )
 
 
 @pytest.mark.parametrize("correction", ["miller-madow", "printed", "none"])
@@ -58,8 +62,8 @@ def test_five_uniform_columns_get_six_levels_each(correction):
     X, y = rng.random((5000, 5)), rng.integers(0, 2, 5000)
     model = cw.DiscreteBayes(10_000, correction=correction, search=None).fit(X, y)
     assert model.levels_ == [6] * 5
-    for own in model.boundaries_:
-        np.testing.assert_allclose(own, np.arange(1, 6) / 6, atol=0.03)
+    for edges in model.boundaries_:
+        np.testing.assert_allclose(edges, np.arange(1, 6) / 6, atol=0.03)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -72,8 +76,8 @@ def test_equal_weight_boundaries_are_those_of_sorted_rows(ties, weighted):
         weight = rng.random(200) if weighted else None
         target = np.zeros(200, np.uint16)
         halves = [
-            Part((values[own],), target[own], None if weight is None else weight[own])
-            for own in (slice(0, 90), slice(90, None))
+            Part((values[rows],), target[rows], None if weight is None else weight[rows])
+            for rows in (slice(0, 90), slice(90, None))
         ]
         line = Line.of(values, target, NONE if weight is None else weight)
         expected = [line.boundary(place) for place in line.quantiles(levels)]
@@ -82,7 +86,7 @@ def test_equal_weight_boundaries_are_those_of_sorted_rows(ties, weighted):
 
 def test_boundaries_that_are_not_searched_are_of_all_rows():
     X = np.random.default_rng(0).random((3_300_000, 1)) ** 2
-    model = cw.DiscreteBayes(6, levels=[6], search=None, smoothing=None)
+    model = cw.DiscreteBayes(6, levels=[6], search=None, bin_smoothing=None)
     model.fit(X, (X[:, 0] > 0.5).astype(int))
     np.testing.assert_allclose(np.sqrt(model.boundaries_[0]), np.arange(1, 6) / 6, atol=0.001)
     exact = np.quantile(X[:, 0], np.arange(1, 6) / 6)
@@ -120,25 +124,43 @@ def test_unequal_levels_and_a_nuisance_column_are_told_by_merit():
     assert farthest(model, cuts) < 2e-3
 
 
-def test_no_smoothing_is_k_nought_and_the_seed_decides():
+def test_no_smoothing_is_k_zero_and_the_seed_decides():
     X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
-    plain = cw.DiscreteBayes(500, smoothing=None, random_state=3).fit(X, y)
-    nought = cw.DiscreteBayes(500, smoothing=0.0, smooth_by="class", random_state=3).fit(X, y)
-    np.testing.assert_array_equal(plain.predict_proba(X[:500]), nought.predict_proba(X[:500]))
-    assert [own.tolist() for own in plain.boundaries_] == [
-        own.tolist() for own in nought.boundaries_
+    plain = cw.DiscreteBayes(500, bin_smoothing=None, random_state=3).fit(X, y)
+    zero = cw.DiscreteBayes(500, bin_smoothing=0.0, smooth_by="class", random_state=3).fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X[:500]), zero.predict_proba(X[:500]))
+    assert [edges.tolist() for edges in plain.boundaries_] == [
+        edges.tolist() for edges in zero.boundaries_
     ]
 
 
 def test_an_interrupt_keeps_the_best_so_far():
-    def stop(step):
-        if step["stage"] == "squares":
+    def stop(done, total, text):
+        if text.startswith("squares"):
             raise KeyboardInterrupt
 
     X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
-    model = cw.DiscreteBayes(500, progress=stop, random_state=0).fit(X, y)
+    model = cw.DiscreteBayes(500, random_state=0).fit(X, y, progress=stop)
     assert any(note.code == "P12" for note in model.notes_)
     assert model.score(X, y) > 0.9
+
+
+def test_progress_reports_stages_and_gains():
+    X, y = HiddenGrid(BOUNDARIES[:3]).rows(20_000)
+    steps = []
+    model = cw.DiscreteBayes(500, random_state=0)
+    model.fit(X, y, progress=lambda *step: steps.append(step))
+    done, totals, texts = zip(*steps, strict=True)
+    assert list(done) == sorted(done)
+    assert max(done) < min(totals) == max(totals)
+    assert len(steps) == len(model.history_)
+    last = model.history_[-1]
+    train, validation = last["train"], last["validation"]
+    assert texts[-1] == (
+        f"{last['stage']}: training gain {train:.4f}, validation gain {validation:.4f}"
+    )
+    with pytest.raises(cw.CountwiseError, match="progress must be True or False, or a func"):
+        model.fit(X, y, progress="bar")
 
 
 def test_the_papers_search_finds_less():
@@ -164,5 +186,5 @@ def test_pictures_are_drawn():
     model = cw.DiscreteBayes(50, random_state=0).fit(table)
     assert "cells" in cw.draw(model).title
     assert cw.draw(model, ("petal_length", "petal_width")).title.endswith("petal_width")
-    with pytest.raises(cw.CountwiseError, match="what must be columns"):
+    with pytest.raises(cw.CountwiseError, match="what must be a column"):
         cw.draw(model, "petal")

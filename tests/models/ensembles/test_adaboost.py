@@ -48,7 +48,7 @@ def test_the_votes_and_the_posterior_by_hand(ten):
     log_odds = 2 * (votes[:, 0] - votes[:, 1])
     np.testing.assert_allclose(model.predict_proba(table)[:, 0], 1 / (1 + np.exp(-log_odds)))
     stages = list(model.staged_predict(table))
-    assert [int((own != np.array(SIGNS)).sum()) for own in stages] == [3, 3, 0]
+    assert [int((labels != np.array(SIGNS)).sum()) for labels in stages] == [3, 3, 0]
 
 
 def test_explanations_add_up(ten):
@@ -91,7 +91,7 @@ def test_a_rule_no_better_than_chance_has_no_vote():
     assert [note.code for note in model.notes_ if note.code == "V01"] == ["V01"]
     np.testing.assert_allclose(model.explain(table).parts, 0.0, atol=1e-12)
     drawn = AdaBoost(method="resampling").fit(table)
-    assert all(own.epsilon < 0.5 for own in drawn.rounds_)
+    assert all(step.epsilon < 0.5 for step in drawn.rounds_)
 
 
 def test_resampling_keeps_the_papers_arithmetic():
@@ -101,22 +101,21 @@ def test_resampling_keeps_the_papers_arithmetic():
     )
     assert len(model.rounds_) == 8
     cut = cw.read(TEN, schema=table.schema.without_target())
-    for place, own in enumerate(model.rounds_):
+    for place, step in enumerate(model.rounds_):
         weight = model.weights_[place]
         assert weight.sum() == pytest.approx(1)
         missed = np.array(
-            [said != truth for said, truth in zip(_said(model, place, cut), SIGNS, strict=True)]
+            [label != sign for label, sign in zip(_labels(model, place, cut), SIGNS, strict=True)]
         )
-        assert own.epsilon == pytest.approx(weight[missed].sum())
-        assert own.alpha == pytest.approx(0.5 * math.log((1 - own.epsilon) / own.epsilon))
+        assert step.epsilon == pytest.approx(weight[missed].sum())
+        assert step.alpha == pytest.approx(0.5 * math.log((1 - step.epsilon) / step.epsilon))
         if place + 1 < len(model.rounds_) and not np.allclose(model.weights_[place + 1], 0.1):
-            after = weight * np.exp(np.where(missed, own.alpha, -own.alpha))
+            after = weight * np.exp(np.where(missed, step.alpha, -step.alpha))
             np.testing.assert_allclose(model.weights_[place + 1], after / after.sum())
 
 
-def _said(model, place, rows):
-    votes = [vote for _, vote in model._each_vote(model._rows(rows))][place]
-    return model.classes_[votes.argmax(axis=1)]
+def _labels(model, place, rows):
+    return model.classes_[model.member_votes(rows)[:, place].argmax(axis=1)]
 
 
 def test_many_classes_count_any_rule_better_than_chance():
@@ -133,7 +132,7 @@ def test_thresholds_find_what_exact_ones_find():
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=4000) > 0).astype(int)
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=50).fit(X, y)
     ours = AdaBoost(n_estimators=50).fit(X, y)
-    assert max(len(own) for own in ours.cut_points_.values()) <= 254
+    assert max(map(len, ours.cut_points_.values())) <= 254
     assert ours.score(X, y) > theirs.score(X, y) - 0.01
 
 

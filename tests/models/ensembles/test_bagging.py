@@ -85,23 +85,23 @@ def test_out_of_bag_equals_a_slow_recount(iris, vote, base):
     model = Bagging(base, n_estimators=9, vote=vote, oob_score=True, random_state=2).fit(iris)
     order = np.argsort(row_keys(iris, target=True), kind="stable")
     draws = draws_of(len(iris), 9, model._seed)
-    said = model.member_votes(iris)
-    labels = np.stack([own.posteriors(iris, 3).argmax(axis=1) for own in model._trained])
-    tally, single, wrong, asked = np.zeros((len(iris), 3)), [], 0, 0
+    cast = model.member_votes(iris)
+    labels = np.stack([member.labels(iris, 3) for member in model._trained])
+    tally, single, wrong, tested = np.zeros((len(iris), 3)), [], 0, 0
     for place, row in enumerate(order):
         out = [m for m in range(9) if draws.times(m)[place] == 0]
         if not out:
             continue
-        asked += 1
+        tested += 1
         for member in out:
-            tally[row] += said[row, member]
+            tally[row] += cast[row, member]
         wrong += int(np.argmax(tally[row]) != iris.target[row])
         single.append(np.mean([labels[m, row] != iris.target[row] for m in out]))
     found = model.out_of_bag_
     np.testing.assert_allclose(found.votes, tally, atol=1e-12)
     np.testing.assert_array_equal(model.votes_, found.votes)
-    assert found.asked == asked / len(iris)
-    assert found.error == pytest.approx(wrong / asked)
+    assert found.coverage == tested / len(iris)
+    assert found.error == pytest.approx(wrong / tested)
     assert found.single_error == pytest.approx(np.mean(single))
 
 
@@ -149,7 +149,7 @@ def test_what_members_take_does_not_grow_with_the_rows():
 def test_ten_thousand_levels_and_few_rows_of_each():
     rng = np.random.default_rng(0)
     word = rng.integers(0, 10_000, 3000)
-    table = cw.read({"w": [f"w{own}" for own in word], "y": word % 2}, target="y",
+    table = cw.read({"w": [f"w{number}" for number in word], "y": word % 2}, target="y",
                     identifiers="keep")  # fmt: skip
     for model in (Bagging(cw.NaiveBayes(), n_estimators=4), cw.AdaBoost(n_estimators=5), cw.Vote()):
         shares = model.fit(table).predict_proba(table)
@@ -189,15 +189,15 @@ def test_a_member_that_missed_a_class_gives_it_nothing():
 def test_unseen_levels_are_reported_once(votes):
     model = Bagging(cw.NaiveBayes(), n_estimators=5).fit(votes)
     row = {name: ["never"] for name in (c.name for c in votes.schema.attributes)}
-    with pytest.warns(UnseenLevelWarning) as told:
+    with pytest.warns(UnseenLevelWarning) as caught:
         model.predict(row)
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(iris):
     with pytest.raises(ParameterError, match="estimator must be"):
         Bagging("naive-bayes").fit(iris)
-    with pytest.raises(ParameterError, match="share above 0"):
+    with pytest.raises(ParameterError, match="above 0 and at most 1"):
         Bagging(fraction=2).fit(iris)
     with pytest.raises(ParameterError, match="numeric names 'petal'"):
         Bagging(cw.NaiveBayes(numeric={"petal": "kernel"})).fit(iris)

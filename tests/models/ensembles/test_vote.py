@@ -60,7 +60,7 @@ def test_soft_and_hard_votes_are_scikit_learns():
     X = np.column_stack([iris.values(c.name) for c in iris.schema.numeric])
     bases = [GaussianNB(), DecisionTreeClassifier(max_depth=1, random_state=0),
              DecisionTreeClassifier(max_depth=2, random_state=0)]  # fmt: skip
-    pairs = [(str(at), own) for at, own in enumerate(bases)]
+    pairs = [(str(at), model) for at, model in enumerate(bases)]
     soft = VotingClassifier(pairs, voting="soft").fit(X, iris.labels)
     ours = Vote(bases, "mean").fit(X, iris.labels)
     np.testing.assert_allclose(ours.predict_proba(X), soft.predict_proba(X), atol=1e-6)

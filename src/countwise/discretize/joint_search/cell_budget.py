@@ -109,7 +109,7 @@ def grant(demands: Sequence[Demand], budget: float) -> Granted:
         width = demands[at].levels
         if width is not None:
             levels[at] = min(width, most)
-    taken = prod(_size(levels[at], demands[at]) for at in kept if demands[at].levels is not None)
+    taken = prod(levels[at] + demands[at].blank for at in kept if demands[at].levels is not None)
     numeric = [at for at in kept if demands[at].levels is None]
     shares = entropy_levels([demands[at].bits for at in numeric], budget / taken)
     for at, share in zip(numeric, shares, strict=True):
@@ -118,16 +118,12 @@ def grant(demands: Sequence[Demand], budget: float) -> Granted:
     return Granted(tuple(levels), tuple(sorted(dropped)))
 
 
-def _size(levels: int, demand: Demand) -> int:
-    return levels + demand.blank
-
-
 def _least(demands: Sequence[Demand], kept: Sequence[int], most: int) -> float:
     """Return the fewest cells these columns need, nominal ones with at most so many levels."""
     cells = 1.0
     for at in kept:
         width = demands[at].levels
-        cells *= _size(2 if width is None else max(min(width, most), 1), demands[at])
+        cells *= (2 if width is None else max(min(width, most), 1)) + demands[at].blank
     return cells
 
 
@@ -148,7 +144,7 @@ def _mend(
     """Give kept columns two levels each, taking them from the widest, so that all fit."""
     for at in numeric:
         levels[at] = max(levels[at], 2)
-    while numeric and prod(_size(levels[at], demands[at]) for at in numeric) > budget:
+    while numeric and prod(levels[at] + demands[at].blank for at in numeric) > budget:
         widest = max(numeric, key=lambda at: (levels[at], at))
         if levels[widest] <= 2:
             break

@@ -1,4 +1,4 @@
-"""Cells with the class weights that fell into them: they add, subtract and are looked up."""
+"""Cells with the class weights that fell into them, counted and looked up."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class CellTable:
     >>> grid = CellGrid((Axis("x", np.array([1.5]), None, 2),))
     >>> part = Part((np.array([1.0, 2.0, 3.0]),), np.array([0, 1, 1], np.uint16))
     >>> table = CellTable.count(grid, [part], 2)
-    >>> table.counts.tolist(), (table + table).total
-    ([[1.0, 0.0], [0.0, 2.0]], 6.0)
+    >>> table.counts.tolist(), table.total
+    ([[1.0, 0.0], [0.0, 2.0]], 3.0)
     """
 
     grid: CellGrid
@@ -77,7 +77,7 @@ class CellTable:
         if not np.array_equal(self.address, self.grid.address_of(self.levels)) or np.any(
             np.diff(self.address) <= 0
         ):
-            raise ValueError("every cell must stand there once, in the order of its address")
+            raise ValueError("every cell must occur once, in the order of its address")
         check_amounts("Cells", self.counts)
         if not np.all(self.counts.sum(axis=1) > 0):
             raise ValueError("every cell must hold rows")
@@ -112,24 +112,25 @@ class CellTable:
         near = np.minimum(np.searchsorted(self.address, address), len(self) - 1)
         return np.where(self.address[near] == address, near, -1)
 
+    def find_levels(self, levels: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the line of cells given by levels; -1 where no row fell or a level is `ANY`."""
+        place = np.full(len(levels), -1, np.int64)
+        known = (levels >= 0).all(axis=1)
+        place[known] = self.find(self.grid.address_of(levels[known]))
+        return place
+
+    def counts_of(self, levels: NDArray[np.int32]) -> FloatArray:
+        """Return the class weights of cells given by levels; zero where `find_levels` has none."""
+        place = self.find_levels(levels)
+        counts = np.zeros((len(levels), self.counts.shape[1]))
+        counts[place >= 0] = self.counts[place[place >= 0]]
+        return counts
+
     def dense(self) -> FloatArray:
         """Return a table with a line for every cell of the grid."""
         table = np.zeros((self.grid.cells, self.counts.shape[1]))
         table[self.address] = self.counts
         return table
-
-    def __add__(self, other: CellTable) -> CellTable:
-        return self._with(other, other.counts)
-
-    def __sub__(self, other: CellTable) -> CellTable:
-        return self._with(other, -other.counts)
-
-    def _with(self, other: CellTable, counts: FloatArray) -> CellTable:
-        return CellTable.of(
-            self.grid,
-            np.concatenate([self.levels, other.levels]),
-            np.concatenate([self.counts, counts]),
-        )
 
 
 def count_direct(

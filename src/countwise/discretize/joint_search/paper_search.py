@@ -6,6 +6,9 @@ which their program did by counting all rows again.
 
 from __future__ import annotations
 
+from functools import cache, partial
+from typing import Any
+
 import numpy as np
 
 from countwise.discretize.joint_search.sweep import Aim, CutSearch, View, per_row
@@ -26,7 +29,7 @@ def perturb(
     columns = [at for at in range(len(search.lines)) if search.cuts[at]]
     if not columns:
         return
-    rounds, views = 0, _Views(search, aim)
+    rounds, views = 0, cache(partial(search.view, aim=aim))  # kept until a boundary moves
     while True:
         rounds += 1
         tried = _random(search, columns, views, clock, rng)
@@ -37,26 +40,10 @@ def perturb(
             return
 
 
-class _Views:
-    """Columns in the contexts of the others, kept until a boundary moves."""
-
-    def __init__(self, search: CutSearch, aim: Aim) -> None:
-        self._search, self._aim = search, aim
-        self._kept: dict[int, View] = {}
-
-    def of(self, at: int) -> View:
-        if at not in self._kept:
-            self._kept[at] = self._search.view(at, self._aim)
-        return self._kept[at]
-
-    def forget(self) -> None:
-        self._kept.clear()
-
-
 def _random(
     search: CutSearch,
     columns: list[int],
-    views: _Views,
+    views: Any,
     clock: SearchClock,
     rng: np.random.Generator,
 ) -> int:
@@ -72,7 +59,7 @@ def _random(
     return tried
 
 
-def _sequential(search: CutSearch, columns: list[int], views: _Views, clock: SearchClock) -> bool:
+def _sequential(search: CutSearch, columns: list[int], views: Any, clock: SearchClock) -> bool:
     found = False
     for at in columns:
         for place in range(len(search.cuts[at])):
@@ -92,12 +79,12 @@ def _reach(search: CutSearch, at: int, place: int) -> tuple[float, float]:
     return now + (before / 2 - now / 2), now + (after / 2 - now / 2)
 
 
-def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Views) -> bool:
+def _try(search: CutSearch, at: int, place: int, values: list[float], views: Any) -> bool:
     """Move a boundary to the best of some values, if it earns more than where it is."""
     line, cuts = search.lines[at], search.cuts[at]
     low = cuts[place - 1] if place else 0
     high = cuts[place + 1] if place + 1 < len(cuts) else len(line)
-    view = views.of(at)
+    view = views(at)
     options = sorted({line.place(value) for value in values})
     best, most = cuts[place], _score(view, low, cuts[place], high)
     for option in options:
@@ -110,7 +97,7 @@ def _try(search: CutSearch, at: int, place: int, values: list[float], views: _Vi
         return False
     search.put(at, [*cuts[:place], best, *cuts[place + 1 :]])
     search.moves += 1
-    views.forget()
+    views.cache_clear()
     return True
 
 

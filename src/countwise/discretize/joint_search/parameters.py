@@ -11,10 +11,10 @@ from countwise.params import Constraint, nothing, number, one_of, parameter, see
 from countwise.tables.estimator import DeclaredEstimator
 
 
-def _share() -> Constraint:
+def _fraction() -> Constraint:
     part = number(at_least=0)
     return Constraint(
-        "a share of at least 0 and below 1",
+        "a fraction of at least 0 and below 1",
         lambda value: part.admits(value) and float(value) < 1,
         good=(0.0, 0.25),
         bad=(-0.1, 1.0, "half"),
@@ -26,12 +26,11 @@ def _levels() -> Constraint:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
             return False
         try:
-            given = np.asarray(value)
+            widths = np.asarray(value)
         except ValueError:
             return False
-        return given.ndim == 1 and (
-            given.size == 0 or (given.dtype.kind in "iu" and int(given.min()) >= 1)
-        )
+        whole = widths.size == 0 or (widths.dtype.kind in "iu" and int(widths.min()) >= 1)
+        return widths.ndim == 1 and whole
 
     return Constraint(
         "a list of whole numbers, one a numeric column", admits, bad=([0, 3], 7.5, [1.5])
@@ -55,7 +54,7 @@ class SearchParameters(DeclaredEstimator):
         default="sweep",
     )
     validation: float = parameter(
-        _share(),
+        _fraction(),
         "fraction of the rows held out to judge by, from 1 000 rows on; after the search they "
         "are counted too. 0: the training rows judge",
         default=0.3,

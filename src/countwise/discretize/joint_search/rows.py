@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,13 @@ from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.errors import TableError
 from countwise.notes import Note
 from countwise.parallel import blocks, in_threads
+from countwise.progress import Progress
 from countwise.tables.read import read
 from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.discretize.joint_search.parameters import SearchParameters
 
 #: Rows that are worked on together: their addresses stay in the processor's cache.
 BLOCK = 1 << 16
@@ -140,22 +144,23 @@ class SearchTask:
 
     def __init__(
         self,
+        options: SearchParameters,
         rows: Part,
         columns: Sequence[Column],
         classes: int,
-        *,
+        hold_out: bool,
         judge: Part | None = None,
-        validation: float = 0.0,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        progress: Callable[[dict[str, Any]], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        if isinstance(random_state, np.random.RandomState):
-            random_state = random_state.randint(0, 2**31 - 1, size=4)
-        self.rng = np.random.default_rng(random_state)
-        self.clock = SearchClock(max_seconds, progress)
+        seed: Any = options.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(0, 2**31 - 1, size=4)
+        self.options, self.rng = options, np.random.default_rng(seed)
+        self.clock = SearchClock(options.max_seconds, progress)
         self.columns, self.classes = tuple(columns), classes
-        self.parts = [rows.hold_out(validation, self.rng)] if judge is None else [rows, judge]
+        if judge is None and hold_out:
+            rows = rows.hold_out(options.validation, self.rng)
+        self.parts = [rows] if judge is None else [rows, judge]
         #: The weight of each class, of training and of checking rows.
         self.by_class = np.sum([part.by_class(classes) for part in self.parts], axis=0)
         #: The weight of the training and of the checking rows.

@@ -44,6 +44,7 @@ _WIDENINGS = 4
 _PASSES = 100
 #: So much more does the checking part weigh where it judges alone.
 JUDGE = 1000.0
+_WHY = ", so that all cells stay within the budget"
 #: Rows from which the merit of columns is judged, and intervals a number is cut into for it.
 _JUDGED, _INTERVALS = 50_000, 16
 
@@ -247,16 +248,6 @@ class BoundarySearch:
 
 
 @dataclass(frozen=True)
-class SearchOptions:
-    """Options of a search: cells at most, levels by which rule, boundaries by which method."""
-
-    budget: float
-    levels: str | Sequence[int]
-    correction: str
-    search: str | None
-
-
-@dataclass(frozen=True)
 class Quantized:
     """The axes found, those it started from, the levels nominal columns kept, and notes."""
 
@@ -267,16 +258,16 @@ class Quantized:
     notes: tuple[Note, ...]
 
 
-def quantize(task: SearchTask, options: SearchOptions, aim: Aim, who: str) -> Quantized:
-    """Make the axes of a grid for the columns of a task from its rows."""
-    parts, columns = task.parts, task.columns
+def quantize(task: SearchTask, budget: float, aim: Aim) -> Quantized:
+    """Make the axes of a grid of at most `budget` cells for the columns of a task."""
+    parts, columns, options = task.parts, task.columns, task.options
     ranges = ranges_of(parts, columns)
-    if np.isinf(options.budget):
+    if np.isinf(budget):
         every = tuple(
             _every_level(parts, at, column, ranges[at]) for at, column in enumerate(columns)
         )
         return Quantized(every, every, {}, (), ())
-    levels, dropped = _share_levels(task, ranges, options, who)
+    levels, dropped = _share_levels(task, ranges, budget)
     kept = {}
     for at, column in enumerate(columns):
         if column.kind != "numeric" and 1 < levels[at] < column.width:
@@ -286,30 +277,30 @@ def quantize(task: SearchTask, options: SearchOptions, aim: Aim, who: str) -> Qu
         _axis(column, levels[at], kept.get(column.name), ranges[at])
         for at, column in enumerate(columns)
     ]
-    notes = [_folded(name, len(names)) for name, names in kept.items()]
-    notes += [_left_out(name, merit) for name, merit in dropped.items()]
+    notes = [Note.of("P01", name, levels=len(some), why=_WHY) for name, some in kept.items()]
+    notes += [Note.of("P10", name, bits=max(merit, 0.0)) for name, merit in dropped.items()]
     search = BoundarySearch(task, axes, aim)
     start = search.cut(search.search.boundaries())
     if options.search is None and not search.whole:
         start = search.cut([equal_weight(parts, at, axes[at].width) for at in search.moving])
         task.clock.note("start", levels=[axis.width for axis in start if axis.numeric])
         return Quantized(start, start, kept, tuple(dropped), tuple(notes))
-    found = search.run(options.search, options.budget if options.levels == "merit" else None)
+    found = search.run(options.search, budget if options.levels == "merit" else None)
     if not search.whole and options.search is not None and search.moving:
         notes += search.notes()
     return Quantized(found, start, kept, tuple(dropped), tuple(notes))
 
 
 def _share_levels(
-    task: SearchTask, ranges: Sequence[Range], options: SearchOptions, who: str
+    task: SearchTask, ranges: Sequence[Range], budget: float
 ) -> tuple[list[int], dict[str, float]]:
     """Return how many levels each column gets, and the merit of the columns left out, by name."""
-    columns = task.columns
+    columns, options = task.columns, task.options
     numeric = [at for at, column in enumerate(columns) if column.kind == "numeric"]
     stated = None if isinstance(options.levels, str) else [int(width) for width in options.levels]
     if stated is not None and len(stated) != len(numeric):
         rule = f"one number for each of the {len(numeric)} numeric columns"
-        raise ParameterError(who, "levels", rule, stated)
+        raise ParameterError(type(options).__name__, "levels", rule, stated)
     bits = [0.0] * len(numeric)
     if stated is None:
         bits = entropies(task.parts, numeric, ranges, options.correction)
@@ -317,7 +308,7 @@ def _share_levels(
     size = [2.0 if column.kind == "numeric" else max(column.width, 1) for column in columns]
     merit = [0.0] * len(columns)
     cells = prod(width + found.blank for width, found in zip(size, ranges, strict=True))
-    if cells > options.budget:
+    if cells > budget:
         merit = _merits(task)
     demands = [
         Demand(
@@ -328,7 +319,7 @@ def _share_levels(
         )
         for at, column in enumerate(columns)
     ]
-    granted = grant(demands, options.budget)
+    granted = grant(demands, budget)
     levels = list(granted.levels)
     if stated is None:
         return levels, {columns[at].name: merit[at] for at in granted.dropped}
@@ -388,11 +379,3 @@ def _every_level(parts: Sequence[Part], at: int, column: Column, found: Range) -
     values = values[~np.isnan(values)].astype(np.float64)
     edges = np.array([middle(low, high) for low, high in pairwise(values.tolist())])
     return Axis(column.name, edges, None, len(edges) + 1, found.blank, found.low, found.high)
-
-
-def _folded(name: str, number: int) -> Note:
-    return Note.of("P01", name, levels=number, why=", so that all cells stay within the budget")
-
-
-def _left_out(name: str, merit: float) -> Note:
-    return Note.of("P10", name, bits=max(merit, 0.0))

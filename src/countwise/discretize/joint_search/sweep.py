@@ -420,20 +420,6 @@ def walk(
     room: FloatArray,
 ) -> Swept:
     """Walk a boundary through rows start to stop of a line."""
-    return Swept(
-        *sweep(
-            context,
-            line.label,
-            line.weight,
-            line.ends,
-            start,
-            stop,
-            aim.train,
-            aim.check,
-            aim.fallback,
-            aim.kind,
-            aim.lean,
-            slack,
-            room,
-        )
-    )
+    rows = line.label, line.weight, line.ends, start, stop
+    worth = aim.train, aim.check, aim.fallback, aim.kind, aim.lean
+    return Swept(*sweep(context, *rows, *worth, slack, room))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from countwise.progress import Progress
+
+#: The stages of a search, in their order; not every search has all of them.
+STAGES = ("start", "squares", "gain", "information", "merit", "paper", "all rows")
 
 
 class EnoughError(Exception):
@@ -15,9 +20,7 @@ class EnoughError(Exception):
 class SearchClock:
     """The history of a search: it reports progress, and ends the search when time is over."""
 
-    def __init__(
-        self, max_seconds: float | None, progress: Callable[[dict[str, Any]], None] | None
-    ) -> None:
+    def __init__(self, max_seconds: float | None, progress: Progress | None) -> None:
         self._start = time.perf_counter()
         self._max_seconds = max_seconds
         self._progress = progress
@@ -34,10 +37,12 @@ class SearchClock:
 
     def note(self, stage: str, **facts: Any) -> None:
         """Keep a step, and report it."""
-        step = {"stage": stage, **facts, "seconds": self._seconds()}
-        self.history.append(step)
+        self.history.append({"stage": stage, **facts, "seconds": self._seconds()})
         if self._progress is not None:
-            self._progress(dict(step))
+            gains = (("training", facts.get("train")), ("validation", facts.get("validation")))
+            words = [f"{part} gain {gain:.4f}" for part, gain in gains if gain is not None]
+            text = f"{stage}: {', '.join(words)}" if words else stage
+            self._progress(STAGES.index(stage), len(STAGES), text)
 
     @contextmanager
     def until_enough(self) -> Iterator[None]:

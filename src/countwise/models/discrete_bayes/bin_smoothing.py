@@ -8,6 +8,8 @@ column, and missing values, are 1 apart. An empty cell uses its neighbors even w
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ from countwise._typing import FloatArray
 from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.cell_grid import Axis, CellGrid
 from countwise.models.discrete_bayes._bin_smoothing import nearest_cells, nearest_listed
-from countwise.parallel import in_threads
+from countwise.parallel import blocks, in_threads
 
 Levels = NDArray[np.int32]
 
@@ -46,31 +48,23 @@ class BinSmoothing:
 
     def __init__(self, table: CellTable, k: float = 0.0, by: str = "rows") -> None:
         self.table, self.k, self.by = table, float(k), by
-        self._scale: FloatArray | None = None
         self._geometry = Geometry(table.grid)
 
     def weights(self, levels: Levels) -> FloatArray:
-        """Return the class weights of cells given by their levels, `ANY` allowed.
-
-        Posteriors are these weights, each class times prior / frequency, normalized.
-        """
+        """Return the class weights of cells given by their levels, `ANY` allowed."""
         if self.by == "class" and self.k > 0:
             return self._weights_by_class(levels)
         weights = self.plain(levels)
-        few = np.flatnonzero(weights.sum(axis=1) < self._enough)
+        few = np.flatnonzero(weights.sum(axis=1) < self.enough)
         if len(few):
             weights[few] = self._sum_nearest(np.ascontiguousarray(levels[few]), -1)[0]
         return weights
 
     def plain(self, levels: Levels) -> FloatArray:
         """Return the counts of cells; where a level may be any, of all cells that agree else."""
-        counts = np.zeros((len(levels), self.table.counts.shape[1]))
+        counts = self.table.counts_of(levels)
         known = levels >= 0
-        complete = known.all(axis=1)
-        place = np.full(len(levels), -1, np.int64)
-        place[complete] = self.table.find(self.table.grid.address_of(levels[complete]))
-        counts[place >= 0] = self.table.counts[place[place >= 0]]
-        rest = np.flatnonzero(~complete)
+        rest = np.flatnonzero(~known.all(axis=1))
         if len(rest):
             patterns, which = np.unique(known[rest], axis=0, return_inverse=True)
             for at, pattern in enumerate(patterns):
@@ -97,9 +91,9 @@ class BinSmoothing:
         thin = which < 0 and len(self.table) ** 2 <= 4 * self.table.grid.cells
         volume = np.ones(len(cells))
         if self._geometry.sorted and not thin and (which >= 0 or (cells >= 0).all()):
-            sums, volume = self._geometry.sum_around(cells, self._dense, which, self._enough)
+            sums, volume = self._geometry.sum_around(cells, self._dense, which, self.enough)
         elif len(cells) * len(self.table) <= _PAIRS:
-            sums = self._geometry.sum_listed(cells, self.table, self._enough)
+            sums = self._geometry.sum_listed(cells, self.table, self.enough)
         else:
             sums = self._margins(cells)
         sums[sums.sum(axis=1) <= 0] = self.table.by_class
@@ -117,14 +111,13 @@ class BinSmoothing:
         return cells, place.reshape(-1)
 
     @property
-    def _enough(self) -> float:
+    def enough(self) -> float:
+        """How much a cell must weigh to be used without its neighbors."""
         return max(self.k, _SOME)
 
-    @property
+    @cached_property
     def _dense(self) -> FloatArray:
-        if not hasattr(self, "_filled"):
-            self._filled = self.table.dense()
-        return self._filled
+        return self.table.dense()
 
     def _margins(self, levels: Levels) -> FloatArray:
         """Return the counts of ever fewer columns, the last dropped first, until rows suffice."""
@@ -133,38 +126,32 @@ class BinSmoothing:
         for kept in range(levels.shape[1] - 1, 0, -1):
             found = self._margin(levels[waiting], np.arange(kept))
             counts[waiting] = found
-            waiting = waiting[found.sum(axis=1) < self._enough]
+            waiting = waiting[found.sum(axis=1) < self.enough]
             if not len(waiting):
                 break
         return counts
 
     def _weights_by_class(self, levels: Levels) -> FloatArray:
-        """Return the density of each class over its own neighbors, scaled to sum to one."""
-        if self._scale is None:
-            every = self.table.grid.levels_at(np.arange(self.table.grid.cells))
-            self._density = self._densities(every)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scale = self.table.by_class / self._density.sum(axis=0)
-            self._scale = np.where(np.isfinite(scale), scale, 0.0)
+        """Return the density of each class over its neighbors, scaled to sum to one."""
         known = (levels >= 0).all(axis=1)
-        weights = np.empty((len(levels), len(self._scale)))
-        address = self.table.grid.address_of(levels[known])
-        weights[known] = self._density[address] * self._scale
-        rest = np.flatnonzero(~known)
-        if len(rest):
-            weights[rest] = self.plain(levels[rest])
+        weights = np.empty((len(levels), len(self.table.by_class)))
+        weights[known] = self._densities[self.table.grid.address_of(levels[known])]
+        weights[~known] = self.plain(levels[~known])
         return weights
 
-    def _densities(self, levels: Levels) -> FloatArray:
-        """Return (b / V) v of every class (eq. 18 to 20), before it is scaled."""
-        volume = self._geometry.volume(levels)
-        densities = np.ascontiguousarray(self._dense[self.table.grid.address_of(levels)])
+    @cached_property
+    def _densities(self) -> FloatArray:
+        """(b / V) v of every cell and class (eq. 18 to 20), scaled."""
+        levels = self.table.grid.levels_at(np.arange(self.table.grid.cells))
+        volume, densities = self._geometry.volume(levels), self._dense.copy()
         for label in range(densities.shape[1]):
-            few = np.flatnonzero(densities[:, label] < self._enough)
+            few = np.flatnonzero(densities[:, label] < self.enough)
             if len(few):
                 sums, reached = self._sum_nearest(np.ascontiguousarray(levels[few]), label)
                 densities[few, label] = sums[:, label] / reached * volume[few]
-        return densities
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = self.table.by_class / densities.sum(axis=0)
+        return densities * np.where(np.isfinite(scale), scale, 0.0)
 
 
 class Geometry:
@@ -211,49 +198,26 @@ class Geometry:
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums over the nearest cells of a table with a line a cell, and their volume."""
         sums, reached = np.zeros((len(levels), counts.shape[1])), np.zeros(len(levels))
-        strides = np.asarray(self.grid.strides, np.int64)
+        strides, places = np.asarray(self.grid.strides, np.int64), self._places
+        order = self._begins, self._orders, self._distances
+        axes = strides, self._sizes, *order, places, self._volumes
+        limits = counts, which, enough, min(_MOST, self.grid.cells)
 
-        def work(start: int) -> None:
-            part = slice(start, start + _TOGETHER)
-            nearest_cells(
-                levels[part],
-                strides,
-                self._sizes,
-                self._begins,
-                self._orders,
-                self._distances,
-                self._places,
-                self._volumes,
-                counts,
-                which,
-                enough,
-                min(_MOST, self.grid.cells),
-                sums[part],
-                reached[part],
-            )
+        def work(part: slice) -> None:
+            nearest_cells(levels[part], *axes, *limits, sums[part], reached[part])
 
-        in_threads(work, range(0, len(levels), _TOGETHER))
+        in_threads(work, blocks(len(levels), _TOGETHER))
         return sums, reached
 
     def sum_listed(self, levels: Levels, table: CellTable, enough: float) -> FloatArray:
         """Return sums over the nearest of the cells that hold rows."""
         sums = np.zeros((len(levels), table.counts.shape[1]))
+        cells = table.levels, table.counts, self._widths, self._places, self._middles, enough
 
-        def work(start: int) -> None:
-            part = slice(start, start + _TOGETHER)
-            nearest_listed(
-                levels[part],
-                table.levels,
-                table.counts,
-                self._widths,
-                self._places,
-                self._middles,
-                enough,
-                np.empty(len(table)),
-                sums[part],
-            )
+        def work(part: slice) -> None:
+            nearest_listed(levels[part], *cells, np.empty(len(table)), sums[part])
 
-        in_threads(work, range(0, len(levels), _TOGETHER))
+        in_threads(work, blocks(len(levels), _TOGETHER))
         return sums
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from countwise._typing import FloatArray
+from countwise.counts.counts import merge_schemas
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.joint_search.cell_counts import CellTable
@@ -20,23 +23,28 @@ from countwise.discretize.joint_search.rows import (
     Labelled,
     Part,
     SearchTask,
+    as_kernel_column,
+    from_array,
+    from_table,
+    is_plain,
     keep_weighted,
+    ranges_of,
 )
-from countwise.discretize.joint_search.search import SearchOptions, quantize
+from countwise.discretize.joint_search.search import nominal_axis, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
-from countwise.errors import ParameterError
-from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
-from countwise.models.discrete_bayes.cell_model import CellClassifier
+from countwise.errors import CountsError, ParameterError, TableError, listing
+from countwise.models.base import Classifier
+from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels, candidates
+from countwise.models.discrete_bayes.cell_model import CellModel, Columns, prior_factor
+from countwise.models.discrete_bayes.explanation import CellStory, describe_cells, level_names
+from countwise.models.explanation import Explanation
 from countwise.notes import Note
-from countwise.params import (
-    Constraint,
-    fitted,
-    nothing,
-    number,
-    one_of,
-    parameter,
-)
-from countwise.tables.schema import labels_array
+from countwise.params import derived, fitted, infinity, nothing, number, one_of, parameter
+from countwise.progress import Progress, open_progress
+from countwise.tables.estimator import check_class_labels
+from countwise.tables.labels import positions
+from countwise.tables.schema import Column, Level, Schema, labels_array, level_key
+from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 if TYPE_CHECKING:
@@ -46,23 +54,11 @@ if TYPE_CHECKING:
 MOST_ALONE = 5000
 #: A cell that weighs much less counts as empty, so that forgetting leaves nothing behind.
 LEAST_WEIGHT = 1e-6
+#: The probability that an explanation shows for a class that a cell rules out.
+LEAST_PROBABILITY = 1e-9
 
 
-def _budget() -> Constraint:
-    least = number(at_least=1)
-    return Constraint(
-        "a number of cells, at least 1 (infinite: every value is a level)",
-        lambda value: least.admits(value) or (isinstance(value, float) and value == np.inf),
-        good=(1, 10_000, float("inf")),
-        bad=(0, -3, float("nan"), "many"),
-    )
-
-
-def _called() -> Constraint:
-    return Constraint("a function", callable, bad=(7.5,))
-
-
-class DiscreteBayes(SearchParameters, CellClassifier):
+class DiscreteBayes(SearchParameters, Classifier):
     """Classify by the cell a row falls into: columns cut together, where it earns most.
 
     Panda and Garg's discrete Bayes rule: numeric columns are cut into levels, the levels of all
@@ -72,8 +68,8 @@ class DiscreteBayes(SearchParameters, CellClassifier):
     most, until none earns more. Large tables are searched on a sample, then all rows near the
     boundaries say exactly where they are.
 
-    `predict` takes the most probable class, as every model here; `decide` takes the decision that
-    earns most by `gain`, as ``Decide(model, gain)`` does.
+    `predict` takes the most probable class, as every model here; ``Decide(model, gain)`` takes the
+    decision that earns most.
 
     Attributes
     ----------
@@ -81,10 +77,6 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         One sorted array a numeric column, in the order of the columns.
     levels_
         How many levels each column has, missing values not counted.
-    cells_
-        The occupied cells with their class weights, a `CellTable`.
-    smoothing_
-        The k that is used.
 
     Examples
     --------
@@ -94,14 +86,14 @@ class DiscreteBayes(SearchParameters, CellClassifier):
     >>> X = rng.random((2000, 2)).round(3)
     >>> y = (X[:, 0] > 0.3) ^ (X[:, 1] > 0.8)
     >>> model = cw.DiscreteBayes(budget=4, random_state=0).fit(X, y)
-    >>> [own.round(2).tolist() for own in model.boundaries_]
+    >>> [edges.round(2).tolist() for edges in model.boundaries_]
     [[0.3], [0.8]]
     >>> model.score(X, y)
     1.0
     """
 
     budget: float | None = parameter(
-        _budget() | nothing(),
+        number(at_least=1) | infinity() | nothing(),
         "how many cells there may be. None or infinite: every value is a level, nothing is "
         "searched",
         default=10000,
@@ -116,30 +108,52 @@ class DiscreteBayes(SearchParameters, CellClassifier):
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
         PRIOR_CONSTRAINT,
-        "'empirical' class shares, 'uniform', or given as array or mapping",
+        "'empirical' class fractions, 'uniform', or given as array or mapping",
         default="empirical",
     )
-    smoothing: str | float | None = parameter(
+    bin_smoothing: str | float | None = parameter(
         one_of("validation") | number(at_least=0) | nothing(),
-        "bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbours must "
+        "bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbors must "
         "hold, 'validation' to take the k that earns most on the validation rows (without any, "
         "on each training row by the others) of the paper's list or, where that ends below one "
-        "row, of 1 to 100; or None. Cells without any row always ask their neighbours",
+        "row, of 1 to 100; or None. Cells without any row always use their neighbors",
         default="validation",
     )
-    progress: Callable[[dict[str, Any]], None] | None = parameter(
-        nothing() | _called(),
-        "called with a mapping after every step of the search: stage, gains, seconds",
-        default=None,
+    smooth_by: str = parameter(
+        one_of("rows", "class"),
+        "'rows': k rows of all classes together; 'class': k rows of each class by itself, over "
+        "their volume, as printed",
+        default="rows",
     )
+    cells_: CellTable = fitted("the class weights of every cell that holds rows")
+    bin_smoothing_: float = fitted("the k of bin smoothing that is used")
+    bin_smoothing_table_: list[dict[str, float]] = fitted(
+        "expected gain and accuracy on the validation rows for every k tried"
+    )
+    kept_levels_: dict[str, tuple[Level, ...]] = fitted(
+        "by column with too many levels, those that are kept apart"
+    )
+    dropped_: tuple[str, ...] = fitted("columns that got a single level and are not used")
     start_boundaries_: list[FloatArray] = fitted("where the search began")
     gain_: dict[str, float | None] = fitted(
         "expected gain in 'train' and 'validation' (None without), training rows deciding"
     )
     history_: list[dict[str, Any]] = fitted("the steps of the search")
-    smoothing_table_: list[dict[str, float]] = fitted(
-        "expected gain and accuracy on the validation rows for every k tried"
-    )
+    _named: tuple[Level, ...] = fitted()
+    class_prior_: FloatArray = derived()
+    gain_matrix_: FloatArray = derived()
+    decisions_: tuple[Any, ...] = derived()
+    _cell_model: CellModel = derived()
+
+    @property
+    def boundaries_(self) -> list[FloatArray]:
+        """One sorted array a numeric column, in the order of the columns."""
+        return [axis.edges for axis in self.cells_.grid.axes if axis.edges is not None]
+
+    @property
+    def levels_(self) -> list[int]:
+        """How many levels each column has, missing values not counted."""
+        return [axis.width for axis in self.cells_.grid.axes]
 
     def fit(
         self,
@@ -147,68 +161,106 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         validation: Any = None,
+        progress: Progress | bool | None = None,
     ) -> Self:
         """Find the boundaries and count the cells.
 
         An array of single-precision numbers is not converted. Rows to judge by come as
-        `validation`, a pair of X and y or a `Table`; without it a share of the rows is held out.
+        `validation`, a pair of X and y or a `Table`; without it a fraction of the rows is held out.
+        `progress` is called after each step of the search with stages done, stages in all, and a
+        text; True shows a bar on stderr.
         """
         self._check_parameters()
-        rows = self._brought(X, y)
+        with open_progress("DiscreteBayes", progress) as report:
+            rows, weight = self._read_training(X, y, sample_weight)
+            judge = None if validation is None else self._read_validation(validation)
+            self._search_and_count(rows, weight, judge, report)
+        return self
+
+    def _read_training(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[Labelled, FloatArray | None]:
+        """Read the rows, an array of numbers without a copy, and number the classes that occur."""
+        if not isinstance(y, str | None) and is_plain(X, self.nominal):
+            X = self._check_shape(X, reset=True)
+            labels = check_class_labels(y)
+            check_consistent_length(X, labels)
+            rows = from_array(X, labels)
+        else:
+            rows = from_table(self._labelled(X, y))
         weight = read_weights(sample_weight, len(rows), "DiscreteBayes")
         rows, weight = keep_weighted(rows, weight)
         if not len(rows):
             raise ParameterError(
-                "DiscreteBayes: the sample weights must not all be zero, but they are."
+                "DiscreteBayes: the sample weights must not all be zero; got zeros only."
             )
         if weight is not None and weight.min() < LEAST_WEIGHT:
             raise ParameterError(
-                f"DiscreteBayes: sample weights must be 0 or at least {LEAST_WEIGHT:g}, but "
-                f"{weight.min():g} came. Multiply them all by one number."
+                f"DiscreteBayes: sample_weight must be 0 or at least {LEAST_WEIGHT:g}; got "
+                f"{weight.min():g}.",
+                hint="Multiply all weights by one number",
             )
-        rows = self._numbered_classes(rows)
-        self.schema_ = rows.schema
-        judge = None if validation is None else self._judging(validation)
-        self._search_and_count(rows, weight, judge)
-        return self
-
-    def _numbered_classes(self, rows: Labelled) -> Labelled:
-        """Keep the classes that occur, numbered from 0."""
-        target = rows.schema.target
-        assert target is not None
+        target = _target_of(rows.schema)
         present = np.flatnonzero(np.bincount(rows.target, minlength=target.width))
+        self.schema_ = rows.schema
         self.classes_ = labels_array([target.levels[place] for place in present])
-        self._class_places = present
-        if len(present) == target.width:
-            return rows
-        place = np.zeros(target.width, np.uint16)
-        place[present] = np.arange(len(present))
-        return Labelled(rows.schema, rows.columns, place[rows.target], rows.notes)
+        if len(present) < target.width:
+            place = np.zeros(target.width, np.uint16)
+            place[present] = np.arange(len(present))
+            rows = replace(rows, target=place[rows.target])
+        return rows, weight
+
+    def _read_validation(self, validation: Any) -> Part:
+        """Read rows to judge by, coded as the training rows are; those of other classes go."""
+        if isinstance(validation, Table) and validation.labelled:
+            X, labels = validation, validation.labels
+        elif isinstance(validation, tuple) and len(validation) == 2:
+            X, labels = validation[0], check_class_labels(validation[1])
+        else:
+            raise TableError(
+                "DiscreteBayes: validation must be rows and their labels, (X, y), or a Table with "
+                f"classes; got a {type(validation).__name__}."
+            )
+        columns, rows = self._read_columns(X)
+        if rows != len(labels):
+            raise TableError(
+                f"DiscreteBayes: there must be one label for each of the {rows} validation rows; "
+                f"got {len(labels)}."
+            )
+        place = positions(labels, self.classes_, "DiscreteBayes")
+        if (place < 0).any():
+            columns = tuple(column[place >= 0] for column in columns)
+        return Part(columns, place[place >= 0].astype(np.uint16), None, True)
+
+    def _read_columns(self, X: Any) -> tuple[Columns, int]:
+        """Return the columns of rows, coded by the schema of training, and how many rows."""
+        check_is_fitted(self, "schema_")
+        if is_plain(X, self.nominal) and not self.schema_.nominal:
+            X = self._check_shape(X, reset=False)
+            if X.shape[1] == len(self.schema_.attributes):
+                return tuple(X.T), len(X)
+        return self._columns_of(self._rows(X))
+
+    def _columns_of(self, table: Table) -> tuple[Columns, int]:
+        return tuple(table.raw_array(c.name) for c in self.schema_.attributes), len(table)
 
     def _search_and_count(
-        self, rows: Labelled, weight: FloatArray | None, judge: Part | None
+        self,
+        rows: Labelled,
+        weight: FloatArray | None,
+        judge: Part | None,
+        report: Progress | None,
     ) -> None:
         searched = self.search is not None and bool(rows.schema.numeric)
-        judged = searched or self.smoothing == "validation"
-        task = SearchTask(
-            Part(rows.columns, rows.target, weight),
-            rows.schema.attributes,
-            len(self.classes_),
-            judge=judge,
-            validation=self.validation if judged else 0.0,
-            random_state=self.random_state,
-            max_seconds=self.max_seconds,
-            progress=self.progress,
-        )
-        self.gain_matrix_, self.decisions_ = self._gains()
-        counted = task.by_class.sum(axis=0) if judge is None else task.by_class[0]
-        self.class_prior_ = self._prior(counted)
+        judged = searched or self.bin_smoothing == "validation"
+        part, columns = Part(rows.columns, rows.target, weight), rows.schema.attributes
+        task = SearchTask(self, part, columns, len(self.classes_), judged, judge, report)
+        self._learn_stakes(task.by_class.sum(axis=0) if judge is None else task.by_class[0])
         aim = self._aim(task.by_class)
         budget = np.inf if self.budget is None else float(self.budget)
-        options = SearchOptions(budget, self.levels, self.correction, self.search)
-        found = quantize(task, options, aim, "DiscreteBayes")
+        found = quantize(task, budget, aim)
         self.kept_levels_, self.dropped_, self._named = found.kept, found.dropped, ()
-        self.start_boundaries_ = [a.edges for a in found.start if a.edges is not None]
+        self.start_boundaries_ = [axis.edges for axis in found.start if axis.edges is not None]
         self.history_ = task.clock.history
         self.notes_ = (*rows.notes, *found.notes, *_stopped(task.clock.stopped))
         grid = CellGrid(found.axes)
@@ -216,73 +268,63 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         self._choose_smoothing(both, aim, task.totals)
         train = both.counts[:, ::2]
         counts = train + both.counts[:, 1::2] if judge is None else train
-        self._settle(CellTable.of(grid, both.levels, counts))
+        self._keep(CellTable.of(grid, both.levels, counts))
 
-    def _parameters_to_save(self) -> dict[str, Any]:
-        seed, gain = self.random_state, self.gain
-        if isinstance(gain, str | os.PathLike):
-            gain = GainMatrix.of(gain, self.classes_.tolist())
-        kept = seed if isinstance(seed, int | np.integer) else None
-        return {
-            **super()._parameters_to_save(),
-            "progress": None,
-            "random_state": kept,
-            "gain": gain,
-        }
-
-    def _after_load(self) -> None:
-        if isinstance(self.gain, str):  # never the path of another file to read
-            raise ParameterError("DiscreteBayes", "gain", "a gain matrix", self.gain)
-        super()._after_load()
-
-    def _gains(self) -> tuple[FloatArray, tuple[Any, ...]]:
+    def _learn_stakes(self, by_class: FloatArray) -> None:
+        """Learn prior and gains for the present classes."""
+        self.class_prior_ = prior_of(self.prior, by_class, self.classes_, "DiscreteBayes")
         matrix = GainMatrix.of(self.gain, self.classes_.tolist())
-        return matrix.values.copy(), matrix.decisions
+        self.gain_matrix_, self.decisions_ = matrix.values.copy(), matrix.decisions
 
-    def _prior(self, by_class: FloatArray) -> FloatArray:
-        return prior_of(self.prior, by_class, self.classes_, "DiscreteBayes")
+    def _keep(self, cells: CellTable) -> None:
+        """Answer by these cells from now on."""
+        self._learn_stakes(cells.by_class)
+        self.cells_ = cells
+        self._cell_model = CellModel(cells, self.class_prior_, self.bin_smoothing_, self.smooth_by)
 
     def _aim(self, by_class: FloatArray) -> Aim:
-        """Gains scaled so that their sum over rows is what the prior's shares earn."""
-        scaled = []
-        for own in by_class:
-            share = own / own.sum() if own.sum() > 0 else np.ones(len(own))
-            factor = np.ones(len(own))
-            if not (isinstance(self.prior, str) and self.prior == "empirical"):
-                factor = np.divide(self.class_prior_, share, out=np.zeros(len(own)), where=own > 0)
-            scaled.append(np.ascontiguousarray(self.gain_matrix_ * factor[:, None]))
+        """Scale the gains so that their sum over rows is what the prior's fractions earn."""
+        train = check = self.gain_matrix_
+        if not (isinstance(self.prior, str) and self.prior == "empirical"):
+            train, check = (
+                np.ascontiguousarray(
+                    self.gain_matrix_ * prior_factor(self.class_prior_, weight)[:, None]
+                )
+                for weight in by_class
+            )
         fallback = int((self.class_prior_ @ self.gain_matrix_).argmax())
-        return Aim(GAIN, scaled[0], scaled[1], 0.0, fallback)
+        return Aim(GAIN, train, check, 0.0, fallback)
 
     def _choose_smoothing(self, both: CellTable, aim: Aim, totals: tuple[float, float]) -> None:
         """Take the k that earns most, the smaller of equal ones.
 
         Validation rows judge; where there are none, each training row is judged by the others.
         """
-        grid, counts = both.grid, both.counts
-        train = CellTable.of(grid, both.levels, counts[:, ::2])
-        factor = self._factor(train.by_class)
-        chosen_here = isinstance(self.smoothing, str)
-        tried = [0.0] if chosen_here else [float(self.smoothing or 0.0)]
+        train, check = (
+            CellTable.of(both.grid, both.levels, both.counts[:, at::2]) for at in (0, 1)
+        )
+        factor = prior_factor(self.class_prior_, train.by_class)
+        chosen = isinstance(self.bin_smoothing, str)
+        tried = [0.0] if chosen else [float(self.bin_smoothing or 0.0)]
         bounded = self.budget is not None and np.isfinite(self.budget)  # else rows are looked up
         alone = bounded and self.smooth_by == "rows" and len(train) <= MOST_ALONE
-        if chosen_here and (totals[1] > 0 or alone):
-            tried = candidates(totals[0], grid.cells)
+        if chosen and (totals[1] > 0 or alone):
+            tried = candidates(totals[0], both.grid.cells)
         judged: list[tuple[float, float]] = []
         if totals[1] > 0:
-            check = CellTable.of(grid, both.levels, counts[:, 1::2])
-            judged = [self._earned(train, check, k, factor, aim, totals[1]) for k in tried]
+            judged = [self._earned(train, check, k, factor, aim.check, totals[1]) for k in tried]
         elif len(tried) > 1:
-            judged = [self._earned_alone(train, k, factor, aim) for k in tried]
-        self.smoothing_table_ = [
+            judged = [self._earned_alone(train, k, factor, aim.train) for k in tried]
+        self.bin_smoothing_table_ = [
             {"k": k, "gain": earned, "accuracy": hits}
             for k, (earned, hits) in zip(tried, judged, strict=False)
         ]
-        best, self.smoothing_ = -np.inf, tried[0]
-        for line in self.smoothing_table_:
+        best, self.bin_smoothing_ = -np.inf, tried[0]
+        for line in self.bin_smoothing_table_:
             if line["gain"] > best + 1e-12:
-                best, self.smoothing_ = line["gain"], line["k"]
-        train_gain, _ = self._earned(train, train, self.smoothing_, factor, aim, totals[0])
+                best, self.bin_smoothing_ = line["gain"], line["k"]
+        k = self.bin_smoothing_
+        train_gain, _ = self._earned(train, train, k, factor, aim.train, totals[0])
         self.gain_ = {"train": train_gain, "validation": best if totals[1] > 0 else None}
 
     def _earned(
@@ -291,39 +333,289 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         check: CellTable,
         k: float,
         factor: FloatArray,
-        aim: Aim,
+        gains: FloatArray,
         total: float,
     ) -> tuple[float, float]:
-        """Expected gain and accuracy on rows in cells, the training rows deciding."""
-        asked = check.counts.sum(axis=1) > 0
-        rows = check.counts[asked]
-        weights = BinSmoothing(train, k, self.smooth_by).weights(check.levels[asked]) * factor
+        """Return expected gain and accuracy on rows in cells, the training rows deciding."""
+        weights = BinSmoothing(train, k, self.smooth_by).weights(check.levels) * factor
         chosen = (weights @ self.gain_matrix_).argmax(axis=1)
         every = np.arange(len(chosen))
-        earns = aim.train if check is train else aim.check
         right = chosen < len(self.classes_)
-        hits = float(rows[every[right], chosen[right]].sum())
-        return float((rows @ earns)[every, chosen].sum()) / total, hits / total
+        hits = float(check.counts[every[right], chosen[right]].sum())
+        return float((check.counts @ gains)[every, chosen].sum()) / total, hits / total
 
     def _earned_alone(
-        self, train: CellTable, k: float, factor: FloatArray, aim: Aim
+        self, train: CellTable, k: float, factor: FloatArray, gains: FloatArray
     ) -> tuple[float, float]:
-        """Expected gain and accuracy when each row is left out: k others are k + 1 with itself."""
+        """Return both when each row is left out: k others are k + 1 rows with itself."""
         around = [BinSmoothing(train, k + more).weights(train.levels) for more in (1.0, 2.0)]
         earned = hits = 0.0
-        for own in range(train.counts.shape[1]):
-            rows = np.flatnonzero(train.counts[:, own] > 0)
-            left, wider = (near[rows].copy() for near in around)
-            for near in (left, wider):
-                near[:, own] = np.maximum(near[:, own] - 1.0, 0.0)
-            lost = left.sum(axis=1) <= 0  # nobody else in the cell: its neighbours answer
-            left[lost] = wider[lost]
+        for place in range(train.counts.shape[1]):
+            cells = np.flatnonzero(train.counts[:, place] > 0)
+            left, wider = (weights[cells] for weights in around)
+            for weights in (left, wider):
+                weights[:, place] = np.maximum(weights[:, place] - 1.0, 0.0)
+            empty = left.sum(axis=1) <= 0  # no other row in the cell: its neighbors answer
+            left[empty] = wider[empty]
             chosen = (left * factor @ self.gain_matrix_).argmax(axis=1)
-            number = train.counts[rows, own]
-            earned += float(number @ aim.train[own, chosen])
-            hits += float(number @ (chosen == own))
-        total = train.by_class.sum()
-        return earned / total, hits / total
+            weight = train.counts[cells, place]
+            earned += float(weight @ gains[place, chosen])
+            hits += float(weight @ (chosen == place))
+        return earned / train.total, hits / train.total
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the posterior of each class (columns, in the order of ``classes_``)."""
+        columns, rows = self._read_columns(X)
+        return self._cell_model.look_up(columns, rows)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest posterior; of equal ones the first."""
+        columns, rows = self._read_columns(X)
+        return np.asarray(self.classes_[self._cell_model.look_up(columns, rows, best=True)])
+
+    def _scores(self, table: Table) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._cell_model.look_up(*self._columns_of(table))))
+
+    def cells_of(self, X: Any) -> list[CellStory]:
+        """Return the cell of each row: its levels, its class weights, and what it answers by.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> model = cw.DiscreteBayes().fit(weather)
+        >>> print(model.cells_of(weather.take([0]))[0].describe())
+        The cell outlook sunny, windy FALSE holds 2 rows of no and 1 row of yes.
+        """
+        levels, names = self._levels_of(X), self._level_names()
+        return describe_cells(self._cell_model.smoothing, levels, names, self.classes_.tolist())
+
+    def _levels_of(self, X: Any) -> Levels:
+        columns, rows = self._read_columns(X)
+        return self.cells_.grid.levels([as_kernel_column(column) for column in columns], rows)
+
+    def _level_names(self) -> list[tuple[str, ...]]:
+        return [
+            level_names(axis, column, self.kept_levels_.get(axis.name))
+            for axis, column in zip(self.cells_.grid.axes, self.schema_.attributes, strict=True)
+        ]
+
+    def explain(self, X: Any) -> Explanation:
+        """Return what each column changes in the log posterior as it becomes known; it adds up.
+
+        The columns are taken in their order; `cells_of` tells the cell itself.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> model = cw.DiscreteBayes().fit(weather)
+        >>> print(model.explain(weather.take([0])).describe())
+        no (posterior 0.667) against yes: log-odds +0.693
+            -0.588  before any evidence
+            +0.993  outlook = sunny
+            +0.288  windy = FALSE
+        """
+        levels, names = self._levels_of(X), self._level_names()
+        axes = [at for at, axis in enumerate(self.cells_.grid.axes) if axis.size > 1]
+        # A class that no row of a cell is of would be infinitely unlikely.
+        logs = np.log(
+            np.maximum(self._cell_model.posteriors_by_step(levels, axes), LEAST_PROBABILITY)
+        )
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=tuple(self.cells_.grid.axes[at].name for at in axes),
+            values=tuple(
+                tuple(names[at][row[at]] if row[at] >= 0 else "never seen" for at in axes)
+                for row in levels
+            ),
+            base=logs[0, 0] if len(logs) else np.log(self.class_prior_),
+            parts=np.diff(logs, axis=1),
+            joint=logs[:, -1],
+        )
+
+    def describe(self) -> str:
+        """Return a few sentences about the grid and what it earns.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> weather = cw.read("sample:weather").select(["outlook", "windy"])
+        >>> print(cw.DiscreteBayes().fit(weather).describe())
+        6 cells, 6 of them with rows: outlook has 3 levels, windy has 2 levels.
+        The rows in them earn 0.857 each in training.
+        """
+        check_is_fitted(self, "cells_")
+        grid = self.cells_.grid
+        shown = [f"{axis.name} has {axis.width} levels" for axis in grid.axes if axis.size > 1]
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        columns = ", ".join(shown[:8]) or "no column is used"
+        validation = self.gain_["validation"]
+        checked = "" if validation is None else f", {validation:.3f} in validation"
+        return (
+            f"{grid.cells:,} cells, {len(self.cells_):,} of them with rows: {columns}{more}.\n"
+            f"The rows in them earn {self.gain_['train']:.3f} each in training{checked}."
+        )
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to the cells; the first rows find the boundaries, later ones keep them.
+
+        New levels and classes may appear at any time. `classes` may name classes still to come.
+        """
+        if not hasattr(self, "cells_"):
+            self.fit(X, y, sample_weight)
+        else:
+            self._check_parameters()
+            self._add(*self._count(X, y, sample_weight))
+        if classes is not None:
+            self._name_classes(np.unique(np.asarray(classes)).tolist())
+        return self
+
+    def forget(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Take rows away again; they must have been counted before. The boundaries stay."""
+        check_is_fitted(self, "cells_")
+        self._add(*self._count(X, y, sample_weight), sign=-1.0)
+        return self
+
+    def merge(self, other: DiscreteBayes) -> Self:
+        """Add the cells of another model with the same boundaries, as if its rows had come here."""
+        check_is_fitted(self, "cells_")
+        if type(other) is not type(self):
+            raise CountsError(
+                f"DiscreteBayes: only models of one kind merge; got a {type(other).__name__}."
+            )
+        check_is_fitted(other, "cells_")
+        if self._cuts() != other._cuts():
+            raise CountsError(
+                "DiscreteBayes: only models with the same boundaries merge; got others. Fit one "
+                "of them, and let the other begin as its copy with partial_fit."
+            )
+        self._add(other.schema_, other.cells_, other.classes_.tolist())
+        return self
+
+    def __add__(self, other: object) -> Self:
+        """Return a new model of the rows of both."""
+        return copy(self).merge(other) if isinstance(other, DiscreteBayes) else NotImplemented
+
+    def _cuts(self) -> tuple[Any, ...]:
+        """Return how columns are cut and folded; models merge where this is equal."""
+        edges = [
+            (axis.name, None if axis.edges is None else axis.edges.tolist())
+            for axis in self.cells_.grid.axes
+        ]
+        return edges, self.kept_levels_, self.dropped_
+
+    def _count(
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[Schema, CellTable, Sequence[Level]]:
+        """Count rows in the cells; new levels and classes stand behind the known ones."""
+        table = self._labelled(X, y, known=self.schema_)
+        weight = read_weights(sample_weight, len(table), "DiscreteBayes")
+        rows, weight = keep_weighted(from_table(table), weight)
+        part, schema = Part(rows.columns, rows.target, weight), rows.schema
+        blanks = [found.blank for found in ranges_of([part], schema.attributes)]
+        classes = _target_of(schema).levels
+        cells = CellTable.count(self._extend_grid(schema, blanks), [part], len(classes))
+        return schema, cells, classes
+
+    def _extend_grid(self, schema: Schema, blanks: Sequence[bool]) -> CellGrid:
+        """Return the grid with room for new levels, and for missing values where they occur."""
+        axes = []
+        for axis, column, blank in zip(
+            self.cells_.grid.axes, schema.attributes, blanks, strict=True
+        ):
+            if axis.name in self.dropped_:
+                lookup = None if axis.numeric else np.zeros(column.width + 2, np.int64)
+                axes.append(replace(axis, lookup=lookup))
+            elif axis.numeric:
+                axes.append(replace(axis, blank=axis.blank or blank))
+            else:
+                kept = self.kept_levels_.get(axis.name)
+                axes.append(nominal_axis(column, kept, axis.blank or blank))
+        return CellGrid(tuple(axes))
+
+    def _add(
+        self, schema: Schema, cells: CellTable, classes: Sequence[Level], sign: float = 1.0
+    ) -> None:
+        """Add cells, or take them away, on a grid and with classes that hold both."""
+        schema = merge_schemas(self.schema_, schema)
+        grid = self._extend_grid(schema, [axis.blank for axis in cells.grid.axes])
+        target = _target_of(schema)
+        mine, counts = _move(self.cells_, grid, target, self.classes_.tolist())
+        theirs, more = _move(cells, grid, target, classes)
+        both = CellTable.of(
+            grid, np.concatenate([mine, theirs]), np.concatenate([counts, sign * more])
+        )
+        if both.total <= 0 or not len(both):
+            raise CountsError("DiscreteBayes: at least one row must stay; got all to forget.")
+        if sign < 0 and float(both.counts.min()) < -1e-6:
+            raise CountsError(
+                "DiscreteBayes: only rows that were counted can be forgotten; got others."
+            )
+        named = {level_key(label) for label in self._named}
+        present = [
+            at
+            for at, level in enumerate(target.levels)
+            if both.by_class[at] > 1e-9 or level_key(level) in named
+        ]
+        self.schema_ = schema
+        self.classes_ = labels_array([target.levels[at] for at in present])
+        self._keep(replace(both, counts=np.ascontiguousarray(both.counts[:, present])))
+
+    def _name_classes(self, labels: list[Any]) -> None:
+        """Let classes be known that no row has shown yet."""
+        known = {level_key(label) for label in labels}
+        others = [label for label in self.classes_.tolist() if level_key(label) not in known]
+        if others:
+            raise ParameterError(
+                f"partial_fit: y may hold only the labels in classes; got also {listing(others)}."
+            )
+        target, grid = _target_of(self.schema_).with_levels(labels), self.cells_.grid
+        levels, counts = _move(self.cells_, grid, target, self.classes_.tolist())
+        self.schema_, self._named = self.schema_.with_columns([target]), tuple(labels)
+        self.classes_ = labels_array(labels)
+        self._keep(CellTable.of(grid, levels, counts))
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        seed, gain = self.random_state, self.gain
+        if isinstance(gain, str | os.PathLike):
+            gain = GainMatrix.of(gain, self.classes_.tolist())
+        kept = seed if isinstance(seed, int | np.integer) else None
+        return {**super()._parameters_to_save(), "random_state": kept, "gain": gain}
+
+    def _after_load(self) -> None:
+        if isinstance(self.gain, str):  # never the path of another file to read
+            raise ParameterError("DiscreteBayes", "gain", "a gain matrix", self.gain)
+        self._check_classes()
+        axes, columns = self.cells_.grid.axes, self.schema_.attributes
+        if [axis.name for axis in axes] != [column.name for column in columns]:
+            raise TableError("Cells: there must be an axis for each column of the schema.")
+        again = self._extend_grid(self.schema_, [False] * len(axes)).axes
+        for axis, other, column in zip(axes, again, columns, strict=True):
+            fits = axis.numeric == (column.kind == "numeric")
+            if axis.lookup is not None and other.lookup is not None:
+                fits = fits and np.array_equal(axis.lookup, other.lookup)
+            dropped = axis.name in self.dropped_
+            if not fits or axis.width != other.width or (dropped and axis.size != 1):
+                raise TableError(f"Cells: the axis of {axis.name[:40]!r} must fit its column.")
+        if self.cells_.counts.shape[1] != len(self.classes_) or not (
+            0 <= self.bin_smoothing_ < 1e300
+        ):
+            raise TableError("Cells: each cell must have a weight of each class.")
+        self._keep(self.cells_)
+
+    def _summary(self) -> dict[str, Any]:
+        cells = {"cells": len(self.cells_), "levels": self.levels_}
+        return {**self._class_summary(self.cells_.by_class), **cells}
 
     def views(self) -> Sequence[View]:
         """Return the grid of cells: cut points, the search, the decisions."""
@@ -333,8 +625,25 @@ class DiscreteBayes(SearchParameters, CellClassifier):
         return (cell_grid(self),)
 
 
+def _target_of(schema: Schema) -> Column:
+    assert schema.target is not None  # training rows have classes
+    return schema.target
+
+
+def _move(
+    cells: CellTable, grid: CellGrid, target: Column, classes: Sequence[Level]
+) -> tuple[Levels, FloatArray]:
+    """Return levels and class weights of cells on a wider grid, with the classes of a target."""
+    levels = cells.levels.copy()
+    for at, (old, new) in enumerate(zip(cells.grid.axes, grid.axes, strict=True)):
+        if old.blank:  # missing values stay behind the levels
+            levels[cells.levels[:, at] == old.width, at] = new.width
+    counts = np.zeros((len(cells), target.width))
+    counts[:, [target.place(label) for label in classes]] = cells.counts
+    return levels, counts
+
+
 def _stopped(why: str | None) -> tuple[Note, ...]:
     if why is None:
         return ()
-    words = "when its time was over" if why == "time" else "by an interrupt"
-    return (Note.of("P12", why=words),)
+    return (Note.of("P12", why="when its time was over" if why == "time" else "by an interrupt"),)

@@ -1,21 +1,14 @@
-"""The prediction of a cell, explained: its counts, its neighbors, and what each column adds."""
+"""The cell of a row in words: its levels, its counts and those of its neighbors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from countwise._typing import FloatArray
 from countwise.discretize.cut_points import interval_names
-from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.cell_grid import Axis
-from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing
+from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels
 from countwise.tables.schema import Column
-
-Levels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -67,50 +60,18 @@ def level_names(axis: Axis, column: Column, kept: tuple[Any, ...] | None) -> tup
     return (*names, "missing") if axis.blank else names
 
 
-def stories(
-    smoother: BinSmoothing,
-    levels: Levels,
-    names: list[tuple[str, ...]],
-    classes: list[Any],
+def describe_cells(
+    smoothing: BinSmoothing, levels: Levels, names: list[tuple[str, ...]], classes: list[Any]
 ) -> list[CellStory]:
     """Return the story of each cell given by its levels."""
-    table = smoother.table
-    weights = smoother.weights(levels)
-    known = (levels >= 0).all(axis=1)
-    place = np.full(len(levels), -1, np.int64)
-    place[known] = table.find(table.grid.address_of(levels[known]))
-    counts = np.zeros((len(levels), len(classes)))
-    counts[place >= 0] = table.counts[place[place >= 0]]
+    counts, weights = smoothing.table.counts_of(levels), smoothing.weights(levels)
+    axes = [(at, axis.name) for at, axis in enumerate(smoothing.table.grid.axes) if axis.size > 1]
     return [
         CellStory(
-            {
-                axis.name: names[at][levels[row, at]] if levels[row, at] >= 0 else "unknown"
-                for at, axis in enumerate(table.grid.axes)
-                if axis.size > 1
-            },
-            dict(zip(classes, counts[row].tolist(), strict=True)),
-            dict(zip(classes, weights[row].tolist(), strict=True)),
-            bool(counts[row].sum() < max(smoother.k, 1e-9)),
+            {name: names[at][row[at]] if row[at] >= 0 else "unknown" for at, name in axes},
+            dict(zip(classes, counts[place].tolist(), strict=True)),
+            dict(zip(classes, weights[place].tolist(), strict=True)),
+            bool(counts[place].sum() < smoothing.enough),
         )
-        for row in range(len(levels))
+        for place, row in enumerate(levels)
     ]
-
-
-def stepwise(table: CellTable, levels: Levels, axes: list[int], factor: FloatArray) -> FloatArray:
-    """Return posteriors as columns become known one by one: rows × steps × classes.
-
-    A step that no row supports keeps the posteriors of the step before.
-    """
-    prior = table.by_class * factor
-    now = np.broadcast_to(prior / prior.sum(), (len(levels), len(prior)))
-    steps = np.empty((len(levels), len(axes) + 1, len(prior)))
-    steps[:, 0] = now
-    smoother = BinSmoothing(table)
-    known = np.full_like(levels, -1)
-    for step, at in enumerate(axes, start=1):
-        known[:, at] = levels[:, at]
-        weights = smoother.plain(known) * factor
-        total = weights.sum(axis=1, keepdims=True)
-        now = np.where(total > 0, weights / np.where(total > 0, total, 1.0), now)
-        steps[:, step] = now
-    return steps

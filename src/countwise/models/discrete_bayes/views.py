@@ -33,9 +33,9 @@ def cell_grid(model: DiscreteBayes) -> CellGrid:
         dict(model.gain_),
         tuple(columns),
         tuple(axis.name for axis in grid.axes if axis.size < 2),
-        float(model.smoothing_),
-        model.smoothing == "validation",
-        tuple(dict(line) for line in model.smoothing_table_),
+        float(model.bin_smoothing_),
+        model.bin_smoothing == "validation",
+        tuple(dict(line) for line in model.bin_smoothing_table_),
         tuple(
             SearchStep(
                 str(step["stage"]), float(step["seconds"]), step["train"], step.get("validation")
@@ -91,9 +91,9 @@ def cell_slice(model: DiscreteBayes, one: str, other: str) -> CellSlice:
         if at not in (across, up) and axis.size > 1:
             fixed[axis.name] = names[at][int(by_level.argmax())]
     levels[:, across], levels[:, up] = np.indices(shape).reshape(2, -1)
-    posteriors = model._shares(model._smoother.weights(levels))
+    posteriors = model._cell_model.posteriors(levels)
     expected = posteriors @ model.gain_matrix_
-    rows = model._smoother.plain(levels).sum(axis=1)
+    rows = model._cell_model.smoothing.plain(levels).sum(axis=1)
     columns = {column.name: column for column in _columns(model)}
     return CellSlice(
         columns[one],

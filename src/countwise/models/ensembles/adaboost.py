@@ -1,4 +1,4 @@
-"""One-attribute rules from weighted counts: which column alone tells the classes apart best."""
+"""AdaBoost: rules of one column, found from weighted counts, or other models vote by weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from countwise.counts.engines import _kernels
 from countwise.counts.engines.memory import JOINT_CELLS, joint_groups
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
-from countwise.counts.row_hash import row_keys
 from countwise.discretize.cut_points import cut_points
 from countwise.discretize.recode import Recode
 from countwise.errors import ParameterError
@@ -25,30 +24,21 @@ from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.models.ensembles import _adaboost
 from countwise.models.ensembles.members import (
+    Ensemble,
     Member,
     a_classifier,
-    adopt_members,
-    chunks,
-    quiet,
-    seeded,
-    trained,
-    whole_votes,
+    drop_unseen,
+    order_by_content,
+    set_seed,
+    train_member,
+    vote_for_largest,
 )
 from countwise.models.explanation import Explanation
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.parallel import in_threads
-from countwise.params import (
-    boolean,
-    derived,
-    fitted,
-    nothing,
-    one_of,
-    parameter,
-    seed,
-    whole,
-)
+from countwise.params import boolean, derived, fitted, nothing, one_of, parameter, seed, whole
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
@@ -65,26 +55,26 @@ _EQUAL = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """Says a class (by its place) for each code of one column, missing and unseen included.
+    """A rule of one column: a class (by its place) for each code, missing and unseen included.
 
     `threshold` is the last code on the left where the column is numeric; else None.
     """
 
     column: str
-    said: NDArray[np.int32]
+    answers: NDArray[np.int32]
     error: float
     threshold: int | None = None
 
     def check(self) -> None:
         """Refuse answers that are not one a code."""
-        if self.said.ndim != 1 or not len(self.said):
+        if self.answers.ndim != 1 or not len(self.answers):
             raise ValueError("a rule must have an answer for each code")
 
 
 def fine_cuts(
     table: Table, weight: FloatArray | None, most: int = MOST_INTERVALS
 ) -> dict[str, FloatArray]:
-    """Where numeric columns are cut: between all values, or evenly by weight if there are many."""
+    """Cut numeric columns between all values, or evenly by weight if there are many."""
     names = tuple(column.name for column in table.schema.numeric)
     if not names:
         return {}
@@ -114,12 +104,11 @@ class WeightedTables:
         self.target = _kernels.Axes([table.target], [1])
         widths = [table.schema[name].width + 2 for name in self.columns]
         most = max(4, JOINT_CELLS // self.slots)
-        self.groups = [[self.columns[at] for at in own] for own in joint_groups(widths, most)]
-        self.shapes = [
-            (self.slots, *(table.schema[name].width + 2 for name in own)) for own in self.groups
-        ]
-        self.axes = [self._axes(*own) for own in zip(self.groups, self.shapes, strict=True)]
-        self.asked = {name: _kernels.Axes([table.codes(name)], [1]) for name in self.columns}
+        places = joint_groups(widths, most)
+        self.groups = [[self.columns[at] for at in group] for group in places]
+        self.shapes = [(self.slots, *(widths[at] for at in group)) for group in places]
+        self.axes = [self._axes(*both) for both in zip(self.groups, self.shapes, strict=True)]
+        self.codes = {name: _kernels.Axes([table.codes(name)], [1]) for name in self.columns}
         self.borders = [(at, min(at + _CHUNK, len(table))) for at in range(0, len(table), _CHUNK)]
 
     def _axes(self, names: Sequence[str], shape: tuple[int, ...]) -> _kernels.Axes:
@@ -130,14 +119,14 @@ class WeightedTables:
     def after(
         self, rule: Rule | None, hit: float = 1.0, miss: float = 1.0
     ) -> dict[str, FloatArray]:
-        """Reweigh the rows by what a rule says of them, and return the tables of all columns."""
-        asked = self.target if rule is None else self.asked[rule.column]
-        said = None if rule is None else rule.said
+        """Reweigh the rows that a rule hits and misses, and return the tables of all columns."""
+        codes = self.target if rule is None else self.codes[rule.column]
+        answers = None if rule is None else rule.answers
 
         def piece(border: tuple[int, int]) -> list[FloatArray]:
             tables = [np.zeros(int(np.prod(shape))) for shape in self.shapes]
             _adaboost.reweigh_and_tally(
-                asked, self.target, said, hit, miss, *border, self.weight, self.axes, tables
+                codes, self.target, answers, hit, miss, *border, self.weight, self.axes, tables
             )
             return tables
 
@@ -147,16 +136,16 @@ class WeightedTables:
             joint = sum(part[place] for part in parts)
             whole = np.asarray(joint).reshape(self.shapes[place])
             for axis, name in enumerate(group):
-                gone = tuple(1 + other for other in range(len(group)) if other != axis)
-                found[name] = whole.sum(axis=gone)[:-2]
+                others = tuple(1 + other for other in range(len(group)) if other != axis)
+                found[name] = whole.sum(axis=others)[:-2]
         return found
 
 
 def best_rule(tables: dict[str, FloatArray], numeric: Sequence[str]) -> Rule:
     """Return the rule of one column that misses the least weight; of equal ones the first.
 
-    A nominal column says for each level its heaviest class; a number is asked whether it lies above
-    a threshold. Missing values have an answer of their own, levels of no weight that of all rows.
+    A nominal column answers by the heaviest class of each level; a numeric one by the side of a
+    threshold. Missing values have a separate answer, levels of no weight that of all rows.
     """
     total = float(next(iter(tables.values())).sum())
     best: Rule | None = None
@@ -169,57 +158,55 @@ def best_rule(tables: dict[str, FloatArray], numeric: Sequence[str]) -> Rule:
 
 
 def _heaviest(cells: FloatArray, total: float) -> NDArray[np.int32]:
-    """The first class of about the largest weight, along the first axis."""
+    """Return the first class of about the largest weight, along the first axis."""
     near = cells >= cells.max(axis=0) - _EQUAL * total
     return np.asarray(near.argmax(axis=0), dtype=np.int32)
 
 
 def _missed(cells: FloatArray) -> FloatArray:
-    """The weight of all classes but the heaviest; exactly nought where one class is alone."""
+    """Return the weight of all classes but the heaviest; exactly zero where one class is alone."""
     return np.asarray(np.sort(cells, axis=0)[:-1].sum(axis=0))
 
 
 def _levels(name: str, cells: FloatArray, total: float) -> Rule:
-    said = _heaviest(cells, total)
-    said[cells.sum(axis=0) <= 0] = _heaviest(cells.sum(axis=1), total)
-    return Rule(name, said, float(_missed(cells).sum()) / total)
+    answers = _heaviest(cells, total)
+    answers[cells.sum(axis=0) <= 0] = _heaviest(cells.sum(axis=1), total)
+    return Rule(name, answers, float(_missed(cells).sum()) / total)
 
 
 def _threshold(name: str, cells: FloatArray, total: float) -> Rule:
     known, blank = cells[:, :-2], cells[:, -2]
-    everybody = _heaviest(cells.sum(axis=1), total)
     left = np.cumsum(known, axis=1)
     right = np.cumsum(known[:, ::-1], axis=1)[:, ::-1]
     right = np.concatenate([right[:, 1:], np.zeros((len(known), 1))], axis=1)
     missed = _missed(left) + _missed(right)
     at = int((missed <= missed.min() + _EQUAL * total).argmax())
-    said = np.full(cells.shape[1], everybody, dtype=np.int32)
-    said[: at + 1] = _heaviest(left[:, at], total)
+    answers = np.full(cells.shape[1], _heaviest(cells.sum(axis=1), total), dtype=np.int32)
+    answers[:-2] = _heaviest(left[:, at], total)
     if right[:, at].sum() > 0:
-        said[at + 1 : -2] = _heaviest(right[:, at], total)
-    else:
-        said[at + 1 : -2] = said[at]
+        answers[at + 1 : -2] = _heaviest(right[:, at], total)
     if blank.sum() > 0:
-        said[-2] = _heaviest(blank, total)
-    error = float(missed[at] + _missed(blank)) / total
-    return Rule(name, said, error, at)
+        answers[-2] = _heaviest(blank, total)
+    return Rule(name, answers, float(missed[at] + _missed(blank)) / total, at)
 
 
-def rule_words(rule: Rule, table: Table, points: Mapping[str, FloatArray], most: int = 3) -> str:
-    """Say a rule in words: the answer for each level, or on both sides of a threshold."""
-    classes, column = table.classes, table.schema[rule.column]
-    told = [classes[place] for place in rule.said.tolist()]
+def describe_rule(rule: Rule, table: Table, points: Mapping[str, FloatArray], most: int = 3) -> str:
+    """Return a rule in words: the answer for each level, or on both sides of a threshold."""
+    column = table.schema[rule.column]
+    labels = [table.classes[place] for place in rule.answers.tolist()]
     if rule.threshold is not None:
         cuts = points[rule.column]
         if rule.threshold >= len(cuts):
-            return f"{rule.column}: always {told[0]}"
+            return f"{rule.column}: always {labels[0]}"
         cut = cuts[rule.threshold]
-        return f"{rule.column} ≤ {cut:.4g}: {told[0]}; else: {told[rule.threshold + 1]}"
+        return f"{rule.column} ≤ {cut:.4g}: {labels[0]}; else: {labels[rule.threshold + 1]}"
+    levels: dict[Any, list[str]] = {}
+    for level, label in zip(column.levels, labels, strict=False):
+        levels.setdefault(label, []).append(str(level))
     parts = []
-    for label in dict.fromkeys(told[: column.width]):
-        levels = [str(own) for own, said in zip(column.levels, told, strict=False) if said == label]
-        more = f" or {len(levels) - most} more" if len(levels) > most else ""
-        parts.append(f"{' or '.join(levels[:most])}{more}: {label}")
+    for label, names in levels.items():
+        more = f" or {len(names) - most} more" if len(names) > most else ""
+        parts.append(f"{' or '.join(names[:most])}{more}: {label}")
     return f"{rule.column} = " + "; ".join(parts)
 
 
@@ -231,7 +218,7 @@ _EQUAL_ROUNDS = 1e-9
 
 @dataclass(frozen=True)
 class Round:
-    """One round: its weighted error ε, the weight α of its vote, and what it asks, in words.
+    """One round: its weighted error ε, the weight α of its vote, and its rule in words.
 
     Examples
     --------
@@ -250,10 +237,10 @@ class Round:
             raise ValueError("a round must have an error below 1 and a finite weight")
 
 
-class AdaBoost(Classifier):
+class AdaBoost(Ensemble):
     """Boost weak rules: each round weighs up the rows that the round before got wrong.
 
-    Freund and Schapire (1997), as Kuo's slides tell it: a rule of weighted error ε votes with
+    Freund and Schapire (1997), as in Kuo's slides: a rule of weighted error ε votes with
     α = ½ ln((1 - ε)/ε), rows it misses are multiplied by exp(α), others by exp(-α), and weights sum
     to one. For K classes ln(K - 1)/2 is added to α, so that any rule better than chance counts
     (SAMME, Zhu et al. 2009). The posterior is that of additive logistic regression, the votes
@@ -307,21 +294,21 @@ class AdaBoost(Classifier):
     weights_: FloatArray = fitted(
         "with 'keep_weights=True' the weights before each round, rounds × rows; else empty"
     )
-    _rules: tuple[Rule, ...] = fitted()
-    _shares: FloatArray = fitted()
-    _trained: list[Member] = derived()
-    _seed: int = derived()
+    rules_: tuple[Rule, ...] = fitted("the rule of each round; none where models are boosted")
+    _fractions: FloatArray = fitted()
     _sum: ScoreTerms = derived()
 
     @property
     def epsilons_(self) -> FloatArray:
         """The errors of all rounds."""
-        return np.asarray([own.epsilon for own in self.rounds_])
+        return np.asarray([step.epsilon for step in self.rounds_])
 
     @property
     def alphas_(self) -> FloatArray:
         """The vote weights of all rounds."""
-        return np.asarray([own.alpha for own in self.rounds_])
+        return np.asarray([step.alpha for step in self.rounds_])
+
+    _vote_weights = alphas_
 
     @property
     def cut_points_(self) -> Mapping[str, FloatArray]:
@@ -332,17 +319,17 @@ class AdaBoost(Classifier):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn one rule a round."""
-        rows, given, kept, total = self._training(X, y, sample_weight)
-        weight = np.ones(len(rows)) if given is None else given
+        rows, stated, kept, total = self._training(X, y, sample_weight)
+        weight = np.ones(len(rows)) if stated is None else stated
         present = self._take_classes(rows)
-        self._shares = np.bincount(rows.target, weight)[present] / weight.sum()
+        self._fractions = np.bincount(rows.target, weight)[present] / weight.sum()
         order = np.arange(len(rows))
         if self.method == "resampling" or self.estimator is not None:
             # Chance follows what is in a row, not where it stands.
-            order = np.argsort(row_keys(rows, target=True), kind="stable")
+            order = order_by_content(rows)
             rows, weight = rows.take(order), weight[order]
         self._seed = draw_seed(self.random_state)
-        history = self._boost(_of_classes(rows, present), weight)
+        history = self._boost(_keep_classes(rows, present), weight)
         self.weights_ = np.zeros((0, 0))
         if self.keep_weights:
             self.weights_ = np.zeros((len(history), total))
@@ -353,21 +340,22 @@ class AdaBoost(Classifier):
             self.notes_ = (*self.notes_, Note.of("V01"))
         return self
 
-    def _boost(self, table: Table, given: FloatArray) -> list[FloatArray]:
+    def _boost(self, table: Table, stated: FloatArray) -> list[FloatArray]:
         """Go through the rounds; return the weights before each, if they are to be kept."""
         weak: Any
         if self.estimator is None:
-            weak = _Rules(table, given, self.method, self._seed)
+            weak = _RuleLearner(table, stated, self.method, self._seed)
         else:
-            weak = _Members(self.estimator, table, given, self.method, self._seed, self.classes_)
+            rows = table, stated, self.method, self._seed
+            weak = _MemberLearner(self.estimator, self.classes_, *rows)
         rounds: list[Round] = []
         learned: list[Any] = []
         history: list[FloatArray] = []
         hit = miss = 1.0
-        resets = 0
+        resets, chance = 0, 1 - 1 / max(len(self.classes_), 2)
         while len(rounds) < self.n_estimators and table.schema.attributes:
             rule, epsilon = weak.learn(hit, miss)
-            if epsilon >= self._chance - 1e-10:
+            if epsilon >= chance - 1e-10:
                 if self.method == "weights" or resets == _MOST_RESETS:
                     break
                 weak.reset()
@@ -378,7 +366,7 @@ class AdaBoost(Classifier):
             if self.keep_weights:
                 history.append(weak.weight / weak.weight.sum())
             alpha = _alpha(epsilon, len(self.classes_), weak.size)
-            rounds.append(Round(epsilon, alpha, *weak.words(rule)))
+            rounds.append(Round(epsilon, alpha, *weak.describe(rule)))
             learned.append(rule)
             if epsilon == 0:
                 # A rule without error needs no others, and leaves nothing to weigh up.
@@ -388,64 +376,37 @@ class AdaBoost(Classifier):
             hit, miss = 1 / total, math.exp(2 * alpha) / total
         self.rounds_ = tuple(rounds)
         self.recode_ = weak.recode
-        ours = self.estimator is None
-        self._rules = tuple(learned) if ours else ()
-        self._trained = [] if ours else learned
+        self.rules_ = tuple(learned) if self.estimator is None else ()
+        self._trained = [] if self.estimator is None else learned
         self.members_ = [member.model for member in self._trained]
         self._sum_up()
         return history
 
-    @property
-    def _chance(self) -> float:
-        return 1 - 1 / max(len(self.classes_), 2)
-
     def _scores(self, table: Table) -> FloatArray:
         if not self.rounds_:
-            return np.tile(np.log(self._shares), (len(table), 1))
+            return np.tile(np.log(self._fractions), (len(table), 1))
         if self.estimator is None:
             return self._sum.scores(self.recode_.apply(table))
-        scores = np.zeros((len(table), len(self.classes_)))
-        for chunk in chunks(len(table), self._trained[0].features):
-            for own, vote in self._each_vote(table.take(chunk)):
-                scores[chunk] += 2 * own.alpha * vote
-        return scores
+        return 2 * self._votes(table)
 
-    def _each_vote(self, table: Table) -> Iterator[tuple[Round, FloatArray]]:
-        table, number = quiet(table), len(self.classes_)
-        if self.estimator is None:
-            cut = self.recode_.apply(table)
-            for own, rule in zip(self.rounds_, self._rules, strict=True):
-                yield own, np.eye(number)[rule.said[cut.codes(rule.column)]]
-            return
-        features = self._trained[0].features
-        matrix = None if features is None else features.matrix(table)
-        for own, member in zip(self.rounds_, self._trained, strict=True):
-            yield own, whole_votes(member.posteriors(table, number, matrix), _EQUAL_ROUNDS)
+    def _cast(
+        self, posteriors: FloatArray, keys: NDArray[np.uint64] | None, place: int
+    ) -> FloatArray:
+        return vote_for_largest(posteriors, _EQUAL_ROUNDS)
 
-    def votes(self, X: Any) -> FloatArray:
-        """Return the sum of α for each class, rows × classes: the weighted votes.
-
-        Examples
-        --------
-        >>> import countwise as cw
-        >>> from countwise.models.ensembles.adaboost import AdaBoost
-        >>> weather = cw.read("sample:weather")
-        >>> model = AdaBoost(n_estimators=3).fit(weather)
-        >>> bool(np.allclose(model.votes(weather).sum(axis=1), model.alphas_.sum()))
-        True
-        """
-        table = self._rows(X)
-        votes = np.zeros((len(table), len(self.classes_)))
-        for own, vote in self._each_vote(table):
-            votes += own.alpha * vote
-        return votes
+    def _votes_in_turn(self, part: Table) -> Iterator[FloatArray]:
+        if self.estimator is not None:
+            yield from super()._votes_in_turn(part)
+        cut, votes = self.recode_.apply(part), np.eye(len(self.classes_))
+        for rule in self.rules_:
+            yield votes[rule.answers[cut.codes(rule.column)]]
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the labels after one round, after two, and so on."""
-        table = self._rows(X)
+        table = drop_unseen(self._rows(X))
         votes = np.zeros((len(table), len(self.classes_)))
-        for own, vote in self._each_vote(table):
-            votes += own.alpha * vote
+        for alpha, cast in zip(self.alphas_, self._votes_in_turn(table), strict=True):
+            votes += alpha * cast
             yield self.classes_[votes.argmax(axis=1)]
 
     def explain(self, X: Any) -> Explanation:
@@ -471,45 +432,37 @@ class AdaBoost(Classifier):
         """Return the rounds as lines of text: ε, α and the rule."""
         check_is_fitted(self, "rounds_")
         return "\n".join(
-            f"{place:3d}  ε {own.epsilon:.4f}  α {own.alpha:.4f}  {own.words}"
-            for place, own in enumerate(self.rounds_, 1)
+            f"{place:3d}  ε {step.epsilon:.4f}  α {step.alpha:.4f}  {step.words}"
+            for place, step in enumerate(self.rounds_, 1)
         )
 
     def _sum_up(self) -> None:
         """Add the votes of all rules up to one table a column."""
         number = len(self.classes_)
         figures: dict[str, FloatArray] = {}
-        for own, rule in zip(self.rounds_, self._rules, strict=False):
-            votes = figures.setdefault(rule.column, np.zeros((len(rule.said), number)))
-            votes[np.arange(len(rule.said)), rule.said] += 2 * own.alpha
+        for step, rule in zip(self.rounds_, self.rules_, strict=False):
+            votes = figures.setdefault(rule.column, np.zeros((len(rule.answers), number)))
+            votes[np.arange(len(rule.answers)), rule.answers] += 2 * step.alpha
         terms = [TableTerm((name,), votes) for name, votes in figures.items()]
         self._sum = ScoreTerms(np.zeros(number), terms)
 
     def _after_load(self) -> None:
-        self._check_classes()
-        self._trained = adopt_members(self, self.members_)
-        number = len(self.classes_)
-        learned = self._rules if self.estimator is None else self._trained
-        if {len(self._rules), len(self._trained)} - {0, len(self.rounds_)} or (
-            len(learned) != len(self.rounds_)
-        ):
+        self._adopt(self.members_)
+        number, rules = len(self.classes_), len(self.rounds_) if self.estimator is None else 0
+        if (len(self.rules_), len(self._trained)) != (rules, len(self.rounds_) - rules):
             raise ParameterError("AdaBoost: each round must have learned a rule or a member.")
-        if self._shares.shape != (number,) or not np.all(
-            (self._shares > 0) & (self._shares <= 1 + 1e-9)
-        ):
+        fractions = self._fractions
+        if fractions.shape != (number,) or not np.all((fractions > 0) & (fractions <= 1 + 1e-9)):
             raise ParameterError("AdaBoost: each class must have a positive fraction of the rows.")
         schema = self.recode_.apply_to_schema(self.schema_)
-        for rule in self._rules:
-            column = schema[rule.column]
-            fits = column.kind == "nominal" and len(rule.said) == column.width + 2
-            if not fits or rule.said.min() < 0 or rule.said.max() >= number:
+        for rule in self.rules_:
+            column, answers = schema[rule.column], rule.answers
+            fits = column.kind == "nominal" and len(answers) == column.width + 2
+            if not fits or answers.min() < 0 or answers.max() >= number:
                 raise ParameterError(f"AdaBoost: a rule must fit its column {rule.column[:40]!r}.")
-            if rule.threshold is not None and not 0 <= rule.threshold < len(rule.said):
+            if rule.threshold is not None and not 0 <= rule.threshold < len(answers):
                 raise ParameterError("AdaBoost: a threshold must be a place in its column.")
         self._sum_up()
-
-    def _summary(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist(), "members": len(self.rounds_)}
 
     def views(self) -> Sequence[View]:
         """Return the rounds: their rules, errors and weights."""
@@ -527,13 +480,13 @@ class AdaBoost(Classifier):
 
 
 def _alpha(epsilon: float, classes: int, rows: int) -> float:
-    """The weight of a vote; a rule without error is taken to miss half a row more than none."""
+    """Return the weight of a vote; a rule without error is taken to miss half a row."""
     least = max(epsilon, 0.5 / (rows + 1))
     return 0.5 * (math.log((1 - least) / least) + math.log(max(classes, 2) - 1))
 
 
-def _of_classes(table: Table, present: NDArray[Any]) -> Table:
-    """The table with those classes only that it holds."""
+def _keep_classes(table: Table, present: NDArray[Any]) -> Table:
+    """Return the table with those classes only that occur in it."""
     target = table.target_column
     if len(present) == target.width:
         return table
@@ -543,107 +496,101 @@ def _of_classes(table: Table, present: NDArray[Any]) -> Table:
     return Table.from_arrays(table.schema.with_columns([kept]), data, table.notes, table.unseen)
 
 
-class _Rules:
-    """Rules of one column, from weighted counts of all columns in one pass a round."""
+class _Learner:
+    """Rows with weights that change from round to round, or rows drawn by such weights."""
 
-    def __init__(self, table: Table, given: FloatArray, method: str, seed: int) -> None:
-        self.recode = Recode(fine_cuts(table, given))
-        self.numeric = tuple(self.recode.cut_points)
-        self.table = self.recode.apply(table)
-        self.weight = given / given.sum()
-        self.first = self.weight.copy() if method == "resampling" else None
-        self.tables = WeightedTables(self.table, self.weight)
-        self.size = _size(given)
-        self.stream = np.random.default_rng(seed)
-        self.last: Rule | None = None
-
-    def learn(self, hit: float, miss: float) -> tuple[Rule, float]:
-        """Reweigh the rows by the last rule, and find the next one."""
-        if self.first is None:
-            self.last = best_rule(self.tables.after(self.last, hit, miss), self.numeric)
-            return self.last, self.last.error
-        if self.last is not None:
-            self.weight *= np.where(self._missed(self.last), miss, hit)
-        times = _drawn(self.weight, self.size, self.stream).astype(np.float64)
-        self.last = best_rule(WeightedTables(self.table, times).after(None), self.numeric)
-        missed = self.weight[self._missed(self.last)].sum()
-        return self.last, float(missed / self.weight.sum())
-
-    def _missed(self, rule: Rule) -> NDArray[np.bool_]:
-        said = rule.said[self.table.codes(rule.column)]
-        return np.asarray(said != self.table.target)
-
-    def reset(self) -> None:
-        """Set the weights back to those of the beginning."""
-        assert self.first is not None  # only resampling sets back
-        self.weight[:] = self.first
-        self.last = None
-
-    def words(self, rule: Rule) -> tuple[str, str]:
-        """Say which column a rule asks for, and what it answers."""
-        return rule.column, rule_words(rule, self.table, self.recode.cut_points)
-
-
-class _Members:
-    """Any other model, trained on weighted rows or on rows drawn by their weights."""
-
-    def __init__(
-        self, base: Any, table: Table, given: FloatArray, method: str, seed: int, classes: Any
-    ) -> None:
-        ours = isinstance(base, Classifier)
-        if method == "weights" and not ours and not has_fit_parameter(base, "sample_weight"):
-            raise ParameterError(
-                f"AdaBoost: by weights, the base must take sample_weight, but {base!r} does not. "
-                "Use method='resampling', or another base."
-            )
-        self.estimator, self.table, self.classes, self.method = base, table, classes, method
+    def __init__(self, table: Table, stated: FloatArray, method: str, seed: int) -> None:
         self.recode = Recode()
-        self.weight = given / given.sum()
-        self.first = self.weight.copy()
-        self.scale = float(given.sum())
-        self.size = _size(given)
-        self.features = None if ours else Features.learn(table, given)
-        self.matrix = None if self.features is None else self.features.matrix(table)
-        self.stream, self.seed = np.random.default_rng(seed), seed
+        self.table, self.stated, self.seed = table, stated, seed
+        self.resampling = method == "resampling"
+        self.weight = stated / stated.sum()
+        self.first = self.weight.copy() if self.resampling else self.weight
+        # As many rows are drawn as there are, one of whole weight counted so often.
+        self.size = len(stated) if np.any(stated % 1) else max(1, round(float(stated.sum())))
+        self.stream = np.random.default_rng(seed)
         self.missed: NDArray[np.bool_] | None = None
 
-    def learn(self, hit: float, miss: float) -> tuple[Member, float]:
-        """Reweigh the rows by what the last member missed, and train the next one."""
+    def reweigh(self, hit: float, miss: float) -> None:
+        """Multiply the weights of rows that the last rule hit, and of those it missed."""
         if self.missed is not None:
             self.weight *= np.where(self.missed, miss, hit)
-        self.seed += 1
-        by_draws = self.method == "resampling"
-        member = trained(
-            seeded(self.estimator, self.seed),
-            self.table,
-            self.classes,
-            # Weights sum to the rows again, for models to which their scale means something.
-            None if by_draws else self.weight * (self.scale / self.weight.sum()),
-            _drawn(self.weight, self.size, self.stream) if by_draws else None,
-            self.features,
-        )
-        posteriors = member.posteriors(self.table, len(self.classes), self.matrix)
-        said = whole_votes(posteriors, _EQUAL_ROUNDS).argmax(axis=1)
-        self.missed = np.asarray(said != self.table.target)
-        return member, float(self.weight[self.missed].sum() / self.weight.sum())
+
+    def judge(self, answers: NDArray[Any]) -> float:
+        """Return the fraction of the weight that these answers miss, and keep the rows."""
+        self.missed = np.asarray(answers != self.table.target)
+        return float(self.weight[self.missed].sum() / self.weight.sum())
+
+    def draw(self) -> NDArray[np.intp]:
+        """Draw rows by their weights; return how often each was drawn."""
+        edge = np.cumsum(self.weight)
+        place = np.searchsorted(edge, self.stream.random(self.size) * edge[-1], side="right")
+        return np.bincount(np.minimum(place, len(edge) - 1), minlength=len(edge))
 
     def reset(self) -> None:
         """Set the weights back to those of the beginning."""
         self.weight[:] = self.first
         self.missed = None
 
-    def words(self, member: Member) -> tuple[None, str]:
-        """Name the model."""
+
+class _RuleLearner(_Learner):
+    """Rules of one column, from weighted counts of all columns in one pass a round."""
+
+    def __init__(self, table: Table, stated: FloatArray, method: str, seed: int) -> None:
+        recode = Recode(fine_cuts(table, stated))
+        super().__init__(recode.apply(table), stated, method, seed)
+        self.recode, self.numeric = recode, tuple(recode.cut_points)
+        self.tables = WeightedTables(self.table, self.weight)
+        self.last: Rule | None = None
+
+    def learn(self, hit: float, miss: float) -> tuple[Rule, float]:
+        """Reweigh the rows by the last rule, and find the next one."""
+        if not self.resampling:
+            self.last = best_rule(self.tables.after(self.last, hit, miss), self.numeric)
+            return self.last, self.last.error
+        self.reweigh(hit, miss)
+        drawn = WeightedTables(self.table, self.draw().astype(np.float64))
+        rule = best_rule(drawn.after(None), self.numeric)
+        return rule, self.judge(rule.answers[self.table.codes(rule.column)])
+
+    def describe(self, rule: Rule) -> tuple[str, str]:
+        """Return the column of a rule, and the rule in words."""
+        return rule.column, describe_rule(rule, self.table, self.recode.cut_points)
+
+
+class _MemberLearner(_Learner):
+    """Any other model, trained on weighted rows or on rows drawn by their weights."""
+
+    def __init__(
+        self, base: Any, classes: NDArray[Any], table: Table, stated: FloatArray, *options: Any
+    ) -> None:
+        super().__init__(table, stated, *options)
+        ours = isinstance(base, Classifier)
+        if not self.resampling and not ours and not has_fit_parameter(base, "sample_weight"):
+            raise ParameterError(
+                f"AdaBoost: by weights, the base must take sample_weight; got {base!r}.",
+                hint=("use `method='resampling'`", "take another base"),
+            )
+        self.base, self.classes = base, classes
+        self.features = None if ours else Features.learn(table, stated)
+        self.matrix = None if self.features is None else self.features.matrix(table)
+
+    def learn(self, hit: float, miss: float) -> tuple[Member, float]:
+        """Reweigh the rows by what the last member missed, and train the next one."""
+        self.reweigh(hit, miss)
+        self.seed += 1
+        # Weights sum to the rows again, for models to which their scale means something.
+        weight = self.weight * (float(self.stated.sum()) / self.weight.sum())
+        member = train_member(
+            set_seed(self.base, self.seed),
+            self.table,
+            self.classes,
+            None if self.resampling else weight,
+            self.draw() if self.resampling else None,
+            self.features,
+        )
+        posteriors = member.posteriors(self.table, len(self.classes), self.matrix)
+        return member, self.judge(vote_for_largest(posteriors, _EQUAL_ROUNDS).argmax(axis=1))
+
+    def describe(self, member: Member) -> tuple[None, str]:
+        """Return no column, and the model in words."""
         return None, repr(member.model)
-
-
-def _size(given: FloatArray) -> int:
-    """How many rows are drawn: as many as there are, a row of whole weight counted so often."""
-    return len(given) if np.any(given % 1) else max(1, round(float(given.sum())))
-
-
-def _drawn(weight: FloatArray, size: int, stream: np.random.Generator) -> NDArray[np.intp]:
-    """How often each row is drawn, by its weight."""
-    edge = np.cumsum(weight)
-    place = np.searchsorted(edge, stream.random(size) * edge[-1], side="right")
-    return np.bincount(np.minimum(place, len(edge) - 1), minlength=len(edge))

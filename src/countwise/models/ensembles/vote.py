@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
@@ -18,41 +18,29 @@ from countwise.models.base import Classifier
 from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.bayes.tan import TAN
 from countwise.models.ensembles.members import (
-    Member,
+    Ensemble,
     a_classifier,
-    adopt_members,
-    cast,
-    chunks,
-    quiet,
-    seeded,
-    trained,
-    whole_votes,
+    drop_unseen,
+    order_by_content,
+    set_seed,
+    train_member,
 )
 from countwise.models.tree.id3 import ID3
 from countwise.notes import Note
 from countwise.numeric import draw_seed
-from countwise.params import (
-    Constraint,
-    array,
-    derived,
-    fitted,
-    nothing,
-    one_of,
-    parameter,
-    seed,
-)
+from countwise.params import Constraint, array, fitted, nothing, one_of, parameter, seed, whole
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
     from countwise.models.views import View
 
 WAYS = ("majority", "weighted", "mean", "roulette", "gain")
-#: Members that answer alike more often than independent ones by this much are remarked on.
+#: Members that agree more often than independent ones by this much get a note.
 TOO_ALIKE = 0.05
 
 _FOLDS = 5
-#: How many training rows are looked at to see how alike members are.
-_LOOKED_AT = 20_000
+#: How many training rows are looked at to see how often members agree.
+_COMPARED = 20_000
 
 
 def ensemble_error(members: int, error: float) -> float:
@@ -65,28 +53,13 @@ def ensemble_error(members: int, error: float) -> float:
     >>> round(ensemble_error(25, 0.35), 2)
     0.06
     """
-    if isinstance(members, bool) or not isinstance(members, int) or members < 1:
-        raise ParameterError(
-            f"ensemble_error: members must be a whole number of at least 1, but {members!r} came."
-        )
+    if not whole(at_least=1).admits(members):
+        raise ParameterError("ensemble_error", "members", "a whole number of at least 1", members)
     if not 0 <= error <= 1:
-        raise ParameterError(
-            f"ensemble_error: error must be a share between 0 and 1, but {error!r} came."
-        )
-    total = 0.0
-    for wrong in range(math.ceil(members / 2), members + 1):
-        if error in (0, 1):
-            share = float(wrong == members * error)
-        else:
-            share = math.exp(
-                math.lgamma(members + 1)
-                - math.lgamma(wrong + 1)
-                - math.lgamma(members - wrong + 1)
-                + wrong * math.log(error)
-                + (members - wrong) * math.log1p(-error)
-            )
-        total += share / 2 if 2 * wrong == members else share
-    return min(total, 1.0)
+        raise ParameterError("ensemble_error", "error", "a fraction between 0 and 1", error)
+    # Of an even number of members the first tail leaves ties out, and the second has all of them.
+    tails = [bdtrc(half, members, error) for half in (members // 2, (members - 1) // 2)]
+    return float(sum(tails) / 2)
 
 
 def _models() -> Constraint:
@@ -97,12 +70,12 @@ def _models() -> Constraint:
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | Mapping):
             return False
         every = list(value.values()) if isinstance(value, Mapping) else list(value)
-        return bool(every) and all(one.admits(own) for own in every)
+        return bool(every) and all(one.admits(model) for model in every)
 
     return Constraint("a list of classifiers", admits, bad=([], "all", [3.5]))
 
 
-class Vote(Classifier):
+class Vote(Ensemble):
     """Let unlike models vote: trained on the same rows, counted by one rule.
 
     Votes divided by their sum are the posterior, and its argmax is the label. To draw labels from
@@ -151,11 +124,9 @@ class Vote(Classifier):
     members_: dict[str, Classifier] = fitted("the trained models by name")
     weights_: FloatArray = fitted("what the vote of each member weighs")
     agreement_: FloatArray = fitted(
-        "the share of training rows on which two members answer alike, members × members"
+        "the fraction of training rows on which two members agree, members × members"
     )
-    _seed: int = fitted()
     _gain: FloatArray | None = fitted()
-    _trained: list[Member] = derived()
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -164,40 +135,35 @@ class Vote(Classifier):
         table, weight, *_ = self._training(X, y, sample_weight)
         self._take_classes(table)
         self._seed = draw_seed(self.random_state)
-        self._gain = None
-        if self.how == "gain":
-            self._gain = self._gains()
-        named = self._named()
+        self._gain = self._read_gain() if self.how == "gain" else None
+        named = self._name_models()
         self._trained = [
-            trained(seeded(own, self._seed), table, self.classes_, weight) for own in named.values()
+            train_member(set_seed(model, self._seed), table, self.classes_, weight)
+            for model in named.values()
         ]
-        self.members_ = dict(zip(named, (own.model for own in self._trained), strict=True))
-        self.weights_ = self._weighed(list(named.values()), table, weight)
-        self._look_at(table, weight)
+        self.members_ = dict(zip(named, (member.model for member in self._trained), strict=True))
+        self.weights_ = self._weigh(list(named.values()), table, weight)
+        self._compare_members(table, weight)
         return self
 
     def _after_load(self) -> None:
-        self._check_classes()
-        self._trained = adopt_members(self, self.members_.values())
+        self._adopt(self.members_.values())
         members, classes = len(self._trained), len(self.classes_)
         weights, agreement, gain = self.weights_, self.agreement_, self._gain
         if weights.shape != (members,) or agreement.shape != (members, members):
             raise ParameterError("Vote: there must be a weight for each member.")
         if not np.all((weights >= 0) & (weights < 1e300)) or not weights.sum() > 0:
             raise ParameterError("Vote: weights must be finite, at least 0 and not all 0.")
-        if not 0 <= self._seed < 2**31:
-            raise ParameterError("Vote: the seed must be a whole number of at least 0.")
         if not np.isfinite(agreement).all() or (gain is None) != (self.how != "gain"):
             raise ParameterError("Vote: gains are needed to vote by them, and only then.")
         if gain is not None and (gain.shape != (classes, classes) or not np.isfinite(gain).all()):
             raise ParameterError("Vote: there must be a finite gain for every two classes.")
 
-    def _summary(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist(), "members": len(self.members_)}
-
-    def _gains(self) -> FloatArray:
+    def _read_gain(self) -> FloatArray:
         if self.gain is None:
-            raise ParameterError("Vote: how='gain' needs a gain matrix; got None. Give gain=.")
+            raise ParameterError(
+                "Vote: how='gain' needs a gain matrix; got None.", hint="Give `gain=`"
+            )
         matrix = GainMatrix.of(self.gain, self.classes_.tolist())
         if matrix.no_decision is not None:
             raise GainError(
@@ -207,77 +173,71 @@ class Vote(Classifier):
             )
         return matrix.values
 
-    def _named(self) -> dict[str, Any]:
-        if self.estimators is None:
-            every: Any = [NaiveBayes(), TAN(cuts="mdl"), ID3()]
-        else:
-            every = self.estimators
-        if isinstance(every, Mapping):
-            return {str(name): own for name, own in every.items()}
+    def _name_models(self) -> dict[str, Any]:
+        models = self.estimators
+        if models is None:
+            models = [NaiveBayes(), TAN(cuts="mdl"), ID3()]
+        if isinstance(models, Mapping):
+            return {str(name): model for name, model in models.items()}
         named: dict[str, Any] = {}
-        for own in every:
-            word = name = type(own).__name__
+        for model in models:
+            kind = name = type(model).__name__
             number = 2
             while name in named:
-                name, number = f"{word} {number}", number + 1
-            named[name] = own
+                name, number = f"{kind} {number}", number + 1
+            named[name] = model
         return named
 
-    def _weighed(self, bases: list[Any], table: Table, weight: FloatArray | None) -> FloatArray:
-        """What each vote weighs: one, what was given, or what cross-validation says."""
+    def _weigh(self, bases: list[Any], table: Table, weight: FloatArray | None) -> FloatArray:
+        """Return the weight of each vote: one, the stated one, or the cross-validated one."""
         if self.weights is None:
             even = self.how != "weighted"
             return np.ones(len(bases)) if even else self._log_odds(bases, table, weight)
         if self.how != "weighted":
             raise ParameterError(
-                f"Vote: weights belong to how='weighted', but how={self.how!r} came. Leave them "
-                "out, or ask for a weighted vote."
+                f"Vote: weights need how='weighted'; got how={self.how!r}.",
+                hint=("leave `weights=` out", "set `how='weighted'`"),
             )
-        given = np.asarray(self.weights, dtype=np.float64)
-        fits = given.shape == (len(bases),) and bool(np.isfinite(given).all())
-        if not fits or np.any(given < 0) or not given.sum() > 0:
-            raise ParameterError(
-                f"Vote: weights must be {len(bases)} numbers of at least 0, one a member and not "
-                f"all 0, but {given.tolist()} came."
-            )
-        return given
+        stated = np.asarray(self.weights, dtype=np.float64)
+        fits = stated.shape == (len(bases),) and bool(np.isfinite(stated).all())
+        if not fits or np.any(stated < 0) or not stated.sum() > 0:
+            rule = f"{len(bases)} numbers of at least 0, one a member and not all 0"
+            raise ParameterError("Vote", "weights", rule, stated.tolist())
+        return stated
 
     def _log_odds(self, bases: list[Any], table: Table, weight: FloatArray | None) -> FloatArray:
-        """Log-odds of being right on rows of other folds; a row's fold is in its content."""
+        """Return log-odds of being right on rows of other folds; a row's content is its fold."""
         fold = row_keys(table, target=True) % np.uint64(_FOLDS)
-        own = np.ones(len(table)) if weight is None else weight
+        amount = np.ones(len(table)) if weight is None else weight
         truth = np.searchsorted(np.unique(table.target), table.target)
-        right, asked = np.zeros(len(bases)), 0.0
+        right, total = np.zeros(len(bases)), 0.0
         for part in range(_FOLDS):
             out = fold == part
             if not out.any() or out.all():
                 continue
-            rest, given = table.take(~out), None if weight is None else weight[~out]
-            tested = quiet(table.take(out))
-            asked += float(own[out].sum())
+            train, test = table.take(~out), drop_unseen(table.take(out))
+            train_weight = None if weight is None else weight[~out]
+            total += float(amount[out].sum())
             for place, base in enumerate(bases):
-                member = trained(seeded(base, self._seed), rest, self.classes_, given)
-                said = member.posteriors(tested, len(self.classes_)).argmax(axis=1)
-                right[place] += own[out][said == truth[out]].sum()
-        odds = (right + 1) / (asked - right + 1)
-        chance = 1 / max(len(self.classes_) - 1, 1)
-        made = np.maximum(np.log(odds / chance), 0.0)
-        return made if made.sum() > 0 else np.ones(len(bases))
+                model = set_seed(base, self._seed)
+                member = train_member(model, train, self.classes_, train_weight)
+                hits = member.labels(test, len(self.classes_)) == truth[out]
+                right[place] += amount[out][hits].sum()
+        odds = (right + 1) / (total - right + 1)
+        weights = np.maximum(np.log(odds * max(len(self.classes_) - 1, 1)), 0.0)
+        return weights if weights.sum() > 0 else np.ones(len(bases))
 
-    def _look_at(self, table: Table, weight: FloatArray | None) -> None:
-        """See how alike members are, and remark if too much so."""
-        own = np.ones(len(table)) if weight is None else weight
-        some = np.arange(len(table))
-        if len(some) > _LOOKED_AT:
-            some = np.argsort(row_keys(table, target=True), kind="stable")[:_LOOKED_AT]
-        rows, own = table.take(some), own[some]
-        truth = np.searchsorted(np.unique(table.target), rows.target)
-        said = np.stack(
-            [member.posteriors(rows, len(self.classes_)).argmax(axis=1) for member in self._trained]
-        )
-        self.agreement_ = agreement_of(said, own)
-        error = ((said != truth) * own).sum(axis=1) / own.sum()
-        pairs = np.triu_indices(len(said), 1)
+    def _compare_members(self, table: Table, weight: FloatArray | None) -> None:
+        """Measure how often members agree, and note if it is too often."""
+        weight = np.ones(len(table)) if weight is None else weight
+        truth = np.searchsorted(np.unique(table.target), table.target)
+        if len(table) > _COMPARED:
+            some = order_by_content(table)[:_COMPARED]
+            table, weight, truth = table.take(some), weight[some], truth[some]
+        labels = self._labels_by_member(table)
+        self.agreement_ = measure_agreement(labels, weight)
+        error = ((labels != truth) * weight).sum(axis=1) / weight.sum()
+        pairs = np.triu_indices(len(labels), 1)
         if not len(pairs[0]):
             return
         seen = float(self.agreement_[pairs].mean())
@@ -287,53 +247,28 @@ class Vote(Classifier):
             alike = Note.of("V02", seen=seen, independent=by_chance.mean())
             self.notes_ = (*self.notes_, alike)
 
-    def _scores(self, table: Table) -> FloatArray:
-        votes = self._votes(table)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(votes / self.weights_.sum()))
+    def _labels_by_member(self, table: Table) -> NDArray[np.intp]:
+        number = len(self.classes_)
+        return np.stack([member.labels(table, number) for member in self._trained])
 
-    def _votes(self, table: Table) -> FloatArray:
-        votes = np.zeros((len(table), len(self.classes_)))
-        for rows, place, cast_votes in self._each_vote(table):
-            votes[rows] += self.weights_[place] * cast_votes
-        return votes
+    @property
+    def _vote_weights(self) -> FloatArray:
+        return self.weights_
 
-    def _each_vote(self, table: Table) -> Iterator[tuple[slice, int, FloatArray]]:
-        table = quiet(table)
-        widest = max(
-            (own.features for own in self._trained if own.features is not None),
-            key=lambda own: len(own.names),
-            default=None,
-        )
-        for chunk in chunks(len(table), widest):
-            part = table.take(chunk)
-            keys = row_keys(part) if self.how == "roulette" else None
-            for place, member in enumerate(self._trained):
-                said = member.posteriors(part, len(self.classes_))
-                if self._gain is not None:
-                    yield chunk, place, whole_votes(said @ self._gain)
-                else:
-                    yield chunk, place, cast(said, self.how, keys, self._seed, place)
+    @property
+    def _way(self) -> str:
+        return self.how
 
-    def votes(self, X: Any) -> FloatArray:
-        """Return the votes for each class, rows × classes; they sum to the members' weights."""
-        check_is_fitted(self, "members_")
-        return self._votes(self._rows(X))
-
-    def member_votes(self, X: Any) -> FloatArray:
-        """Return what each member says: rows × members × classes, before weights."""
-        table = self._rows(X)
-        every = np.zeros((len(table), len(self._trained), len(self.classes_)))
-        for rows, place, cast_votes in self._each_vote(table):
-            every[rows, place] = cast_votes
-        return every
+    def _cast(
+        self, posteriors: FloatArray, keys: NDArray[np.uint64] | None, place: int
+    ) -> FloatArray:
+        earned = posteriors if self._gain is None else posteriors @ self._gain
+        return super()._cast(earned, keys, place)
 
     def agreement(self, X: Any) -> FloatArray:
-        """Return the share of rows on which two members answer alike, members × members."""
-        table = quiet(self._rows(X))
-        number = len(self.classes_)
-        said = [member.posteriors(table, number).argmax(axis=1) for member in self._trained]
-        return agreement_of(np.stack(said), np.ones(len(table)))
+        """Return the fraction of rows on which two members agree, members × members."""
+        table = drop_unseen(self._rows(X))
+        return measure_agreement(self._labels_by_member(table), np.ones(len(table)))
 
     def views(self) -> Sequence[View]:
         """Return the members, their weights and how often two of them agree."""
@@ -342,14 +277,14 @@ class Vote(Classifier):
         check_is_fitted(self, "members_")
         members = zip(self.members_, self.weights_.tolist(), strict=True)
         note = f"{len(self.members_)} models vote ({self.how})."
-        return (MemberList(note, tuple(Member(*own) for own in members), self.agreement_),)
+        return (MemberList(note, tuple(Member(*line) for line in members), self.agreement_),)
 
 
-def agreement_of(said: NDArray[np.intp], weight: FloatArray) -> FloatArray:
-    """Return the share of rows on which two members answer alike, from members × rows of labels."""
-    alike = np.ones((len(said), len(said)))
-    for one in range(len(said)):
+def measure_agreement(labels: NDArray[np.intp], weight: FloatArray) -> FloatArray:
+    """Return the fraction of rows on which two members agree, from members × rows of labels."""
+    fractions = np.ones((len(labels), len(labels)))
+    for one in range(len(labels)):
         for two in range(one):
-            share = float(((said[one] == said[two]) * weight).sum() / weight.sum())
-            alike[one, two] = alike[two, one] = share
-    return alike
+            agreed = float(((labels[one] == labels[two]) * weight).sum() / weight.sum())
+            fractions[one, two] = fractions[two, one] = agreed
+    return fractions
