@@ -1,1 +1,1 @@
-"""The figures of five papers, re-made with countwise and judged."""
+"""The figures of five papers, reproduced with countwise and judged."""

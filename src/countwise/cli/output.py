@@ -1,4 +1,4 @@
-"""What a command prints and writes: results, JSON, notes on stderr, files, progress."""
+"""Output of a command: results, JSON, notes on stderr, files and progress."""
 
 from __future__ import annotations
 

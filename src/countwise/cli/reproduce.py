@@ -1,4 +1,4 @@
-"""``countwise reproduce``: re-make and judge the figures of five papers."""
+"""``countwise reproduce``: reproduce and judge the figures of five papers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""SUMMARIES THAT MERGE: one pass over the rows gives counts that add, subtract and feed models."""
+"""Counts: summaries of rows that add, subtract and feed models."""

@@ -1,4 +1,4 @@
-"""Hash the contents of each row, so that chance can follow rows, not positions.
+"""Hash the contents of rows, so that random draws do not depend on row order.
 
 Equal rows have equal keys, whatever their position, the names of columns or the order of levels.
 Draws that are keyed by them are the same when rows are shuffled, or drawn for one by one.

@@ -1,1 +1,1 @@
-"""."""
+"""Discretization: numeric columns become intervals, rare levels become one."""

@@ -1,4 +1,4 @@
-"""What one model predicts for the rows of one fold, and what its rule decides."""
+"""Predictions of one model for the rows of one fold, and the decisions of its rule."""
 
 from __future__ import annotations
 

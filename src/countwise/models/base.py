@@ -1,4 +1,4 @@
-"""What every classifier here shares: rows in any shape, posteriors out, the largest one wins."""
+"""The base class of classifiers: it reads rows in any form and gives probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted model shows of itself: plain values that pages, pictures and terminals render.
+"""Views: plain descriptions of a fitted model that pages and pictures render.
 
 A model returns a few of these from ``views()``, the most telling first. A view holds everything; a
 page or a picture shows as much of it as it has room for, and counts the rest in ``more_…``.

@@ -1,4 +1,4 @@
-"""PAGES: results for people and for machines.
+"""Reports: results for people and for machines.
 
 ::
 

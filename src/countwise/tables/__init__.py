@@ -1,1 +1,1 @@
-"""ROWS: files, frames and arrays become coded tables with a schema."""
+"""Tables: files, frames and arrays become coded rows with a schema."""

@@ -1,1 +1,1 @@
-"""Engines do one thing: rows and a plan in, counts out. `count.py` is the only door to them."""
+"""Engines: functions from rows and a plan to counts, called by `count_rows` alone."""

@@ -1,1 +1,1 @@
-"""."""
+"""Ensembles: bagging, boosting and votes over any models."""

@@ -1,1 +1,1 @@
-"""."""
+"""Linear models and a neural network on tables encoded as matrices."""

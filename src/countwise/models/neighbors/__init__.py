@@ -1,1 +1,1 @@
-"""."""
+"""Models of stored rows: nearest neighbors, condensed sets and local regression."""

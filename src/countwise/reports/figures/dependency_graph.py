@@ -1,4 +1,4 @@
-"""Which attribute depends on which: boxes by level, or an outline for trees too deep for levels.
+"""Dependency graphs: boxes by level, or an outline for trees that are too deep.
 
 An attribute is drawn below its first parent; further parents are dashed arrows, or words.
 """

@@ -1,1 +1,1 @@
-"""."""
+"""File formats: each reads names, all rows or blocks of rows."""
