@@ -240,8 +240,8 @@ def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
     table = data if isinstance(data, Table) else read(data)
     columns = [column.name for column in table.schema.attributes]
     numeric = [column.name for column in table.schema.numeric]
-    weights = getattr(model, "weights_", None)
-    if not isinstance(model, AdaBoost) or model.estimator is not None or weights is None:
+    weights = getattr(model, "weights_", np.empty((0, 0)))
+    if not isinstance(model, AdaBoost) or model.estimator is not None or not len(weights):
         rule = "an AdaBoost of one-column rules fitted with `keep_weights=True`"
         raise ParameterError("draw_rounds", "model", rule, model)
     if len(columns) != 2 or numeric != columns or weights.shape[1] != len(table):

@@ -76,7 +76,7 @@ def test_equal_weights_of_any_size_make_cells(cloud, weight):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: cw.Vote([cw.NaiveBayes()], weights=[-1]), "weights belong to how='weighted'"),
+        (lambda: cw.Vote([cw.NaiveBayes()], weights=[-1]), "weights need how='weighted'"),
         (lambda: cw.Vote([cw.NaiveBayes()], how="weighted", weights=[np.nan]), "must be 1 numbers"),
         (lambda: cw.AdaBoost(cw.CondensedNeighbors(), n_estimators=3), "takes no weights"),
     ],
