@@ -40,7 +40,7 @@ class Deaf(cw.NaiveBayes):
 
     times: int = parameter(whole(at_least=1), "how often", default=1)
 
-    def _check_parameters(self):
+    def check_parameters(self):
         pass
 
 

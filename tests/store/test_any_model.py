@@ -43,10 +43,10 @@ class NearestMean(Classifier):
         name = table.schema.numeric[0].name
         values = table.values(name)
         self.middle_ = Middle(name, np.array([values[table.target == p].mean() for p in present]))
-        self._after_load()
+        self.after_load()
         return self
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
         self._check_classes()
         self._logs = np.zeros(len(self.classes_))
 

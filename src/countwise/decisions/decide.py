@@ -183,12 +183,12 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.rule_ = rule.bind(self.classes_)  # type: ignore[assignment]
         self.decisions_ = self.rule_.decisions(self.classes_)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Refuse a rule from a file that is none: a text there is a word, never a path to read."""
         if not ((isinstance(self.rule, str) and self.rule in WORDS) or isinstance(self.rule, Rule)):
             raise ParameterError("Decide", "rule", "a decision rule", self.rule)
 
-    def _parameters_to_save(self) -> dict[str, Any]:
+    def parameters_to_save(self) -> dict[str, Any]:
         """Return the parameters as a file holds them: gains as they were read at `fit`."""
         named = isinstance(self.rule, str) and self.rule in WORDS
         return {
@@ -197,7 +197,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             "prior": self.prior,
         }
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
         """Learn again from the fitted model all but the correction, and refuse another."""
         if self.model is None:
             self.model = self.model_

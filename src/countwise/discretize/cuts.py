@@ -60,7 +60,7 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[dict[str, FloatArray], NDArray[Any], int, FloatArray | None]:
         """Return numbers by column, class codes, how many classes there are, and weights."""
-        self._check_parameters()
+        self.check_parameters()
         who, numbers = type(self).__name__, self._numbers(X, reset=True)
         rows = len(X) if isinstance(X, Table) or not numbers else len(next(iter(numbers.values())))
         weight = read_weights(sample_weight, rows, who)

@@ -114,7 +114,7 @@ class Classifier(ClassifierMixin, TableEstimator):
 
     def _training(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Training:
         """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
-        self._check_parameters()
+        self.check_parameters()
         who = type(self).__name__
         table = self._labelled(X, y)
         self.schema_, self.notes_ = table.schema, table.notes

@@ -711,7 +711,7 @@ def _encode_model(model: Any, writer: Writer) -> dict[str, Any]:
     outer, writer.parameters_only = writer.parameters_only, True
     parameters = {
         parameter: writer.encode(codec_of(Any), value, f".{parameter}")
-        for parameter, value in model._parameters_to_save().items()
+        for parameter, value in model.parameters_to_save().items()
     }
     writer.parameters_only = outer
     plain: dict[str, Any] = {"model": name, "parameters": parameters}
@@ -752,7 +752,7 @@ def _decode_model(plain: Any, reader: Reader) -> Any:
 
 def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None:
     with _sound():
-        model._check_parameters()
+        model.check_parameters()
     codecs = _fitted_codecs(type(model))
     fields = _object(found["fitted"], codecs, (), type(model).__name__)
     for name, codec in codecs.items():
@@ -763,7 +763,7 @@ def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     with _sound():
-        model._after_load()
+        model.after_load()
 
 
 def _decode_part(codec: Codec, name: str, plain: Any, reader: Reader) -> Any:

@@ -192,7 +192,7 @@ def _summary(value: Any) -> dict[str, Any]:
     if hasattr(value, "model_"):
         return {"over": type(value.model_).__name__, **_summary(value.model_)}
     if hasattr(value, "schema_"):
-        return {**_plain(value._summary()), **_column_summary(value.schema_)}
+        return {**_plain(value.file_summary()), **_column_summary(value.schema_)}
     return _plain({"classes": list(value.classes), "says": value.sentences()})
 
 

@@ -87,19 +87,20 @@ class DeclaredEstimator(BaseEstimator):
         super().__init_subclass__(**options)
         declare_fields(cls)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse the first parameter that its line does not admit."""
         given = self.get_params(deep=False)
         known = {name: line for name, line in self.PARAMETERS.items() if name in given}
         check(type(self).__name__, known, given)
 
-    def _parameters_to_save(self) -> dict[str, Any]:
+    def parameters_to_save(self) -> dict[str, Any]:
         """Return the parameters as a file holds them."""
         return dict(self.get_params(deep=False))
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
         """Make again what is not saved, and refuse fitted fields that do not fit each other."""
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
         """Return what to tell of a saved model first."""
         return {}
 

@@ -654,7 +654,7 @@ def test_parameter_lines(name):
     line = ID3.PARAMETERS[name]
     assert set(ID3.PARAMETERS) == set(ID3().get_params())
     for value in (*line.constraint.good, ID3().get_params()[name]):
-        ID3(**{name: value})._check_parameters()
+        ID3(**{name: value}).check_parameters()
     assert line.constraint.bad
     for value in line.constraint.bad:
         with pytest.raises(ParameterError, match=f"{name} must be"):

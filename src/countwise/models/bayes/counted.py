@@ -91,7 +91,7 @@ class CountedModel(Classifier):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Count the rows and learn from the counts."""
-        self._check_parameters()
+        self.check_parameters()
         table = self._labelled(X, y)
         self._begin(X, table, sample_weight)
         return self._learn(self._counted(table, sample_weight), table)
@@ -109,7 +109,7 @@ class CountedModel(Classifier):
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
-        self._check_parameters()
+        self.check_parameters()
         if not isinstance(counts, Counts):
             raise CountsError(
                 f"{type(self).__name__}: fit_counts takes Counts; got a {type(counts).__name__}. "
@@ -131,7 +131,7 @@ class CountedModel(Classifier):
         self._given = {column.name: column.levels for column in schema if column.coded}
         return self._learn(restricted, table)
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
         """Learn again from the counts, by the arithmetic that `fit` used."""
         counts = self.counts_
         if counts.total <= 0:
@@ -147,7 +147,8 @@ class CountedModel(Classifier):
             )
         self._learn(counts.restricted(self._plan(counts.schema)))
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
         counts = self.counts_
         return {"rows": counts.rows, **self._class_summary(counts.weight[self._present])}
 
@@ -162,7 +163,7 @@ class CountedModel(Classifier):
 
         `classes` may name classes that are still to come; they are in ``classes_`` from then on.
         """
-        self._check_parameters()
+        self.check_parameters()
         known = self.schema_ if hasattr(self, "counts_") else None
         table = self._labelled(X, y, known=known)
         if known is None:

@@ -99,7 +99,7 @@ class JointClassifier(CountedModel):
 
         What `fit` would do with rows of `table` that have these counts and these cuts.
         """
-        self._check_parameters()
+        self.check_parameters()
         return self._take_counts(counts, table.schema, Recode(dict(points)), table)
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]] | None:

@@ -147,7 +147,8 @@ class KDB(JointClassifier):
                 hint="Fit one model, and add the other rows with partial_fit.",
             )
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Make again what is not saved; refuse fields that do not fit each other."""
         before: set[str] = set()
         for child, *parents in self.families_:
             if child in before or len(parents) > self.k or not set(parents) <= before:
@@ -156,7 +157,7 @@ class KDB(JointClassifier):
                     f"it leans on; {child!r} does not."
                 )
             before.add(child)
-        super()._after_load()
+        super().after_load()
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]]:
         def bits(child: str, parent: str) -> float:

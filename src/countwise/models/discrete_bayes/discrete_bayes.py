@@ -170,7 +170,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         `progress` is called after each step of the search with stages done, stages in all, and a
         text; True shows a bar on stderr.
         """
-        self._check_parameters()
+        self.check_parameters()
         with open_progress("DiscreteBayes", progress) as report:
             rows, weight = self._read_training(X, y, sample_weight)
             judge = None if validation is None else self._read_validation(validation)
@@ -472,7 +472,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         if not hasattr(self, "cells_"):
             self.fit(X, y, sample_weight)
         else:
-            self._check_parameters()
+            self.check_parameters()
             self._add(*self._count(X, y, sample_weight))
         if classes is not None:
             self._name_classes(np.unique(np.asarray(classes)).tolist())
@@ -585,14 +585,16 @@ class DiscreteBayes(SearchParameters, Classifier):
         self.classes_ = labels_array(labels)
         self._keep(CellTable.of(grid, levels, counts))
 
-    def _parameters_to_save(self) -> dict[str, Any]:
+    def parameters_to_save(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them."""
         seed, gain = self.random_state, self.gain
         if isinstance(gain, str | os.PathLike):
             gain = GainMatrix.of(gain, self.classes_.tolist())
         kept = seed if isinstance(seed, int | np.integer) else None
-        return {**super()._parameters_to_save(), "random_state": kept, "gain": gain}
+        return {**super().parameters_to_save(), "random_state": kept, "gain": gain}
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Check the loaded parts and make the rest from them."""
         if isinstance(self.gain, str):  # never the path of another file to read
             raise ParameterError("DiscreteBayes", "gain", "a gain matrix", self.gain)
         self._check_classes()
@@ -613,7 +615,8 @@ class DiscreteBayes(SearchParameters, Classifier):
             raise TableError("Cells: each cell must have a weight of each class.")
         self._keep(self.cells_)
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` shows of a saved model."""
         cells = {"cells": len(self.cells_), "levels": self.levels_}
         return {**self._class_summary(self.cells_.by_class), **cells}
 

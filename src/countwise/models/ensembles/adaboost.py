@@ -446,7 +446,8 @@ class AdaBoost(Ensemble):
         terms = [TableTerm((name,), votes) for name, votes in figures.items()]
         self._sum = ScoreTerms(np.zeros(number), terms)
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Check the loaded parts and make the rest from them."""
         self._adopt(self.members_)
         number, rules = len(self.classes_), len(self.rounds_) if self.estimator is None else 0
         if (len(self.rules_), len(self._trained)) != (rules, len(self.rounds_) - rules):

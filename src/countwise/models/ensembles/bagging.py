@@ -205,7 +205,8 @@ class Bagging(Ensemble):
             self.out_of_bag_ = replace(found, votes=votes)
         return self
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Check the loaded parts and make the rest from them."""
         self._adopt(self.members_)
         if not self._trained:
             raise ParameterError("Bagging: there must be a member.")

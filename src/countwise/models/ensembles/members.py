@@ -179,7 +179,8 @@ class Ensemble(Classifier):
             every[rows, place] = cast
         return every
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` shows of a saved model."""
         return {"classes": self.classes_.tolist(), "members": len(self._vote_weights)}
 
     def _adopt(self, models: Iterable[Classifier]) -> None:

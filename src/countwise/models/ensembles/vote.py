@@ -146,7 +146,8 @@ class Vote(Ensemble):
         self._compare_members(table, weight)
         return self
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Check the loaded parts and make the rest from them."""
         self._adopt(self.members_.values())
         members, classes = len(self._trained), len(self.classes_)
         weights, agreement, gain = self.weights_, self.agreement_, self._gain

@@ -82,7 +82,8 @@ class MatrixModel(Classifier):
         self.layers_, self.scale_ = layers, scale
         return self
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Make again what is not saved; refuse fields that do not fit each other."""
         self._check_classes()
         sizes = [layer.weights.shape for layer in self.layers_]
         expected = [len(self.features_.names), *(outputs for _, outputs in sizes)]
@@ -93,7 +94,8 @@ class MatrixModel(Classifier):
         if not 0 < self.scale_ < 1e300:
             raise ParameterError(f"{type(self).__name__}: its scale must be a positive number.")
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
         return {"classes": self.classes_.tolist(), "features": len(self.features_.names)}
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:

@@ -135,7 +135,8 @@ class StoredRowsModel(TableEstimator):
         self._index = Index(Search(space, table), self._make_voters())
         return self
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
+        """Make again what is not saved; refuse fields that do not fit each other."""
         rows, number = self.rows_, self.n_rows_
         arrays = (self.sample_weight_, self.target_, self.places_)
         columns = [array.shape for array in arrays if array is not None]
@@ -156,7 +157,8 @@ class StoredRowsModel(TableEstimator):
             raise TableError("Rows: there must be one relevance for each column.")
         self._index = Index(Search(self.space_, rows), self._make_voters())
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
         return {"rows": self.n_rows_}
 
     @property
@@ -223,11 +225,12 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         label = np.searchsorted(present, self.rows_.target)
         return Voters.of_classes(label, len(present), self.sample_weight_)
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
         rows = self.rows_
         places = [rows.target_column.place(label) for label in self.classes_.tolist()]
         weights = np.bincount(rows.target, self.sample_weight_, len(rows.classes))[places]
-        return {**super()._summary(), **self._class_summary(weights.astype(np.float64))}
+        return {**super().file_summary(), **self._class_summary(weights.astype(np.float64))}
 
     def vote_fractions(self, table: Table) -> FloatArray:
         """Return the fraction of the votes for each class (columns)."""
@@ -279,7 +282,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
 
         `y` is one number a row, or the name of the column of X that holds them.
         """
-        self._check_parameters()
+        self.check_parameters()
         table, target = self._read_target(X, y)
         rows, weight, heavy, _ = drop_zero_weight(type(self).__name__, table, sample_weight)
         target = np.ascontiguousarray(target if heavy is None else target[heavy])

@@ -116,8 +116,9 @@ class CondensedNeighbors(StoredRowsClassifier):
         best = self.vote_fractions(self.rows_).argmax(axis=1)
         return int(np.count_nonzero(best != np.searchsorted(places, self.rows_.target)))
 
-    def _after_load(self) -> None:
-        super()._after_load()
+    def after_load(self) -> None:
+        """Make again what is not saved; refuse fields that do not fit each other."""
+        super().after_load()
         if self.places_ is None or not np.array_equal(self.kept_, self.places_):
             raise TableError("Rows: those that were kept must be those that are stored.")
         if self.prior_.shape != self.classes_.shape or abs(self.prior_.sum() - 1.0) > 1e-9:

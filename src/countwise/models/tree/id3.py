@@ -334,12 +334,13 @@ class ID3(Classifier):
             )
         return "\n".join(lines)
 
-    def _summary(self) -> dict[str, Any]:
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
         tree = self.tree_
         sizes = {"nodes": len(tree), "leaves": tree.leaves, "depth": tree.depth}
         return {**self._class_summary(np.asarray(tree.counts[0], np.float64)), **sizes}
 
-    def _after_load(self) -> None:
+    def after_load(self) -> None:
         """Refuse a tree that asks for columns or levels which the recoded schema does not have."""
         self._check_classes()
         tree, schema = self.tree_, self.recode_.apply_to_schema(self.schema_)
