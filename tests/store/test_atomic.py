@@ -68,6 +68,7 @@ def test_a_system_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch, mo
 
 @pytest.mark.parametrize("after", range(0, 12, 2))
 def test_a_disk_that_fills_up_while_packing(tmp_path, monkeypatch, model, after):
+    monkeypatch.setattr("countwise.store.codec.MAX_INLINE", 0)
     save(model, tmp_path / "m.cw")
     before = (tmp_path / "m.cw").read_bytes()
     opened, really = [], zipfile.ZipFile.open

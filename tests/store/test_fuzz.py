@@ -99,8 +99,9 @@ def forged(members, stream):
         one, other = stream.sample(sorted(members), 2)
         members[one], members[other] = members[other], members[one]
         return members
-    if way < 0.3:
-        name = stream.choice([name for name in members if name.endswith(".npy")])
+    arrays = [name for name in members if name.endswith(".npy")]
+    if way < 0.3 and arrays:
+        name = stream.choice(arrays)
         return {**members, name: overwritten(members[name], stream)[: len(members[name])]}
     name = stream.choice([name for name in members if name.endswith(".json")])
     plain = json.loads(members[name])
