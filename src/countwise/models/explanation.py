@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,12 +109,10 @@ class Explanation:
         no (posterior 0.688) against yes: log-odds +0.791
         """
         facts = self.to_dict(row)
-        share = facts["posterior"][str(facts["class"])]
         if len(self.classes) == 1:
             return f"{facts['class']} is the only class there is"
         lines = [
-            f"{facts['class']} (posterior {share:.3f}) against {facts['against']}: "
-            f"log-odds {_odds(facts['log_odds']).strip()}",
+            f"{_title(facts)}: log-odds {_odds(facts['log_odds']).strip()}",
             f"  {_odds(facts['prior_log_odds'])}  before any evidence",
         ]
         for part in facts["parts"][:most]:
@@ -132,17 +130,11 @@ class Explanation:
 
     def _html(self, row: int) -> str:
         facts = self.to_dict(row)
-        title = (
-            f"{facts['class']} (posterior {facts['posterior'][str(facts['class'])]:.3f}) against "
-            f"{facts['against']}"
-        )
-        lines = [("before any evidence", "", _odds(facts["prior_log_odds"]).strip())]
-        lines += [
-            (part["attribute"], part["value"], _odds(part["log_odds"]).strip())
-            for part in facts["parts"]
-        ]
-        lines.append(("sum", "", _odds(facts["log_odds"]).strip()))
-        return html_table(("attribute", "value", "log-odds"), lines, title)
+        lines = [("before any evidence", "", facts["prior_log_odds"])]
+        lines += [(part["attribute"], part["value"], part["log_odds"]) for part in facts["parts"]]
+        lines.append(("sum", "", facts["log_odds"]))
+        cells = [(name, value, _odds(odds).strip()) for name, value, odds in lines]
+        return html_table(("attribute", "value", "log-odds"), cells, _title(facts))
 
 
 def explain_in_turn(
@@ -171,6 +163,11 @@ def explain_in_turn(
             before = after
     values = tuple(tuple(table.cell_text(name, row) for name in names) for row in range(len(table)))
     return Explanation(classes, tuple(names), values, base[0], parts, joint)
+
+
+def _title(facts: Mapping[str, Any]) -> str:
+    share = facts["posterior"][str(facts["class"])]
+    return f"{facts['class']} (posterior {share:.3f}) against {facts['against']}"
 
 
 def _odds(figure: float) -> str:

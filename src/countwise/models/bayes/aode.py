@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,10 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.models.bayes import _score_terms
-from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JointClassifier
-from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, Term
+from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
 from countwise.params import instance, nothing, number, parameter
@@ -52,31 +52,15 @@ class AODE(JointClassifier):
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """Return the naive Bayes fallback; keep the terms of each parent beside it."""
-        rule = smoothing_of(self.smoothing)
         names = [column.name for column in counts.schema.nominal]
-        prior = prior_logs(self.by_class(counts.weight))
-        single = {name: self.by_class(counts.table(name)) for name in names}
-        alone = {name: child_figures(single[name], rule) for name in names}
-        self._often = {name: _often(single[name]) for name in names}
+        self._often = {name: _often(self.by_class(counts.table(name))) for name in names}
         self._parents = [
-            ScoreTerms(
-                prior,
-                [
-                    TableTerm((parent,), alone[parent]),
-                    *(
-                        TableTerm(
-                            (child, parent),
-                            child_figures(self.by_class(counts.table(child, parent)), rule),
-                        )
-                        for child in names
-                        if child != parent
-                    ),
-                ],
+            self._score_families(
+                counts, [(parent,), *((child, parent) for child in names if child != parent)]
             )
             for parent in names
         ]
-        terms: list[Term] = [TableTerm((name,), alone[name]) for name in names]
-        return ScoreTerms(prior, terms)
+        return self._score_families(counts, [(name,) for name in names])
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
         """Return which attributes (lines) may be the parent of which rows."""
@@ -156,13 +140,11 @@ class AODE(JointClassifier):
             parts[fallback] = 0.0
             parts[fallback, :-1] = self._model.parts(table.take(fallback))
         plain = self._explanation(table, parts[:, :-1], self._scores(rows))
-        return Explanation(
-            plain.classes,
-            (*plain.attributes, "spread over parents"),
-            tuple((*line, "") for line in plain.values),
-            plain.base,
-            parts,
-            plain.joint,
+        return replace(
+            plain,
+            attributes=(*plain.attributes, "spread over parents"),
+            values=tuple((*line, "") for line in plain.values),
+            parts=parts,
         )
 
 

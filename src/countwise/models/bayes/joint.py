@@ -6,19 +6,22 @@ same intervals, so that `partial_fit`, `forget` and `merge` stay sums.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
+from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.discretize.cut_points import METHODS
 from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError
+from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.counted import CountedModel
+from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.params import one_of, parameter, whole
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
@@ -33,6 +36,7 @@ class JointClassifier(CountedModel):
     The parameters, cut points and views that TAN, AODE and KDB share.
     """
 
+    smoothing: Any  # each model says which it takes
     cuts: str = parameter(
         one_of(*METHODS),
         "how numbers are cut into intervals before counting, from the training rows alone: equal "
@@ -101,6 +105,16 @@ class JointClassifier(CountedModel):
         """
         self.check_parameters()
         return self._take_counts(counts, table.schema, Recode(dict(points)), table)
+
+    def _rule(self) -> Smoothing | str:
+        return "back-off" if self.smoothing == "back-off" else smoothing_of(self.smoothing)
+
+    def _score_families(self, counts: Counts, families: Iterable[Sequence[str]]) -> ScoreTerms:
+        """Return the prior and one table a family: an attribute with those it depends on."""
+        rule = self._rule()
+        tables = [(tuple(family), self.by_class(counts.table(*family))) for family in families]
+        terms = [TableTerm(family, child_figures(table, rule)) for family, table in tables]
+        return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]] | None:
         """Return each attribute's parents and the bits they share; None without such a graph."""

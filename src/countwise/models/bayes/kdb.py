@@ -16,13 +16,12 @@ from countwise.counts.information import (
     shared_information,
 )
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.discretize import rare_levels
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
-from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JointClassifier
-from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
+from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.notes import Note
 from countwise.params import (
     boolean,
@@ -95,9 +94,6 @@ class KDB(JointClassifier):
     def _plan(self, schema: Schema) -> Plan:
         return super()._plan(schema) if self._pairs_suffice else Plan(self.families_)
 
-    def _rule(self) -> Smoothing | str:
-        return "back-off" if self.smoothing == "back-off" else smoothing_of(self.smoothing)
-
     def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
         """Learn the families, too: both need the rows."""
         recode = super()._learn_recode(table, weight)
@@ -125,12 +121,7 @@ class KDB(JointClassifier):
         """Return the prior and one table a family."""
         if self._pairs_suffice:
             self.families_, self._passed_over = _families(counts, self.k)
-        rule = self._rule()
-        terms = [
-            TableTerm(family, child_figures(self.by_class(counts.table(*family)), rule))
-            for family in self.families_
-        ]
-        return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
+        return self._score_families(counts, self.families_)
 
     def _family_notes(self) -> tuple[Note, ...]:
         kept = {family[0] for family in self.families_}

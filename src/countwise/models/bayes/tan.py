@@ -10,11 +10,10 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.information import information_gain, shared_information
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.models.bayes.conditional_tables import child_figures, prior_logs
 from countwise.models.bayes.joint import JointClassifier
-from countwise.models.bayes.score_terms import ScoreTerms, TableTerm, Term
+from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.params import derived, instance, nothing, number, one_of, parameter, text
 
 
@@ -70,13 +69,8 @@ class TAN(JointClassifier):
         shared = shared_information(counts, columns)
         self.tree_ = _hang(columns, spanning_tree(shared), self.root_)
         parent = {edge.child: edge.parent for edge in self.tree_}
-        rule = self.smoothing if self.smoothing == "back-off" else smoothing_of(self.smoothing)
-        terms: list[Term] = []
-        for name in columns:
-            family = (name, *((parent[name],) if name in parent else ()))
-            table = self.by_class(counts.table(*family))
-            terms.append(TableTerm(family, child_figures(table, rule)))
-        return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
+        families = [(name, parent[name]) if name in parent else (name,) for name in columns]
+        return self._score_families(counts, families)
 
     def _root(self, counts: Counts, columns: list[str]) -> str | None:
         if self.root is None:

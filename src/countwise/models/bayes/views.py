@@ -99,8 +99,8 @@ def counted_views(
 
 def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, ...]:
     """Return the graph of dependencies, if attributes have parents of their own, and the tables."""
-    counts, given = model.counts_, getattr(model, "smoothing", None)
-    rule = Laplace(1.0) if given == "back-off" else smoothing_of(given)
+    counts, given = model.counts_, model._rule()
+    rule = Laplace(1.0) if isinstance(given, str) else given
     smoothing = _describe(rule)
     if given == "back-off":
         smoothing = (
