@@ -78,7 +78,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         return ()
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
-        """Return log P(class) + Σ log P(value | class), not normalised, as scikit-learn does."""
+        """Return log P(class) + Σ log P(value | class), not normalized, as scikit-learn does."""
         return self._scores(self._rows(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -116,7 +116,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         """Begin a fit: check parameters, read the rows, keep those that can be learned from."""
         self.check_parameters()
         who = type(self).__name__
-        table = self._labelled(X, y)
+        table = self._read_training(X, y)
         self.schema_, self.notes_ = table.schema, table.notes
         return drop_zero_weight(who, table, sample_weight, table.target < table.target_column.width)
 
@@ -144,7 +144,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
         return present
 
-    def _labelled(self, X: Any, y: ArrayLike | None, known: Schema | None = None) -> Table:
+    def _read_training(self, X: Any, y: ArrayLike | None, known: Schema | None = None) -> Table:
         """Bring training rows to a table with classes; a known schema is extended by new levels."""
         from countwise.tables.read import extend, read
 

@@ -112,7 +112,7 @@ class Named:
 
     @property
     def about(self) -> str:
-        """What the model is, with the settings of this name."""
+        """A phrase about the model with the settings of this name."""
         return self.command.about or self.entry.about
 
     @property

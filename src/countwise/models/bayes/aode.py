@@ -139,7 +139,7 @@ class AODE(JointClassifier):
         if len(fallback):
             parts[fallback] = 0.0
             parts[fallback, :-1] = self._model.parts(table.take(fallback))
-        plain = self._explanation(table, parts[:, :-1], self._scores(rows))
+        plain = self._build_explanation(table, parts[:, :-1], self._scores(rows))
         return replace(
             plain,
             attributes=(*plain.attributes, "spread over parents"),

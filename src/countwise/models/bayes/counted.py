@@ -92,9 +92,9 @@ class CountedModel(Classifier):
     ) -> Self:
         """Count the rows and learn from the counts."""
         self.check_parameters()
-        table = self._labelled(X, y)
+        table = self._read_training(X, y)
         self._begin(X, table, sample_weight)
-        return self._learn(self._counted(table, sample_weight), table)
+        return self._learn(self._count(table, sample_weight), table)
 
     def _begin(self, X: Any, table: Table, sample_weight: ArrayLike | None) -> None:
         """Learn from the first rows what must be known before counting."""
@@ -165,10 +165,10 @@ class CountedModel(Classifier):
         """
         self.check_parameters()
         known = self.schema_ if hasattr(self, "counts_") else None
-        table = self._labelled(X, y, known=known)
+        table = self._read_training(X, y, known=known)
         if known is None:
             self._begin(X, table, sample_weight)
-        fresh = self._counted(table, sample_weight)
+        fresh = self._count(table, sample_weight)
         if known is not None:
             fresh = self.counts_ + fresh
         if classes is not None:
@@ -186,8 +186,8 @@ class CountedModel(Classifier):
         left of a numeric column, as it does when the forgotten values were far from all others.
         """
         check_is_fitted(self, "counts_")
-        table = self._labelled(X, y, known=self.schema_)
-        less = self.counts_ - self._counted(table, sample_weight)
+        table = self._read_training(X, y, known=self.schema_)
+        less = self.counts_ - self._count(table, sample_weight)
         if less.total <= 0:
             raise CountsError(
                 f"{type(self).__name__}: at least one row must stay; all were to be forgotten."
@@ -253,7 +253,7 @@ class CountedModel(Classifier):
             return NotImplemented
         return copy(self).merge(other)
 
-    def _counted(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
+    def _count(self, table: Table, sample_weight: ArrayLike | None) -> Counts:
         who = type(self).__name__
         weight = read_weights(sample_weight, len(table), who)
         seen = self.recode_.apply(table)
@@ -274,7 +274,7 @@ class CountedModel(Classifier):
         ]
         self.classes_ = labels_array([counts.classes[place] for place in present])
         self._present = np.asarray(present, dtype=np.intp)
-        self._model = self.terms(self._viewed(counts))
+        self._model = self.terms(self._view_counts(counts))
         before = self.notes_ if table is None else table.notes
         self.notes_ = (
             *(note for note in before if note.code not in (*RECODE_NOTES, "P02")),
@@ -287,7 +287,7 @@ class CountedModel(Classifier):
         """Return remarks, of code P02, on attributes that depend on fewer others than wished."""
         return ()
 
-    def _viewed(self, counts: Counts) -> Counts:
+    def _view_counts(self, counts: Counts) -> Counts:
         """Return the counts as the model sees them; here cuts are learned from counts."""
         return counts
 
@@ -337,7 +337,7 @@ class CountedModel(Classifier):
         """Return what each attribute adds to the answer for each row; the parts sum to it."""
         rows = self._rows(X)
         table = self._view(rows)
-        return self._explanation(table, self._model.parts(table), self._scores(rows))
+        return self._build_explanation(table, self._model.parts(table), self._scores(rows))
 
     def views(self) -> Sequence[View]:
         """Return the class fractions and the tables of the attributes that were counted."""
@@ -346,7 +346,7 @@ class CountedModel(Classifier):
         check_is_fitted(self, "counts_")
         return counted_views(self)
 
-    def _explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
+    def _build_explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
         from countwise.models.explanation import Explanation
 
         terms = self._model.terms

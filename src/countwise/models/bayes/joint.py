@@ -76,7 +76,7 @@ class JointClassifier(CountedModel):
 
     @property
     def cut_points_(self) -> Mapping[str, FloatArray]:
-        """Where numeric columns were cut."""
+        """The cut points of numeric columns."""
         return self.recode_.cut_points
 
     @property

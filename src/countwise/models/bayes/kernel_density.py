@@ -66,7 +66,7 @@ class KernelDensity:
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """What the kernel reads: points, weights, bandwidth, boxes, polynomials."""
+        """The arrays that the kernel reads: points, weights, bandwidth, boxes, polynomials."""
         boxes, polynomial = self._boxes()
         return self.points, self.weights, self.bandwidth, boxes, polynomial
 

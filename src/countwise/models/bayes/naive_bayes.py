@@ -146,18 +146,6 @@ def logistic_weights(
 ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
 
 
-def estimate_of(numeric: str | Mapping[str, str], name: str) -> str:
-    """Return what the numbers of a column are taken as."""
-    if isinstance(numeric, str):
-        return numeric
-    estimate = numeric.get(name, "gaussian")
-    if estimate not in ESTIMATES:
-        raise ParameterError(
-            f"NaiveBayes: numeric[{name!r}] must be one of {listing(ESTIMATES)}; got {estimate!r}."
-        )
-    return estimate
-
-
 class NaiveBayes(CountedModel):
     """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
 
@@ -291,7 +279,7 @@ class NaiveBayes(CountedModel):
         posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())
         return posteriors
 
-    def _viewed(self, counts: Counts) -> Counts:
+    def _view_counts(self, counts: Counts) -> Counts:
         self.cut_points_ = {
             column.name: cut_points(counts.grids[column.name], self.cuts, self.bins)
             for column in counts.schema.numeric
@@ -305,7 +293,14 @@ class NaiveBayes(CountedModel):
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
 
     def _estimate(self, name: str) -> str:
-        return estimate_of(self.numeric, name)
+        """Return what the numbers of a column are taken as."""
+        if isinstance(self.numeric, str):
+            return self.numeric
+        estimate = self.numeric.get(name, "gaussian")
+        if estimate not in ESTIMATES:
+            rule = f"one of {listing(ESTIMATES)}"
+            raise ParameterError("NaiveBayes", f"numeric[{name!r}]", rule, estimate)
+        return estimate
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """Return the prior and one term an attribute."""

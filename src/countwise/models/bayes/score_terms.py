@@ -91,7 +91,7 @@ class GaussianTerm:
         FloatArray  # log weight: share of present values, or the prior where terms are posteriors
     )
     missing: FloatArray
-    normalise: bool = False
+    normalize: bool = False
 
     def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
         """Evaluate the densities."""
@@ -104,7 +104,7 @@ class GaussianTerm:
             precision,
             constant,
             self.missing,
-            self.normalise,
+            self.normalize,
             LOWEST,
             scores,
         )
@@ -122,7 +122,7 @@ class KernelTerm:
     densities: tuple[KernelDensity, ...]
     weight: FloatArray
     missing: FloatArray
-    normalise: bool = False
+    normalize: bool = False
 
     def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
         """Evaluate the densities."""
@@ -133,7 +133,7 @@ class KernelTerm:
             [d.arrays for d in self.densities],
             self.weight,
             self.missing,
-            self.normalise,
+            self.normalize,
             LOWEST,
             scores,
         )

@@ -184,7 +184,7 @@ def _describe(rule: Smoothing) -> str:
 
 
 def _densities(model: NaiveBayes) -> tuple[Density, ...]:
-    """The densities of the numeric columns that are not cut and have values."""
+    """Return the densities of the numeric columns that are not cut and have values."""
     columns = [
         column.name
         for column in model.schema_.numeric
@@ -207,7 +207,7 @@ def _densities(model: NaiveBayes) -> tuple[Density, ...]:
 
 
 def _moments(model: NaiveBayes, name: str) -> Moments:
-    """Weight, mean and squared deviation by class; of a kernel estimate those of its fine grid."""
+    """Return weight, mean and squared deviation by class; of a kernel those of its grid."""
     counts = model.counts_
     if name in counts.moments:
         return counts.moments[name]
@@ -220,7 +220,7 @@ def _moments(model: NaiveBayes, name: str) -> Moments:
 
 
 def _grid(moments: Moments) -> FloatArray:
-    """Points from three deviations below the lowest to three above the highest mean, at most."""
+    """Return points from three deviations below the lowest mean to three above the highest."""
     weight, mean, square = moments.pooled()
     spread = float(np.sqrt(square / weight)) or abs(mean) * 0.01 or 1.0
     known = np.flatnonzero(moments.weight[:-1] > 0)
@@ -234,7 +234,7 @@ def _grid(moments: Moments) -> FloatArray:
 
 
 def _log_densities(model: NaiveBayes, grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """What each point adds for each class, as `explain` says."""
+    """Return what each point adds for each class, as `explain` does."""
     schema = model.schema_.without_target()
     names = [column.name for column in schema.attributes]
     parts: dict[str, list[FloatArray]] = {name: [] for name in grids}

@@ -187,7 +187,7 @@ class DiscreteBayes(SearchParameters, Classifier):
             check_consistent_length(X, labels)
             rows = from_array(X, labels)
         else:
-            rows = from_table(self._labelled(X, y))
+            rows = from_table(self._read_training(X, y))
         weight = read_weights(sample_weight, len(rows), "DiscreteBayes")
         rows, weight = keep_weighted(rows, weight)
         if not len(rows):
@@ -518,7 +518,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[Schema, CellTable, Sequence[Level]]:
         """Count rows in the cells; new levels and classes stand behind the known ones."""
-        table = self._labelled(X, y, known=self.schema_)
+        table = self._read_training(X, y, known=self.schema_)
         weight = read_weights(sample_weight, len(table), "DiscreteBayes")
         rows, weight = keep_weighted(from_table(table), weight)
         part, schema = Part(rows.columns, rows.target, weight), rows.schema

@@ -31,7 +31,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Children:
-    """What a block of split nodes leaves behind, slots and nodes numbered from its start."""
+    """The children of a block of split nodes, slots and nodes numbered from its start."""
 
     child: NDArray[np.int64]
     counts: FloatArray

@@ -220,17 +220,17 @@ class ID3(Classifier):
 
     @property
     def cut_points_(self) -> Mapping[str, FloatArray]:
-        """Where numeric columns were cut before the tree was grown."""
+        """The cut points of numeric columns that were cut before the tree was grown."""
         return self.recode_.cut_points
 
     @property
     def n_leaves_(self) -> int:
-        """How many leaves the tree has."""
+        """The number of leaves."""
         return self.tree_.leaves
 
     @property
     def depth_(self) -> int:
-        """How many tests its longest path has."""
+        """The number of tests on the longest path."""
         return self.tree_.depth
 
     @property

@@ -23,7 +23,7 @@ from countwise.tables.table import Codes, Table
 
 @dataclass(frozen=True)
 class Pruning:
-    """What pruning did: how many nodes there were and are, and the error on the rows held out.
+    """The result of pruning: nodes and error on the rows held out, before and after.
 
     The error is the share of the weight held out that ends in a leaf of another class; a row
     divided for a missing value errs by the part that does.

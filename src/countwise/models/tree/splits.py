@@ -89,7 +89,7 @@ class Block:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.counts)
 
 

@@ -84,18 +84,18 @@ class TreeStructure:
 
     @cached_property
     def split(self) -> NDArray[np.bool_]:
-        """Which nodes are split."""
+        """A mask of the nodes that are split."""
         return np.asarray(self.feature != LEAF)
 
     @cached_property
     def numeric(self) -> NDArray[np.bool_]:
-        """Which nodes are split at a threshold."""
+        """A mask of the nodes that are split at a threshold."""
         kinds = np.array([levels is None for levels in self.levels] + [False])
         return np.asarray(kinds[self.feature])
 
     @cached_property
     def width(self) -> Numbers:
-        """How many slots each node has."""
+        """The number of slots of each node."""
         widths = [2 if levels is None else len(levels) for levels in self.levels]
         return np.asarray(np.array([*widths, 0], dtype=np.int64)[self.feature])
 
@@ -114,12 +114,12 @@ class TreeStructure:
 
     @cached_property
     def kids(self) -> Numbers:
-        """How many children each node has."""
+        """The number of children of each node."""
         return np.bincount(self.parent[1:], minlength=len(self))
 
     @cached_property
     def borders(self) -> list[int]:
-        """Where each level of the tree begins, and the number of nodes at the end."""
+        """The first node of each level of the tree, and the number of nodes at the end."""
         found = [0, 1]
         while found[-1] < len(self):
             # Children are numbered in the order of slots: the last one before the slots of the
@@ -132,17 +132,17 @@ class TreeStructure:
 
     @cached_property
     def depths(self) -> Numbers:
-        """How many splits lie above each node."""
+        """The number of splits above each node."""
         return np.repeat(np.arange(len(self.borders) - 1), np.diff(self.borders))
 
     @property
     def depth(self) -> int:
-        """How many splits lie on the longest path."""
+        """The number of splits on the longest path."""
         return len(self.borders) - 2
 
     @property
     def leaves(self) -> int:
-        """How many nodes are not split."""
+        """The number of nodes that are not split."""
         return int(np.count_nonzero(self.feature == LEAF))
 
     @cached_property
