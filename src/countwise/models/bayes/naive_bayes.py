@@ -309,21 +309,23 @@ class NaiveBayes(CountedModel):
         )
         with np.errstate(divide="ignore"):
             base = np.maximum(np.log(self.class_prior_), ZERO)
-        product = self.combine == "posteriors"
-        weight = base if product else np.zeros_like(base)
+        zeros = np.zeros_like(base)
+        base, weight = (zeros, base) if self._multiplies_posteriors else (base, zeros)
         terms: list[Term] = []
         for column in counts.schema.attributes:
             if column.kind == "nominal":
-                terms.append(self._table_term(column.name, counts, weight, product))
+                terms.append(self._table_term(column.name, counts, weight))
             elif self._estimate(column.name) == "kernel":
-                terms.append(self._kernel_term(column.name, counts, weight, product))
+                terms.append(self._kernel_term(column.name, counts, weight))
             else:
-                terms.append(self._gaussian_term(column.name, counts, weight, product))
-        return ScoreTerms(np.zeros_like(base) if product else base, terms)
+                terms.append(self._gaussian_term(column.name, counts, weight))
+        return ScoreTerms(base, terms)
 
-    def _table_term(
-        self, name: str, counts: Counts, weight: FloatArray, product: bool
-    ) -> TableTerm:
+    @property
+    def _multiplies_posteriors(self) -> bool:
+        return self.combine == "posteriors"
+
+    def _table_term(self, name: str, counts: Counts, weight: FloatArray) -> TableTerm:
         every = self.by_class(counts.table(name))
         known = every if self.when_missing == "value" else every[:, :-1]
         rule = smoothing_of(self.smoothing)
@@ -334,28 +336,22 @@ class NaiveBayes(CountedModel):
         never = (logs <= ZERO).all(axis=0)
         logs[:, never] = 0.0
         blank = np.zeros((len(every), 1))
-        if self.when_missing == "omit":
-            logs = np.concatenate([logs, blank], axis=1)
+        omitted = [blank] if self.when_missing == "omit" else []
         smooth = self.unseen == "smooth" and not (new <= ZERO).all()
-        new = new if smooth else blank
-        silent = np.append(never, [True] * (self.when_missing == "omit") + [not smooth])
-        figures = np.concatenate([logs, new], axis=1).T
-        if product:
+        figures = np.concatenate([logs, *omitted, new if smooth else blank], axis=1).T
+        if self._multiplies_posteriors:
             figures = _normalize(figures + weight)
-            figures[silent] = 0.0
+            figures[np.append(never, [True] * len(omitted) + [not smooth])] = 0.0
         return TableTerm((name,), np.ascontiguousarray(figures))
 
-    def _gaussian_term(
-        self, name: str, counts: Counts, weight: FloatArray, product: bool
-    ) -> GaussianTerm:
+    def _gaussian_term(self, name: str, counts: Counts, weight: FloatArray) -> GaussianTerm:
         moments = counts.moments[name]
         mean, variance = estimate_normal(moments, self._present, self.variance)
-        present, absent = self._presence(moments.weight, moments.missing, product, weight)
-        return GaussianTerm((name,), mean, variance, weight + present, absent, product)
+        present, absent = self._presence(moments.weight, moments.missing, weight)
+        normalize = self._multiplies_posteriors
+        return GaussianTerm((name,), mean, variance, weight + present, absent, normalize)
 
-    def _kernel_term(
-        self, name: str, counts: Counts, weight: FloatArray, product: bool
-    ) -> KernelTerm:
+    def _kernel_term(self, name: str, counts: Counts, weight: FloatArray) -> KernelTerm:
         from countwise.models.bayes.kernel_density import density_of
 
         grid = counts.grids[name]
@@ -370,11 +366,12 @@ class NaiveBayes(CountedModel):
             filled = share > 0
             densities.append(density_of(points[filled], share[filled], self.bandwidth, least))
         seen = np.asarray(grid.table.sum(axis=1))
-        present, absent = self._presence(seen, grid.missing, product, weight)
-        return KernelTerm((name,), tuple(densities), weight + present, absent, product)
+        present, absent = self._presence(seen, grid.missing, weight)
+        normalize = self._multiplies_posteriors
+        return KernelTerm((name,), tuple(densities), weight + present, absent, normalize)
 
     def _presence(
-        self, seen: FloatArray, missing: FloatArray, product: bool, weight: FloatArray
+        self, seen: FloatArray, missing: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return log shares of present and of missing cells, where missing counts as a value."""
         if self.when_missing == "omit":
@@ -382,21 +379,21 @@ class NaiveBayes(CountedModel):
             return zeros, zeros
         rule = smoothing_of(self.smoothing)
         present, absent = presence_logs(self.by_class(seen), self.by_class(missing), rule)
-        if product and absent.any():
+        if self._multiplies_posteriors and absent.any():
             absent = _normalize((absent + weight)[None, :])[0]
         return present, absent
 
     def _scores(self, table: Table) -> FloatArray:
         scores = super()._scores(table)
-        if self.combine == "posteriors":
-            # No attribute said anything: what is left is the prior.
+        if self._multiplies_posteriors:
+            # No attribute adds anything: the prior is left.
             silent = np.all(scores == 0.0, axis=1)
             with np.errstate(divide="ignore"):
                 scores[silent] = np.log(self.class_prior_)
         return scores
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        if self.combine == "posteriors":
+        if self._multiplies_posteriors:
             return np.asarray(self._scores(table).argmax(axis=1))
         return super()._best(table)
 
