@@ -172,12 +172,12 @@ class DiscreteBayes(SearchParameters, Classifier):
         """
         self.check_parameters()
         with open_progress("DiscreteBayes", progress) as report:
-            rows, weight = self._read_training(X, y, sample_weight)
+            rows, weight = self._read_labelled_rows(X, y, sample_weight)
             judge = None if validation is None else self._read_validation(validation)
             self._search_and_count(rows, weight, judge, report)
         return self
 
-    def _read_training(
+    def _read_labelled_rows(
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[Labelled, FloatArray | None]:
         """Read the rows, an array of numbers without a copy, and number the classes that occur."""
