@@ -78,13 +78,13 @@ def move(
     if not fractions:
         goal[gap] = tree.largest[parts.node[gap]]
         gap[:] = False
-    goes = ~gap & (goal != NO_CHILD)
-    on = Parts(parts.row[goes], goal[goes], parts.share[goes])
+    goes = goal != NO_CHILD
     if not gap.any():
-        return parts.take(~goes), on
+        return parts.take(~goes), Parts(parts.row[goes], goal[goes], parts.share[goes])
+    goes &= ~gap
     divided = gap & (parts.share >= LEAST_SHARE)
-    on = _join([on, _share_out(tree, parts.take(divided))])
-    return parts.take(~goes & ~divided), on
+    on = Parts(parts.row[goes], goal[goes], parts.share[goes])
+    return parts.take(~goes & ~divided), _join([on, _share_out(tree, parts.take(divided))])
 
 
 def _share_out(tree: TreeStructure, parts: Parts) -> Parts:
