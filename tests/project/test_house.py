@@ -125,12 +125,15 @@ def test_a_model_loads_only_what_it_needs(tmp_path):
 
 
 TRACE = """
-import runpy, sys, threading
+import sys, threading
 files = set()
+importing = 0
 def note(frame, event, arg):
-    name = frame.f_code.co_filename
-    if 'countwise' in name and frame.f_code.co_name != '<module>':
-        files.add(name)
+    global importing
+    if frame.f_code.co_name == '<module>':
+        importing += (event == 'call') - (event == 'return')
+    elif event == 'call' and importing <= 0:
+        files.add(frame.f_code.co_filename)
 threading.setprofile(note)
 sys.setprofile(note)
 from countwise.cli.app import main
@@ -140,14 +143,14 @@ try:
 except SystemExit:
     pass
 sys.setprofile(None)
-print(len([name for name in files if 'site-packages' not in name and name.endswith('.py')]))
+print(len([name for name in files if ROOT in name and name.endswith('.py')]))
 """
 
 
 @pytest.mark.slow
 def test_a_comparison_passes_through_few_files(tmp_path, iris_csv):
     run = subprocess.run(
-        [sys.executable, "-c", TRACE, "compare", iris_csv, "--target", "class",
+        [sys.executable, "-c", f"ROOT = {str(SRC)!r}\n{TRACE}", "compare", iris_csv, "--target", "class",
          "--report", str(tmp_path / "r.html")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -8,7 +8,7 @@ all exponents p, and a list of the largest k holds the answers of all smaller k.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -28,26 +28,24 @@ from countwise.evaluation.folds import (
     split_folds,
     split_holdout,
 )
+from countwise.models import registry
 from countwise.models.neighbors.attribute_weights import learn_weighted_spaces
 from countwise.models.neighbors.base import POWER
-from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.neighbors.index import BLOCK, Index
 from countwise.models.neighbors.leave_one_out import nearest_without_each_row
 from countwise.models.neighbors.metrics import POWERS
 from countwise.models.neighbors.search import searches
 from countwise.models.neighbors.votes import Nearest, Voters, score_votes
 from countwise.parallel import threads
-from countwise.params import Parameter, check, whole
+from countwise.params import check, whole
 from countwise.progress import Progress, Steps, open_progress
 from countwise.tables.estimator import drop_zero_weight
 from countwise.tables.table import Table
 
 #: Folds of at most so many tested rows are searched side by side.
 MAX_ROWS_SIDE_BY_SIDE = 512
-_PARAMETERS: Mapping[str, Parameter] = PROTOCOL | {
-    name: Neighbors.PARAMETERS[name]
-    for name in ("metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least")
-}
+#: Parameters that a model of neighbors has, too.
+_SHARED = ("metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +208,11 @@ def neighbor_grid(
     """
     who = "neighbor_grid"
     ks, ps = _read_grid(who, k, p)
-    check(who, _PARAMETERS, locals())
+    kind = registry.ENTRIES["Neighbors"].load()
+    check(who, PROTOCOL | {name: kind.PARAMETERS[name] for name in _SHARED}, locals())
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
     table = read_rows(neighbor_grid, data, None, read_options)
-    model = Neighbors(
+    model = kind(
         metric=metric,
         scale=scale,
         when_missing=when_missing,
@@ -286,7 +285,7 @@ def _score_lists(
 
 
 def _score_folds(
-    model: Neighbors,
+    model: Any,
     rows: _Rows,
     split: Split,
     ks: list[int],

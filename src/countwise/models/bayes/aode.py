@@ -12,7 +12,7 @@ from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.models.bayes import _score_terms
-from countwise.models.bayes.joint import JointClassifier
+from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks

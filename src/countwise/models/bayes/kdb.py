@@ -20,7 +20,7 @@ from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.discretize import rare_levels
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
-from countwise.models.bayes.joint import JointClassifier
+from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.notes import Note
 from countwise.params import (

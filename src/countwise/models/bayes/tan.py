@@ -12,7 +12,7 @@ from countwise.counts.counts import Counts
 from countwise.counts.information import information_gain, shared_information
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.models.bayes.joint import JointClassifier
+from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.params import derived, instance, nothing, number, one_of, parameter, text
 

@@ -38,8 +38,7 @@ from countwise.tables.schema import MISSING_VALUE, Column, Level
 from countwise.tables.table import Table, code_type
 
 if TYPE_CHECKING:
-    from countwise.models.bayes.counted import CountedModel
-    from countwise.models.bayes.joint import JointClassifier
+    from countwise.models.bayes.counted import CountedModel, JointClassifier
     from countwise.models.bayes.naive_bayes import NaiveBayes
 
 #: Points at which a density is computed.
