@@ -128,7 +128,7 @@ class Terminal(io.StringIO):
 
 def test_progress_comes_after_two_seconds_and_only_on_a_terminal(monkeypatch):
     clock = iter([0.0, 1.0, 3.0, 4.0])
-    monkeypatch.setattr("countwise.cli.output.monotonic", lambda: next(clock))
+    monkeypatch.setattr("countwise.progress.monotonic", lambda: next(clock))
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     with progress(quiet=False) as tell:

@@ -10,7 +10,6 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    Read,
     build_models,
     chosen_names,
     comparison_options,
@@ -92,13 +91,14 @@ def command(
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
     gains = read_gains(gain, file)
     read = read_source(reading, file, "compare")
+    table = read.table
     started = monotonic()
     if "folds" in protocol and protocol["folds"] is None:
-        protocol["folds"] = max(min(10, len(read.table)), 2)
+        protocol["folds"] = max(min(10, len(table)), 2)
     with out.progress() as tell:
         trials = evaluate(
             build_models(read, names, COMPARED, seed),
-            read.table,
+            table,
             gain=gains,
             random_state=seed,
             n_jobs=jobs,
@@ -109,10 +109,14 @@ def command(
     notes = [*read.remarks, *notable(trials.notes)]
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
-        notes += _write_report(read.table, trials, file, seed, report, out, left)
+        notes += _write_report(table, trials, file, seed, report, out, left)
+    title = (
+        f"{table.target_column.name} from {file}: {len(table):,} rows, "
+        f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"
+    )
     out.finish(
         {"command": "compare", "source": file, **trials.to_dict()},
-        lambda screen: screen.ranking(trials, _title(read, file)),
+        lambda screen: screen.ranking(trials, title),
         records=trials.summary(),
         notes=notes,
         written={"Ranking": out.path, "Report": report},
@@ -138,10 +142,7 @@ def _protocol(
 def _write_report(
     table: Any, trials: Any, file: str, seed: int, path: str, out: Output, left: float
 ) -> list[str]:
-    """Write the page, with the best model that can be drawn and its learning curve.
-
-    The curve is left out, and a note returned, if it would take more than the seconds `left`.
-    """
+    """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
     from countwise.models.registry import COMMANDS
     from countwise.reports.report import report
@@ -156,8 +157,7 @@ def _write_report(
             )
     else:
         notes = [f"The page has no learning curve: {name} would need more time for one."]
-    fitted = model.fit(table)
-    report(trials, path, table, model=fitted, name=name, curve=curve, source=file)
+    report(trials, path, table, model=model.fit(table), name=name, curve=curve, source=file)
     return notes
 
 
@@ -168,11 +168,3 @@ def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
         return 0.0
     fold = sum(sum(seconds) for seconds in times.values()) / len(trials.folds)
     return fold * (10 if counted else 100)
-
-
-def _title(read: Read, file: str) -> str:
-    table = read.table
-    return (
-        f"{table.target_column.name} from {file}: {len(table):,} rows, "
-        f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"
-    )

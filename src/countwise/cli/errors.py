@@ -76,11 +76,7 @@ def guarded() -> Iterator[None]:
 
 
 def describe(error: CountwiseError, context: click.Context) -> str:
-    """Return the message of an error in the words of the command that met it.
-
-    It begins with a name only if that is the command or a model: a library function means nothing
-    here.
-    """
+    """Return the message of an error; it begins with a name only if that is a command or model."""
     from countwise.models.registry import COMMANDS, ENTRIES
 
     is_command = error.who == context.info_name
@@ -92,10 +88,7 @@ def describe(error: CountwiseError, context: click.Context) -> str:
 
 
 def spelling(context: click.Context | None, is_model: bool = False) -> Spelling:
-    """Return the function that spells parameters as options of a command.
-
-    With `is_model` they are those of a model, which ``--param`` sets.
-    """
+    """Return the function that spells parameters of a command, or of a model, as options."""
     params = () if context is None else context.command.params
     options = {param.name: param for param in params if isinstance(param, click.Option)}
 
@@ -129,8 +122,11 @@ def _usage(error: click.ClickException) -> str:
     who = f"{command}: " if command else ""
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):
-        known = error.possibilities or ()
-        near = f" Did you mean {known[0]!r}?" if known else _near_option(error, context)
+        if error.possibilities:
+            near = f" Did you mean {error.possibilities[0]!r}?"
+        else:
+            params = [] if context is None else context.command.get_params(context)
+            near = did_you_mean(error.option_name, [word for one in params for word in one.opts])
         message = f"there is no option {error.option_name!r}.{near}"
     message = " ".join(message.split())
     message = message[:1].lower() + message[1:]
@@ -138,26 +134,15 @@ def _usage(error: click.ClickException) -> str:
     return f"{who}{message}{end} See {path} --help."
 
 
-def _near_option(error: click.NoSuchOption, context: click.Context | None) -> str:
-    if context is None:
-        return ""
-    options = [word for param in context.command.get_params(context) for word in param.opts]
-    return did_you_mean(error.option_name, options)
-
-
 def _system(error: OSError) -> None:
-    if (
-        error.errno in (errno.EPIPE, errno.EINVAL)
-        and error.filename is None
-        and sys.platform == "win32"
-    ):
+    if error.filename is not None:
+        name = repr(str(error.filename))
+    elif sys.platform == "win32" and error.errno in (errno.EPIPE, errno.EINVAL):
         _reader_left()
-    name = f"{str(error.filename)!r}" if error.filename is not None else "the output"
-    reason = error.strerror or str(error)
-    _stop(
-        f"{name} cannot be read or written ({reason}). Check the path and the space left.",
-        BAD_INPUT,
-    )
+    else:
+        name = "the output"
+    text = f"{name} cannot be read or written ({error.strerror or error})."
+    _stop(f"{text} Check the path and the space left.", BAD_INPUT)
 
 
 def _stop(line: str, code: int) -> NoReturn:

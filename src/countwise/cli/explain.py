@@ -108,7 +108,9 @@ def _compare(
     explanation: Any, rows: list[int], label: str | None, against: str | None
 ) -> list[dict[str, Any]]:
     """Return the explanation of each row as plain data, one class against another."""
-    one, two = (_match_class(explanation.classes, text) for text in (label, against))
+    # An unknown class is left to the explanation to refuse.
+    named: dict[str | None, Any] = {str(name): name for name in explanation.classes}
+    one, two = (named.get(text, text) for text in (label, against))
     if one is not None and one == two:
         raise click.UsageError(f"--class and --against must differ; both are {label!r}")
     found = []
@@ -119,11 +121,6 @@ def _compare(
             chosen = ranked[0] if ranked[0] != two else ranked[1]
         found.append({"row": row, **explanation.to_dict(place, chosen, two)})
     return found
-
-
-def _match_class(classes: tuple[Any, ...], text: str | None) -> Any:
-    """Return the class that a text names; an unknown one is left to the explanation to refuse."""
-    return next((label for label in classes if str(label) == text), text)
 
 
 def _records(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -80,14 +80,23 @@ def _show_model(screen: Any, file: str, facts: dict[str, Any]) -> None:
     summary = facts["summary"]
     over = f" over {summary['over']}" if "over" in summary else ""
     screen.say(f"{file}: {facts['kind']}{over}", "bold")
+    classes = [str(label) for label in summary.get("classes") or []]
+    if shares := summary.get("class_shares"):
+        pairs = zip(classes, shares, strict=False)
+        classes = [f"{label} {100 * share:.1f} %" for label, share in pairs]
+    parameters = []
+    for name, value in (facts.get("parameters") or {}).items():
+        shown = value.get("items", value) if isinstance(value, dict) else value
+        if shown != []:
+            parameters.append(f"{name}={shown}")
     lines: dict[str, Any] = {
         "saved": f"{facts['created']} by countwise {facts['library_version']}",
         "size": f"{facts['bytes']:,} bytes, {facts['unpacked_bytes']:,} unpacked",
         "rows": summary.get("rows"),
         "class": summary.get("target"),
-        "columns": _few(summary.get("columns")),
-        "classes": _frequencies(summary),
-        "parameters": _parameters(facts),
+        "columns": _few(summary.get("columns") or []),
+        "classes": _few(classes),
+        "parameters": ", ".join(parameters),
         "notes": (facts.get("notes") or {}).get("saved_with"),
     }
     table = grid("", "", show_header=False)
@@ -97,23 +106,6 @@ def _show_model(screen: Any, file: str, facts: dict[str, Any]) -> None:
     screen.show(table)
 
 
-def _few(names: list[str] | None, most: int = 12) -> str:
-    if not names:
-        return ""
+def _few(names: list[str], most: int = 12) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
-
-
-def _frequencies(summary: dict[str, Any]) -> str:
-    labels, shares = summary.get("classes") or [], summary.get("class_shares") or []
-    pairs = [f"{label} {100 * share:.1f} %" for label, share in zip(labels, shares, strict=False)]
-    return _few(pairs or [str(label) for label in labels])
-
-
-def _parameters(facts: dict[str, Any]) -> str:
-    given = facts.get("parameters") or {}
-    plain = {
-        name: value["items"] if isinstance(value, dict) and "items" in value else value
-        for name, value in given.items()
-    }
-    return ", ".join(f"{name}={value}" for name, value in plain.items() if value != [])

@@ -59,7 +59,13 @@ def models(name: str | None, out: Output) -> None:
         _finish(out, facts, facts, _show_models)
     else:
         model = find(name)
-        facts = model.to_dict() | {"parameters": _parameters(model.build())}
+        estimator = model.build()
+        rules = getattr(estimator, "PARAMETERS", {})
+        parameters = [
+            {"name": key, "default": repr(value), "help": rules[key].help if key in rules else ""}
+            for key, value in estimator.get_params(deep=False).items()
+        ]
+        facts = model.to_dict() | {"parameters": parameters}
         _finish(out, facts, [facts], _show_model)
 
 
@@ -135,26 +141,14 @@ def _show_sample(screen: Any, facts: dict[str, Any]) -> None:
         if key in ("name", "title") or value in (None, "", [], 0):
             continue
         if key == "gain":
-            value = _describe_gains(value)
+            labels = value["labels"]
+            value = "; ".join(
+                f"{true} called {label} {number:+g}"
+                for true, row in zip(labels, value["values"], strict=True)
+                for label, number in zip(labels, row, strict=True)
+            )
         table.add_row(key, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
     screen.show(table)
-
-
-def _describe_gains(gain: dict[str, Any]) -> str:
-    labels = gain["labels"]
-    return "; ".join(
-        f"{true} called {label} {number:+g}"
-        for true, row in zip(labels, gain["values"], strict=True)
-        for label, number in zip(labels, row, strict=True)
-    )
-
-
-def _parameters(model: Any) -> list[dict[str, Any]]:
-    rules = getattr(model, "PARAMETERS", {})
-    return [
-        {"name": name, "default": repr(value), "help": rules[name].help if name in rules else ""}
-        for name, value in model.get_params(deep=False).items()
-    ]
 
 
 def _show_models(screen: Any, facts: list[dict[str, Any]]) -> None:

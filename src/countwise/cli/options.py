@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from countwise.errors import (
-    GainError,
-    ParameterError,
-    TableError,
-    did_you_mean,
-    listing,
-)
+from countwise.errors import GainError, ParameterError, TableError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
@@ -291,10 +285,7 @@ def add_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
-    """Add the options about reading; the command gets them together, as ``reading``.
-
-    With all of them that is a `ReadOptions`, with some of them keyword arguments.
-    """
+    """Add all or some options about reading, as ``reading``: `ReadOptions` or keyword arguments."""
 
     def gather(function: Any) -> Any:
         @functools.wraps(function)
@@ -329,10 +320,7 @@ def output_options(
     json: str = "Print JSON to stdout and nothing else.",
     quiet: str = "Print no notes and no progress.",
 ) -> Callable[[Decorated], Decorated]:
-    """Add ``-o``, ``--json`` and ``--quiet``; the command gets them together, as ``out``.
-
-    Every path to write to is checked before the command begins.
-    """
+    """Add ``-o``, ``--json`` and ``--quiet``, as ``out``; every path is checked at the start."""
 
     def gather(function: Any) -> Any:
         @functools.wraps(function)

@@ -7,72 +7,21 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import click
 
 from countwise.cli.errors import spelling
 from countwise.notes import Note
-
-#: Seconds before a progress bar is shown.
-PATIENCE = 2.0
-
-Tell = Callable[[float, float, str], None]
+from countwise.progress import Progress, open_progress
 
 
-class _Bar:
-    """A progress bar that opens when it is first needed."""
-
-    def __init__(self) -> None:
-        self._started = monotonic()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def tell(self, done: float, total: float, text: str) -> None:
-        """Show `done` steps out of `total`."""
-        if self._bar is None:
-            if monotonic() - self._started < PATIENCE or done >= total:
-                return
-            self._open(total)
-        self._bar.update(self._task, completed=done, total=total, description=text[:40])
-
-    def _open(self, total: float) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-        from rich.progress import TimeRemainingColumn as Left
-
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            Left(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._bar.start()
-        self._task = self._bar.add_task("", total=total)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
-
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Tell | None]:
+def progress(quiet: bool) -> AbstractContextManager[Progress | None]:
     """Give a function that shows steps on stderr, or None where nobody would see them."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    bar = _Bar()
-    try:
-        yield bar.tell
-    finally:
-        bar.close()
+    return open_progress("countwise", not quiet)
 
 
 def plain(value: Any) -> Any:
@@ -111,30 +60,21 @@ def remark(lines: Iterable[object], quiet: bool) -> None:
     sys.stderr.flush()
 
 
-def write_text(path: str, text: str, who: str) -> None:
-    """Write a file whole or not at all."""
+def write_records(path: str, records: Sequence[Mapping[str, Any]], whole: Any, who: str) -> None:
+    """Write records as CSV, or `whole` as JSON, as the extension says; the file whole or not."""
     from countwise.atomic_write import atomic_write
 
+    if path.lower().endswith(".json"):
+        text = as_json(whole)
+    else:
+        lines = io.StringIO()
+        names = dict.fromkeys(name for record in records for name in record)
+        writer = csv.DictWriter(lines, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(plain(record) for record in records)
+        text = lines.getvalue()
     with atomic_write(path, who) as draft:
         draft.write_text(text, encoding="utf-8", newline="")
-
-
-def write_records(path: str, records: Sequence[Mapping[str, Any]], whole: Any, who: str) -> None:
-    """Write records as CSV, or `whole` as JSON, as the extension says."""
-    if path.lower().endswith(".json"):
-        write_text(path, as_json(whole), who)
-        return
-    lines = io.StringIO()
-    names = list(dict.fromkeys(name for record in records for name in record))
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(record.get(name)) for name in names] for record in records)
-    write_text(path, lines.getvalue(), who)
-
-
-def _cell(value: Any) -> Any:
-    value = plain(value)
-    return "" if value is None else value
 
 
 @dataclass(frozen=True)
@@ -145,7 +85,7 @@ class Output:
     as_json: bool = False
     quiet: bool = False
 
-    def progress(self) -> AbstractContextManager[Tell | None]:
+    def progress(self) -> AbstractContextManager[Progress | None]:
         """Give a function that shows progress, or None."""
         return progress(self.quiet)
 
@@ -158,10 +98,7 @@ class Output:
         notes: Iterable[object] = (),
         written: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or the result and notes.
-
-        `show` gets the screen to print the result on. `written` are files by what they hold.
-        """
+        """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or results and notes."""
         if self.path is not None and records is not None:
             who = click.get_current_context().info_name or ""
             write_records(self.path, records, facts, who)
