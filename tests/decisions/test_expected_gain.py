@@ -92,5 +92,5 @@ def test_refusals():
             expected_accuracy("argmax", POSTERIORS, ["bad", hole, "good"], CLASSES)
     with pytest.raises(ParameterError, match="row 2 of y has none"):
         expected_accuracy("argmax", POSTERIORS, [0, 1, np.nan])
-    with pytest.raises(ParameterError, match="one column of labels, but its shape is"):
+    with pytest.raises(ParameterError, match="one column of labels; got an array of shape"):
         expected_accuracy("argmax", POSTERIORS, [[0, 1]] * 3)

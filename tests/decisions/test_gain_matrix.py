@@ -190,7 +190,9 @@ def test_align_reorders_both_sides_and_keeps_the_extra_column_last():
 
 def test_a_label_that_reads_like_two_classes_is_refused():
     matrix = GainMatrix.of({"1": {"1": 1, "x": 0}, "x": {"1": 0, "x": 1}})
-    with pytest.raises(GainError, match=r"1 reads like each of '1', '1 '\. Use the classes' own"):
+    with pytest.raises(
+        GainError, match=r"1 reads like each of '1', '1 '\. Write labels in the type"
+    ):
         GainMatrix.of({"1": {"1": 1, "1 ": 0}, "1 ": {"1": 0, "1 ": 1}}).align([1, "x"])
     assert matrix.align([1, "x"]).classes == (1, "x")
 

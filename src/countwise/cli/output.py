@@ -10,17 +10,21 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from countwise.cli.errors import spelling
 from countwise.notes import Note
-from countwise.progress import Progress, open_progress
+
+if TYPE_CHECKING:
+    from countwise.progress import Progress
 
 
 def progress(quiet: bool) -> AbstractContextManager[Progress | None]:
     """Give a function that shows steps on stderr, or None where nobody would see them."""
+    from countwise.progress import open_progress
+
     return open_progress("countwise", not quiet)
 
 

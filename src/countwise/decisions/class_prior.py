@@ -34,7 +34,10 @@ def class_shares(
     if prior is None:
         return None
     if isinstance(prior, str):
-        return _from_word(prior, len(known), who)
+        if prior not in PRIOR_CONSTRAINT.choices:
+            hint = did_you_mean(prior, PRIOR_CONSTRAINT.choices).strip()
+            raise ParameterError(who, "prior", PRIOR_CONSTRAINT.words, prior, hint)
+        return None if prior == "empirical" else np.full(len(known), 1.0 / len(known))
     shares = _from_mapping(prior, known, who) if isinstance(prior, Mapping) else prior
     try:
         values = np.asarray(shares, dtype=np.float64)
@@ -62,23 +65,11 @@ def class_shares(
 def prior_of(
     prior: Prior | None, weight: Reals, classes: Sequence[Any] | NDArray[Any], who: str
 ) -> Reals:
-    """Return the stated prior, or that of the class weights where that of the data is meant.
-
-    Axes of `weight` after that of the classes are alternatives, each with a prior.
-    """
+    """Return the stated prior or, where that of the data is meant, one for each axis of weights."""
     stated = class_shares(prior, classes, who)
     if stated is None:
         return np.asarray(weight / weight.sum(axis=0))
     return np.broadcast_to(stated.reshape(-1, *(1,) * (weight.ndim - 1)), weight.shape).copy()
-
-
-def _from_word(word: str, count: int, who: str) -> Reals | None:
-    if word == "uniform":
-        return np.full(count, 1.0 / count)
-    if word == "empirical":
-        return None
-    hint = did_you_mean(word, PRIOR_CONSTRAINT.choices).strip()
-    raise ParameterError(who, "prior", PRIOR_CONSTRAINT.words, word, hint)
 
 
 def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> list[Any]:
@@ -101,11 +92,7 @@ def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> l
 
 
 def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weight: Any) -> Reals:
-    """Return the prior within a model's posteriors: its attribute, else its labels' fractions.
-
-    A model may have been given another prior than its labels' (``GaussianNB(priors=...)``), so its
-    attribute goes before the weighted fractions of the labels it was fitted on.
-    """
+    """Return the prior within a model's posteriors: its attribute, else its labels' fractions."""
     column = np.asarray(labels)
     attribute = _prior_attribute(model)
     if attribute is not None and attribute.shape == classes.shape:
@@ -163,10 +150,8 @@ def ratio_of(prior: Reals, training: Reals, classes: NDArray[Any]) -> tuple[Real
 
 
 def corrected(posteriors: Reals, ratio: Reals) -> Reals:
-    """Return posteriors under the other prior, each row summing to one.
-
-    A row whose classes all have a prior of zero gets equal shares of the classes that can occur.
-    """
+    """Return posteriors under another prior, their ratio one line for all rows or one a row."""
     moved = posteriors * ratio
-    moved[moved.sum(axis=1) <= 0] = (ratio > 0).astype(np.float64)
+    empty = moved.sum(axis=1) <= 0  # equal shares of the classes that can occur
+    moved[empty] = np.broadcast_to(ratio > 0, moved.shape)[empty]
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))

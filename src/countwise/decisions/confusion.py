@@ -33,10 +33,7 @@ _MOST_SHOWN = 12
 def count_cells(
     true: NDArray[Any], decided: NDArray[Any], shape: tuple[int, int], weight: Reals | None = None
 ) -> Reals:
-    """Return the weight of every pair of true class (row) and decision (column).
-
-    Decisions come as positions, or as shares with a column per decision.
-    """
+    """Return the weight of every true class (row) and decision, given as positions or shares."""
     if decided.ndim == 1:
         place = true.astype(np.intp) * shape[1] + decided
         counted = np.bincount(place, weights=weight, minlength=shape[0] * shape[1])
@@ -145,7 +142,7 @@ class Confusion:
         weights = weights_or_ones(sample_weight, len(true), "Confusion")
         counts = count_cells(true, shares, (len(names), len(columns)), weights)
         joint = _with_prior(counts, class_shares(prior, names, "Confusion"), names)
-        return cls(names, columns, _cells(counts), _cells(joint))
+        return cls(names, columns, as_cells(counts), as_cells(joint))
 
     @classmethod
     def from_joint(
@@ -180,7 +177,7 @@ class Confusion:
                 f"{table.min():g} as the least and {table.sum():g} as the sum.",
                 hint=("divide counts by their sum", "use Confusion.of"),
             )
-        return cls(names, columns, _cells(table), _cells(table))
+        return cls(names, columns, as_cells(table), as_cells(table))
 
     @property
     def counts(self) -> Reals:
@@ -353,5 +350,6 @@ def _ratio(part: Reals, whole: Reals) -> Reals:
     return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))
 
 
-def _cells(table: Reals) -> Cells:
+def as_cells(table: Reals) -> Cells:
+    """Return a table as tuples, which a frozen `Confusion` can hold."""
     return tuple(tuple(row) for row in table.tolist())

@@ -28,14 +28,7 @@ from countwise.decisions.class_prior import (
 from countwise.decisions.confusion import Confusion
 from countwise.decisions.expected_gain import expected_accuracy, expected_gain, promised_gain
 from countwise.decisions.gain_matrix import Gains
-from countwise.decisions.rules import (
-    WORDS,
-    Argmax,
-    ExpectedGain,
-    RouletteWheel,
-    Rule,
-    rule_of,
-)
+from countwise.decisions.rules import WORDS, Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.tables.labels import Labels
 from countwise.tables.weights import weights_or_ones
@@ -114,8 +107,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X, y, sample_weight and all further arguments are passed on to the model untouched.
         """
         rule_of(self.rule)
-        _refuse_without_posteriors(self.model)
-        _refuse_prior(self.model, self.prior)
+        _check_model(self.model, self.prior)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.model_ = clone(self.model).fit(X, y, **weight, **fit_params)
         shares = None if self.prior is None else _labels(X, y)[0]
@@ -151,8 +143,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array([0])
         """
         decide = cls(model, rule, prior)
-        _refuse_without_posteriors(model)
-        _refuse_prior(model, prior)
+        _check_model(model, prior)
         decide.model_ = model
         return decide._ready(None, None, training_prior)
 
@@ -202,7 +193,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.model is None:
             self.model = self.model_
         correction, notes = self.correction_, self.notes_
-        _refuse_without_posteriors(self.model_)
+        _check_model(self.model_)
         self._take_classes(self.rule_)
         self.correction_, self.notes_ = correction, notes
         prior = class_shares(self.prior, self.classes_, "Decide")
@@ -338,15 +329,12 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _refuse_without_posteriors(model: Any) -> None:
+def _check_model(model: Any, prior: Prior | None = None) -> None:
     if not hasattr(model, "predict_proba"):
         raise ParameterError(
             f"Decide: the model must have predict_proba; got {type(model).__name__}.",
             hint=("choose one that gives posteriors", "wrap it in CalibratedClassifierCV"),
         )
-
-
-def _refuse_prior(model: Any, prior: Prior | None) -> None:
     if prior is not None and not (isinstance(prior, str) and prior == "empirical"):
         refuse_product_of_posteriors(model)
 

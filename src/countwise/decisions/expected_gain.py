@@ -32,10 +32,9 @@ def expected_accuracy(
     who = "expected_accuracy"
     rows, names, bound = _prepare(who, rule, posteriors, classes)
     shares = bound.shares(rows)
-    true = _check_length(who, positions(y, names, who), len(rows))
+    true = _find_classes(who, y, names, len(rows))
     hit = np.where(true >= 0, shares[np.arange(len(rows)), true], 0.0)
-    weights = weights_or_ones(sample_weight, len(rows), who)
-    return float(weights @ hit / weights.sum())
+    return float(np.average(hit, weights=weights_or_ones(sample_weight, len(rows), who)))
 
 
 def expected_gain(
@@ -49,7 +48,7 @@ def expected_gain(
     """Judge a rule by what it earns on average on cases whose class is known (eq. 7)."""
     who = "expected_gain"
     rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
-    true = _check_length(who, positions(y, names, who), len(rows))
+    true = _find_classes(who, y, names, len(rows))
     if np.any(true < 0):
         label = plain(as_array(y).ravel()[int(np.argmin(true))])
         raise GainError(
@@ -57,8 +56,7 @@ def expected_gain(
             hint=did_you_mean(label, names).strip() or "Leave such rows out",
         )
     earned = earned_by_row(gains_of(matrix, bound.decisions(names)), true, bound.shares(rows))
-    weights = weights_or_ones(sample_weight, len(rows), who)
-    return float(weights @ earned / weights.sum())
+    return float(np.average(earned, weights=weights_or_ones(sample_weight, len(rows), who)))
 
 
 def promised_gain(
@@ -68,17 +66,13 @@ def promised_gain(
     classes: Iterable[Any] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return what a rule would earn if the posteriors were true (Panda and Garg, eq. 2).
-
-    The arguments are those of `expected_gain`. No rule promises more than `ExpectedGain`.
-    """
+    """Return what a rule would earn if the posteriors were true (Panda and Garg, eq. 2)."""
     who = "promised_gain"
     rows, names, bound, matrix = _with_gain(who, rule, posteriors, gain, classes)
     believed = rows / rows.sum(axis=1, keepdims=True)
     table = gains_of(matrix, bound.decisions(names))
     promised = np.sum(bound.shares(rows) * (believed @ table), axis=1)
-    weights = weights_or_ones(sample_weight, len(rows), who)
-    return float(weights @ promised / weights.sum())
+    return float(np.average(promised, weights=weights_or_ones(sample_weight, len(rows), who)))
 
 
 def earned_by_row(gains: Reals, true: NDArray[Any], decided: NDArray[Any]) -> Reals:
@@ -147,7 +141,8 @@ def _with_gain(
     return rows, names, bound, GainMatrix.of(gain, names)
 
 
-def _check_length(who: str, true: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+def _find_classes(who: str, y: ArrayLike, names: list[Label], rows: int) -> NDArray[np.intp]:
+    true = positions(y, names, who)
     if len(true) != rows:
         raise ParameterError(
             f"{who}: y must have a label for each of the {rows} rows of the posteriors; got "

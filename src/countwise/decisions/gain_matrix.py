@@ -34,17 +34,6 @@ from countwise.tables.schema import Level
 Reals = NDArray[np.float64]
 
 
-def gain_sentences(values: Reals, classes: Sequence[Label], no_decision: Label | None) -> list[str]:
-    """Return every cell of a gain matrix as a sentence, row by row."""
-    sentences: list[str] = []
-    for true, row in zip(classes, values, strict=True):
-        for assigned, gain in zip(classes, row, strict=False):
-            sentences.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
-        if no_decision is not None:
-            sentences.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
-    return sentences
-
-
 def _amount(gain: float, losing: str) -> str:
     if gain == 0:
         return "earns nothing"
@@ -75,10 +64,8 @@ def _beaten_by(values: Reals, at: int) -> int | None:
 
 
 def _ever_best(values: Reals, at: int) -> bool:
-    """Return for two classes whether a decision is the best at some posterior (p, 1 - p).
-
-    Where a decision is best is an interval of p, whose ends are 0, 1 or crossings of two lines.
-    """
+    """Return for two classes whether a decision is the best at some posterior (p, 1 - p)."""
+    # Where it is best is an interval of p, whose ends are 0, 1 or crossings of two lines.
     lead = values[:, [at]] - values
     slope = lead[0] - lead[1]
     crossings = -lead[1][slope != 0] / slope[slope != 0]
@@ -145,8 +132,6 @@ class GainMatrix:
         object.__setattr__(self, "no_decision", plain(self.no_decision))
         gains = check_gains(self.rows, self.classes, self.decisions)
         object.__setattr__(self, "rows", gains)
-
-    # --- ways in -------------------------------------------------------------------------------
 
     @classmethod
     def of(
@@ -250,8 +235,6 @@ class GainMatrix:
         matrix = cls(classes, bare.cells, no_decision, (reading,), positional)
         return -matrix if costs else matrix
 
-    # --- contents --------------------------------------------------------------------------
-
     @property
     def decisions(self) -> tuple[Label, ...]:
         """The labels of the columns: the classes, then the decision not to decide if any."""
@@ -280,7 +263,13 @@ class GainMatrix:
         ["Calling a '0' case '0' earns nothing.", "Calling a '0' case '1' loses 2.", \
 "Leaving a '0' case undecided costs 0.5."]
         """
-        return gain_sentences(self.values, self.classes, self.no_decision)
+        sentences = []
+        for true, row in zip(self.classes, self.rows, strict=True):
+            for assigned, gain in zip(self.classes, row, strict=False):
+                sentences.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
+            if self.no_decision is not None:
+                sentences.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
+        return sentences
 
     def describe(self) -> str:
         """Return the sentences and notes as one text, a line each."""
@@ -306,8 +295,6 @@ class GainMatrix:
             writer.writerows(
                 [true, *row] for true, row in zip(self.classes, self.rows, strict=True)
             )
-
-    # --- other forms of it ---------------------------------------------------------------------
 
     def align(self, classes: Iterable[Label]) -> GainMatrix:
         """Return the same gains with rows and columns in the order of these classes.

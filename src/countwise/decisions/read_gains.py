@@ -175,27 +175,22 @@ def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
                 hint="Write {true: {assigned: gain}}",
             )
         assigned.update(dict.fromkeys(row))
-    columns = tuple(assigned)
-    cells = tuple(
-        tuple(_cell(row, true, label) for label in columns) for true, row in gains.items()
-    )
-    return Grid(tuple(map(plain, gains)), tuple(map(plain, columns)), cells)
-
-
-def _cell(row: Mapping[Any, float], true: Label, label: Label) -> Any:
-    if label in row:
-        return row[label]
-    raise GainError(
-        f"GainMatrix: every true class must have a gain for every decision; got none of "
-        f"{label!r} for {true!r}.",
-        hint=did_you_mean(label, row).strip() or "Add it",
-    )
+    for true, row in gains.items():
+        for label in assigned:
+            if label not in row:
+                raise GainError(
+                    f"GainMatrix: every true class must have a gain for every decision; got none "
+                    f"of {label!r} for {true!r}.",
+                    hint=did_you_mean(label, row).strip() or "Add it",
+                )
+    cells = tuple(tuple(row[label] for label in assigned) for row in gains.values())
+    return Grid(tuple(map(plain, gains)), tuple(map(plain, assigned)), cells)
 
 
 def grid_from_file(path: PathLike) -> Grid:
     """Read a CSV file: assigned labels in the first row, true labels in the first column."""
     name = Path(path).name
-    rows = [row for row in _parse(_decode(Path(path)), name) if any(cell.strip() for cell in row)]
+    rows = _parse(_decode(Path(path)), name)
     if len(rows) < 2 or len(rows[0]) < 2:
         raise GainError(
             f"GainMatrix: {name} must hold a first row of assigned labels and a row per true "
@@ -234,11 +229,7 @@ def _decode(path: Path) -> str:
 
 
 def _parse(content: str, name: str) -> list[list[str]]:
-    """Split by the separator that makes the best matrix; else by the one the first row uses most.
-
-    A label may hold a separator itself, so several may make a rectangle. The right one is that
-    under which the true labels are assigned ones and the cells are numbers.
-    """
+    """Split by the separator that makes the best matrix; else by the one that the head has most."""
     try:
         ways = [list(csv.reader(io.StringIO(content), delimiter=mark)) for mark in SEPARATORS]
     except csv.Error as trouble:
@@ -271,10 +262,7 @@ def _number(cell: str) -> float | str:
 
 
 def _grid_from_frame(frame: Any) -> Grid | Bare:
-    """Read a data frame: a pandas index, or else the first column, holds the true labels.
-
-    A pandas frame whose rows and columns are both merely numbered names nothing: it is bare.
-    """
+    """Read a data frame: a pandas index, or else the first column, holds the true labels."""
     import narwhals as nw
 
     try:

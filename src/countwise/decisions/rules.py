@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -165,9 +164,13 @@ class ExpectedGain(Rule):
         """Read the matrix now, so that a wrong one is refused where it is given."""
         if not isinstance(self.gain, GainMatrix):
             grid = grid_from(self.gain)
-            # Rows of numbers wait for the classes; placeholders show whether they are numbers.
-            bare = isinstance(grid, Bare)
-            gain = _number_classes(grid.cells).rows if bare else GainMatrix.of(grid)
+            gain: GainMatrix | Rows
+            if isinstance(grid, Bare):
+                # Rows of numbers wait for the classes; placeholders show whether they are numbers.
+                extra = "no decision" if len(grid.cells[0]) == len(grid.cells) + 1 else None
+                gain = GainMatrix(tuple(range(len(grid.cells))), grid.cells, extra).rows
+            else:
+                gain = GainMatrix.of(grid)
             object.__setattr__(self, "gain", gain)
 
     def shares(self, posteriors: ArrayLike) -> Reals:
@@ -198,10 +201,7 @@ class ExpectedGain(Rule):
 
 
 def rule_of(rule: Rule | Gains) -> Rule:
-    """Return the rule a user means: a rule, a word, or a gain matrix to earn most by.
-
-    A text that is no word is the path of a gain matrix if a file is there or it ends like one.
-    """
+    """Return the rule a user means: a rule, a word, or a gain matrix (or its path) to earn by."""
     if isinstance(rule, Rule):
         return rule
     if isinstance(rule, str):
@@ -215,20 +215,14 @@ def rule_of(rule: Rule | Gains) -> Rule:
                 rule,
                 did_you_mean(rule, WORDS).strip(),
             )
-        return ExpectedGain(rule)
-    if isinstance(rule, GainMatrix | Mapping | PathLike | np.ndarray | list | tuple):
-        return ExpectedGain(rule)
-    if isinstance(rule, type) or rule is None or callable(rule):
+    elif rule is None or callable(rule):
         words = "'argmax', 'roulette', a rule such as Argmax() or a gain matrix"
         raise ParameterError("Decide", "rule", words, rule, "Give an instance of a rule")
     return ExpectedGain(rule)
 
 
 def checked_posteriors(who: str, posteriors: ArrayLike) -> Reals:
-    """Return posteriors as an array; refuse what no decision can be made from.
-
-    They need not sum to one: a rule looks at their proportions.
-    """
+    """Return posteriors, which need not sum to one; refuse what no decision can be made from."""
     try:
         rows = np.asarray(posteriors, dtype=np.float64)
     except (TypeError, ValueError):
@@ -254,8 +248,3 @@ def _one_hot(scores: Reals) -> Reals:
     shares = np.zeros(scores.shape)
     shares[np.arange(len(scores)), np.argmax(scores, axis=1)] = 1.0
     return shares
-
-
-def _number_classes(cells: tuple[tuple[Any, ...], ...]) -> GainMatrix:
-    extra = "no decision" if len(cells[0]) == len(cells) + 1 else None
-    return GainMatrix(tuple(range(len(cells))), cells, extra)

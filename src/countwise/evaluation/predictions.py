@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.decisions.class_prior import class_shares
+from countwise.decisions.class_prior import class_shares, corrected
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import ParameterError
 from countwise.evaluation.candidates import Candidate
@@ -124,7 +124,10 @@ def _decide(
 ) -> Predictions:
     posteriors: Reals = output.posteriors
     if prior is not None:
-        posteriors = _shift_prior(output.posteriors, prior, output.training)
+        # A class that training never saw stays impossible.
+        training = output.training
+        ratio = np.divide(prior, training, out=np.zeros(training.shape), where=training > 0)
+        posteriors = corrected(output.posteriors, ratio)
     shares: Reals | None = None
     if rule is None and output.decided is not None:
         decided = output.decided
@@ -143,16 +146,6 @@ def _decide(
         shares = posteriors if same else None if shares is None else _to_single(shares)
     codes = decided.astype(np.min_scalar_type(decisions))
     return Predictions(posteriors, codes, shares, output.fit_seconds, output.predict_seconds)
-
-
-def _shift_prior(posteriors: FloatArray, prior: FloatArray, training: FloatArray) -> FloatArray:
-    """Return posteriors under another prior; a class that training never saw stays impossible."""
-    known = np.broadcast_to(training, posteriors.shape)
-    ratio = np.divide(prior, known, out=np.zeros(posteriors.shape), where=known > 0)
-    moved = posteriors * ratio
-    empty = moved.sum(axis=1) <= 0
-    moved[empty] = ratio[empty] > 0
-    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def _to_single(figures: Reals) -> Reals:

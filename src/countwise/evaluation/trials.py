@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 
 from countwise._typing import FloatArray
-from countwise.decisions.confusion import Confusion
+from countwise.decisions.confusion import Confusion, as_cells
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import LEVEL, Estimate, corrected, of_rows
@@ -342,9 +342,7 @@ class Trials:
         """Return the true classes against the decisions of all folds together."""
         cells = np.sum([count_decisions(result) for result in self._results(model, None)], axis=0)
         decisions = self._entry(model).decisions
-        return Confusion(
-            self.classes, decisions, _to_tuples(cells), _to_tuples(cells / cells.sum())
-        )
+        return Confusion(self.classes, decisions, as_cells(cells), as_cells(cells / cells.sum()))
 
     def by_class(self, model: str, level: float = 0.95) -> list[dict[str, Any]]:
         """Return precision, recall and weight of every class, with intervals."""
@@ -511,8 +509,3 @@ class Trials:
         matrix = self.gain if gain is None else GainMatrix.of(gain, self.classes)
         for fold, predictions in zip(self.folds, entry.predictions, strict=True):
             yield FoldResult(self.classes, entry, fold, predictions, matrix)
-
-
-def _to_tuples(table: FloatArray) -> tuple[tuple[float, ...], ...]:
-    rows: Sequence[Sequence[float]] = table.tolist()
-    return tuple(tuple(row) for row in rows)
