@@ -73,7 +73,13 @@ def command(
     if row is not None and rows is not None:
         raise click.UsageError("--row and --rows exclude each other; choose one")
     numbers = rows or [row or 1]
-    explanation, notes = _explain(model, file, reading, numbers)
+    from countwise.predict_files import Scorer, load_model, locate
+
+    scorer = Scorer(load_model(model, "explain"))
+    if not hasattr(scorer.model, "explain"):
+        raise ParameterError(f"explain: a {type(scorer.model).__name__} cannot be explained.")
+    table, tally = scorer.read_rows(locate(file), scorer.read_options(**reading), numbers)
+    explanation = scorer.model.explain(table)
     found = _compare(explanation, numbers, label, against)
 
     def show(screen: Any) -> None:
@@ -86,22 +92,9 @@ def command(
         {"model": model, "file": file, "rows": found},
         None if out.path else show,
         records=_records(found),
-        notes=notes,
+        notes=tally.notes(scorer.unseen_treatment),
         written={"Explanations": out.path},
     )
-
-
-def _explain(
-    path: str, file: str, reading: dict[str, Any], rows: list[int]
-) -> tuple[Any, list[str]]:
-    """Read only the rows needed, and return their explanation and notes."""
-    from countwise.predict_files import Scorer, load_model, locate
-
-    scorer = Scorer(load_model(path, "explain"))
-    if not hasattr(scorer.model, "explain"):
-        raise ParameterError(f"explain: a {type(scorer.model).__name__} cannot be explained.")
-    table, tally = scorer.read_rows(locate(file), scorer.read_options(**reading), rows)
-    return scorer.model.explain(table), list(tally.notes(scorer.unseen_treatment))
 
 
 def _compare(

@@ -96,23 +96,20 @@ def _finish(out: Output, facts: Any, records: list[dict[str, Any]], show: Any) -
     out.finish(facts, shown, records=records, written={"List": out.path})
 
 
-def _find_place(sample: Any) -> str:
-    if sample.bundled:
-        return "bundled"
-    folder = os.environ.get("COUNTWISE_DATA")
-    if folder and os.path.isfile(os.path.join(folder, sample.file)):
-        return "COUNTWISE_DATA"
-    return "not here" if sample.openml is None else f"OpenML {sample.openml}"
-
-
 def _sample_facts(sample: Any) -> dict[str, Any]:
     target = next(column for column in sample.columns if column["name"] == sample.target)
+    folder = os.environ.get("COUNTWISE_DATA")
+    place = "not here" if sample.openml is None else f"OpenML {sample.openml}"
+    if sample.bundled:
+        place = "bundled"
+    elif folder and os.path.isfile(os.path.join(folder, sample.file)):
+        place = "COUNTWISE_DATA"
     return {
         "name": sample.name,
         "rows": sample.rows,
         "columns": len(sample.columns) - 1,
         "classes": len(target.get("values") or ()) or None,
-        "where": _find_place(sample),
+        "where": place,
         "license": sample.license,
     }
 

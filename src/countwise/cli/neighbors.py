@@ -157,18 +157,16 @@ def command(
 
 def _fit_command(grid: Any, reading: ReadOptions, weights: str, scale: str) -> str:
     """Return what to type to train the best model; defaults are left out."""
-    parameters = {"n_neighbors": str(grid.best["k"]), "metric": grid.metric}
-    if grid.metric in ("vdm", "minkowski"):
-        parameters["p"] = f"{grid.best['p']:g}"
-    if weights != "uniform":
-        parameters["weights"] = weights
-    if scale != "range":
-        parameters["scale"] = scale
     words = ["countwise", "fit", grid.data]
     words += [] if reading.target is None else ["--target", str(reading.target)]
-    words += ["--model", "neighbors"]
-    for name, value in parameters.items():
-        words += ["--param", f"{name}={value}"]
+    words += ["--model", "neighbors", "--param", f"n_neighbors={grid.best['k']}"]
+    words += ["--param", f"metric={grid.metric}"]
+    if grid.metric in ("vdm", "minkowski"):
+        words += ["--param", f"p={grid.best['p']:g}"]
+    if weights != "uniform":
+        words += ["--param", f"weights={weights}"]
+    if scale != "range":
+        words += ["--param", f"scale={scale}"]
     return shlex.join(words)
 
 
