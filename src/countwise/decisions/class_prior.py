@@ -94,9 +94,13 @@ def _from_mapping(prior: Mapping[Any, float], known: list[Label], who: str) -> l
 def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weight: Any) -> Reals:
     """Return the prior within a model's posteriors: its attribute, else its labels' fractions."""
     column = np.asarray(labels)
-    attribute = _prior_attribute(model)
-    if attribute is not None and attribute.shape == classes.shape:
-        shares = attribute
+    logs = getattr(model, "class_log_prior_", None)
+    stated = None if logs is None else np.exp(np.asarray(logs, dtype=np.float64))
+    for name in ("priors_", "class_prior_"):
+        if getattr(model, name, None) is not None:
+            stated = np.asarray(getattr(model, name), dtype=np.float64)
+    if stated is not None and stated.shape == classes.shape:
+        shares = stated
     elif column.ndim:
         at = positions(column, classes, "Decide")
         weights = weights_or_ones(sample_weight, len(at), "Decide")
@@ -108,15 +112,6 @@ def training_shares(model: Any, classes: NDArray[Any], labels: Any, sample_weigh
             hint=("fit with the labels given as y", "give Decide.over the `training_prior=`"),
         )
     return np.asarray(shares / shares.sum())
-
-
-def _prior_attribute(model: Any) -> Reals | None:
-    for name in ("class_prior_", "priors_"):
-        prior = getattr(model, name, None)
-        if prior is not None:
-            return np.asarray(prior, dtype=np.float64)
-    logs = getattr(model, "class_log_prior_", None)
-    return None if logs is None else np.exp(np.asarray(logs, dtype=np.float64))
 
 
 def refuse_product_of_posteriors(model: Any) -> None:

@@ -102,10 +102,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Fit a copy of the model and make the rule ready for its classes.
-
-        X, y, sample_weight and all further arguments are passed on to the model untouched.
-        """
+        """Fit a copy of the model, to which all arguments go, and make the rule ready."""
         rule_of(self.rule)
         _check_model(self.model, self.prior)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -340,10 +337,7 @@ def _check_model(model: Any, prior: Prior | None = None) -> None:
 
 
 def _labels(X: Any, y: Any) -> tuple[Any, list[str]]:
-    """Return the true labels, from `X` itself if y is None, and the names in `X`.
-
-    A `y` that names no column comes back as it is.
-    """
+    """Return the true labels (a `y` that names no column as it is) and the names in `X`."""
     if y is None and getattr(X, "labelled", False):
         return X.labels, []
     if not isinstance(y, str):
