@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from scipy.integrate import quad
 from sklearn.neighbors import NearestNeighbors
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.errors import ParameterError, TableError
-from countwise.evaluation.folds import Rows, Seed, generator, read_rows
+from countwise.evaluation.folds import Seed, generator, read_rows
 from countwise.evaluation.intervals import LEVEL, wilson
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
 from countwise.params import check
-from countwise.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,7 @@ class BayesError:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {
-            "error": self.error,
-            "how": self.how,
-            "low": self.low,
-            "high": self.high,
-            "notes": [note.to_dict() for note in self.notes],
-        }
+        return vars(self) | {"notes": [note.to_dict() for note in self.notes]}
 
     def describe(self) -> str:
         """Return the figure in a sentence, and the warnings."""
@@ -132,19 +124,18 @@ def _shares(priors: ArrayLike | None, number: int) -> FloatArray:
 
 def _plug_in(cells: FloatArray, priors: ArrayLike | None) -> BayesError:
     total = cells.sum(axis=1)
+    joint = cells
     if priors is not None:
         shares = _shares(priors, len(cells))
         scale = np.divide(shares, total, out=np.zeros(len(cells)), where=total > 0)
         joint = cells * scale[:, None]
-    else:
-        joint = cells
     joint = joint / joint.sum()
-    error = float(joint.sum() - joint.max(axis=0).sum())
+    error = max(float(joint.sum() - joint.max(axis=0).sum()), 0.0)
     filled = int(np.count_nonzero(cells.sum(axis=0)))
     notes: tuple[Note, ...] = ()
     if cells.sum() < 5 * filled * len(cells):
         notes = (Note.of("B01", rows=cells.sum(), cells=filled, classes=len(cells)),)
-    return BayesError(max(error, 0.0), "plug-in", max(error, 0.0), max(error, 0.0), notes)
+    return BayesError(error, "plug-in", error, error, notes)
 
 
 def _exact(densities: list[Any], priors: FloatArray) -> BayesError:
@@ -171,8 +162,7 @@ def _discrete_error(masses: list[Any], priors: FloatArray) -> float:
 
 def _continuous_error(densities: list[Any], priors: FloatArray) -> float:
     """Return one minus the mass of each class between the boundaries where it is the best."""
-    cuts = boundaries(densities, priors)
-    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    edges = np.concatenate([[-np.inf], boundaries(densities, priors), [np.inf]])
     right = 0.0
     for low, high in pairwise(edges):
         masses = [
@@ -184,11 +174,7 @@ def _continuous_error(densities: list[Any], priors: FloatArray) -> float:
 
 
 def boundaries(densities: Sequence[Any], priors: ArrayLike | None = None) -> FloatArray:
-    """Return where the best class changes, for densities of one number.
-
-    Between two normals the places are roots of a quadratic; otherwise they are searched for on a
-    fine grid of quantiles and narrowed by bisection.
-    """
+    """Return where the best class changes, for densities of one number."""
     shares = _shares(priors, len(densities))
     if len(densities) == 2 and all(_normal(density) is not None for density in densities):
         return _between_normals(densities, shares)
@@ -239,20 +225,6 @@ def _between_normals(densities: Sequence[Any], priors: FloatArray) -> FloatArray
     return np.sort(np.asarray([q / a, c / q if q != 0 else -b / a]))
 
 
-def overlap(densities: Sequence[Any], priors: ArrayLike | None = None) -> float:
-    """Return the integral of all but the largest density: the Bayes error by another way."""
-    shares = _shares(priors, len(densities))
-
-    def rest(x: float) -> float:
-        joint = [p * density.pdf(x) for p, density in zip(shares, densities, strict=True)]
-        return float(sum(joint) - max(joint))
-
-    levels = [1e-13, 1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9]
-    edges = np.concatenate([density.ppf([*levels, 1 - 1e-13]) for density in densities])
-    edges = np.unique(np.concatenate([edges, boundaries(densities, shares)]))
-    return float(sum(quad(rest, low, high, limit=200)[0] for low, high in pairwise(edges)))
-
-
 #: The most rows whose neighbors are searched.
 MAX_ROWS = 20_000
 #: With fewer rows than this a column, the bound is far from that of many rows.
@@ -296,20 +268,20 @@ def bayes_error_bound(
     rows = np.arange(len(table))
     if len(rows) > MAX_ROWS:
         rows = generator(who, random_state).choice(rows, MAX_ROWS, replace=False)
-    missed = _neighbor_errors(table, rows)
-    error = wilson(float(missed.mean()), len(rows), level)
-    low = _invert_bound(error.low, len(np.unique(table.target)))
-    return BayesError(error.value, "neighbors", low, error.high, _note_limits(table, rows))
-
-
-def _neighbor_errors(table: Table, rows: Rows) -> NDArray[np.bool_]:
-    """Return for each of some rows whether its nearest other row is of another class."""
     X = Features.learn(table).matrix(table)
-    search = NearestNeighbors(n_neighbors=2).fit(X)
-    near = search.kneighbors(X[rows], return_distance=False)
+    near = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X[rows], return_distance=False)
     # Of equal rows either may be listed first: the other one is the neighbor.
     other = np.where(near[:, 0] == rows, near[:, 1], near[:, 0])
-    return np.asarray(table.target[other] != table.target[rows])
+    missed = table.target[other] != table.target[rows]
+    error = wilson(float(missed.mean()), len(rows), level)
+    low = _invert_bound(error.low, len(np.unique(table.target)))
+    columns = len(table.schema.attributes)
+    notes = []
+    if len(table) < FEW_ROWS * max(columns, 1):
+        notes.append(Note.of("B02", rows=len(table), columns=columns))
+    if len(rows) < len(table):
+        notes.append(Note.of("B03", used=len(rows), rows=len(table)))
+    return BayesError(error.value, "neighbors", low, error.high, tuple(notes))
 
 
 def _invert_bound(error: float, classes: int) -> float:
@@ -318,13 +290,3 @@ def _invert_bound(error: float, classes: int) -> float:
         return 0.0
     most = (classes - 1) / classes
     return most * (1 - math.sqrt(max(0.0, 1 - min(error, most) / most)))
-
-
-def _note_limits(table: Table, rows: Rows) -> tuple[Note, ...]:
-    columns = len(table.schema.attributes)
-    notes = []
-    if len(table) < FEW_ROWS * max(columns, 1):
-        notes.append(Note.of("B02", rows=len(table), columns=columns))
-    if len(rows) < len(table):
-        notes.append(Note.of("B03", used=len(rows), rows=len(table)))
-    return tuple(notes)

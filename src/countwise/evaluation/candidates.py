@@ -98,11 +98,8 @@ def read_candidates(who: str, models: Any, gain: GainMatrix | None) -> list[Cand
 
 def list_learners(candidates: Sequence[Candidate], schema: Schema | None = None) -> list[Learner]:
     """Return the models to train: each once, however many candidates decide on its posteriors."""
-    learners: dict[str, Learner] = {}
-    for candidate in candidates:
-        name = candidate.learner
-        learners.setdefault(name, Learner(name, candidate.model, schema))
-    return list(learners.values())
+    models = {candidate.learner: candidate.model for candidate in candidates}
+    return [Learner(name, model, schema) for name, model in models.items()]
 
 
 def _unwrap(name: str, model: Any) -> Candidate:

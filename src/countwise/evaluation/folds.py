@@ -112,17 +112,13 @@ class Repeat:
             yield Fold(np.sort(train), self.blocks[part.test])
 
     def sum_training(self, sums: Mapping[int, Any]) -> list[Any]:
-        """Return, for each fold, the sum of what belongs to the blocks it trains on.
-
-        Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
-        """
+        """Return, for each fold, the sum of what belongs to the blocks it trains on."""
+        # Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
         heads = range(max(part.head for part in self.parts))
         tails = range(min(part.tail for part in self.parts), len(self.blocks))
         front = [None, *accumulate(map(sums.get, heads), _add)]
-        back = [
-            None,
-            *accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last)),
-        ]
+        from_end = accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last))
+        back = [None, *from_end]
         return [_add(front[part.head], back[tails.stop - part.tail]) for part in self.parts]
 
 
@@ -206,16 +202,11 @@ def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
 def split_folds(
     who: str, table: Table, folds: Any, repeats: int, stratified: bool, rng: np.random.Generator
 ) -> Split:
-    """Deal the rows into folds of equal size, with the classes spread evenly over them.
-
-    Every fold has the same number of rows but for one, and the same number of each class but for
-    one (two with the sizes taken together), as Kohavi (1995) recommends.
-    """
+    """Deal the rows into folds of equal size, with the classes spread evenly (Kohavi 1995)."""
     rows = len(table)
     check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
     if folds > rows:
-        one_by_one = _LEAVE_ONE_OUT.get(who, ())
-        hint = ("Use fewer folds", *one_by_one)
+        hint = ("Use fewer folds", *_LEAVE_ONE_OUT.get(who, ()))
         raise ParameterError(who, "folds", f"at most the number of rows, {rows}", folds, hint)
     pattern = (np.arange(rows) % folds).astype(np.min_scalar_type(folds + 1))
     dealt = [deal(pattern, table, stratified, rng) for _ in range(repeats)]
@@ -262,11 +253,7 @@ def describe(protocol: str, stratified: bool, repeats: int) -> str:
 
 
 def deal(pattern: Numbers, table: Table, stratified: bool, rng: np.random.Generator) -> Numbers:
-    """Give every row a number of the pattern, at random within its class (or within all rows).
-
-    The pattern is laid along the rows sorted by class; shuffling it class by class keeps how many
-    of each number a class gets.
-    """
+    """Give every row a number of the pattern, at random within its class (or within all rows)."""
     dealt = pattern.copy()
     if not stratified:
         rng.shuffle(dealt)
@@ -284,11 +271,7 @@ def deal(pattern: Numbers, table: Table, stratified: bool, rng: np.random.Genera
 def proportions(
     sizes: Sequence[int], table: Table, stratified: bool, rng: np.random.Generator
 ) -> Numbers:
-    """Return a pattern for `deal` in which consecutive numbers have these many rows.
-
-    The rows of every class are spread evenly over the numbers, so that the first so many of them
-    hold the classes in the proportions of the table.
-    """
+    """Return a pattern for `deal` with so many rows a number, and the classes spread evenly."""
     numbers = np.repeat(np.arange(len(sizes)), sizes).astype(np.min_scalar_type(len(sizes) + 1))
     if not stratified:
         return numbers

@@ -97,10 +97,7 @@ def count_blocks(
 
 
 def predict_counted(counted: CountedRepeat, learners: Sequence[Learner], step: Step) -> Outputs:
-    """Train counted models on the counts of each fold, and predict its tested rows.
-
-    Large blocks are worked on side by side, so that their seconds may overlap.
-    """
+    """Train counted models on the counts of each fold, and predict its tested rows."""
     parts = counted.repeat.parts
     jobs = [(place, learner) for place in range(len(parts)) for learner in learners]
 
@@ -141,11 +138,7 @@ def predict_cut(
     weight: FloatArray | None,
     step: Step,
 ) -> Outputs:
-    """Train models on pairs of cut columns, for each fold, and predict its tested rows.
-
-    `counted` holds the fine counts of the numeric columns. Raises `TooFineError` if the models
-    should rather be refitted.
-    """
+    """Train models on pairs of cut columns, for each fold, and predict its tested rows."""
     started = perf_counter()
     if weight is not None and np.any(weight != np.floor(weight)):
         raise TooFineError("weights are not whole numbers, of which sums are exact")
@@ -154,7 +147,13 @@ def predict_cut(
         methods.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)
     folds = range(counted.repeat.n_folds)
     jobs = [(method, place) for method in methods for place in folds]
-    cuts = _learn_cuts(table, counted, jobs)
+
+    def learn(job: tuple[Method, int]) -> Points:
+        grids = counted.training[job[1]].grids
+        return {one.name: cut_points(grids[one.name], *job[0]) for one in table.schema.numeric}
+
+    with map_blocks(counted.repeat) as mapped:
+        cuts = dict(zip(jobs, mapped(learn, jobs), strict=True))
     total, fine = _count_on_all_cuts(table, counted.repeat, list(cuts.values()), weight)
     shared = (perf_counter() - started) / (len(folds) * len(learners))
 
@@ -184,20 +183,6 @@ def predict_cut(
     return outputs
 
 
-def _learn_cuts(
-    table: Table, counted: CountedRepeat, jobs: Sequence[tuple[Method, int]]
-) -> dict[tuple[Method, int], Points]:
-    """Return the cut points of each method and fold."""
-
-    def learn(job: tuple[Method, int]) -> Points:
-        grids = counted.training[job[1]].grids
-        return {column.name: cut_points(grids[column.name], *job[0]) for column in columns}
-
-    columns = table.schema.numeric
-    with map_blocks(counted.repeat) as mapped:
-        return dict(zip(jobs, mapped(learn, jobs), strict=True))
-
-
 def _count_on_all_cuts(
     table: Table, repeat: Repeat, cuts: Sequence[Points], weight: FloatArray | None
 ) -> tuple[Counts, Points]:
@@ -206,21 +191,17 @@ def _count_on_all_cuts(
         column.name: np.unique(np.concatenate([points[column.name] for points in cuts]))
         for column in table.schema.numeric
     }
-    _refuse_large(table, cuts, rare_levels.MOST_PAIR_CELLS)
-    _refuse_large(table, [fine], rare_levels.MOST_PAIR_CELLS // 2)
+    nominal = [column.width for column in table.schema.nominal]
+    limits = [rare_levels.MOST_PAIR_CELLS] * len(cuts) + [rare_levels.MOST_PAIR_CELLS // 2]
+    for points, most in zip([*cuts, fine], limits, strict=True):
+        widths = nominal + [len(bounds) + 1 for bounds in points.values()]
+        if width_limit(widths, table.target_column.width, most) is not None:
+            raise TooFineError("the cut points of all folds together make tables too large")
     rows = np.concatenate(repeat.blocks)
     if len(rows) < len(table):
         table, weight = table.take(rows), None if weight is None else weight[rows]
     whole = cut_table(table, fine)
     return count(whole, Plan.pairs(whole.schema), sample_weight=weight), fine
-
-
-def _refuse_large(table: Table, cuts: Sequence[Points], most: int) -> None:
-    nominal = [column.width for column in table.schema.nominal]
-    for points in cuts:
-        widths = nominal + [len(bounds) + 1 for bounds in points.values()]
-        if width_limit(widths, table.target_column.width, most) is not None:
-            raise TooFineError("the cut points of all folds together make tables too large")
 
 
 def predict_majority(table: Table, repeat: Repeat, weight: FloatArray | None) -> list[Output]:

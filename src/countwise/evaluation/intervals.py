@@ -65,22 +65,12 @@ class Estimate:
         def known(value: float) -> float | None:
             return None if math.isnan(value) else value
 
-        return {
-            "value": known(self.value),
-            "low": known(self.low),
-            "high": known(self.high),
-            "values": [known(value) for value in self.values],
-            "level": self.level,
-            "method": self.method,
-        }
+        figures = {name: known(getattr(self, name)) for name in ("value", "low", "high")}
+        return vars(self) | figures | {"values": list(map(known, self.values))}
 
 
 def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Estimate:
-    """Return the mean over folds with Nadeau and Bengio's corrected t interval.
-
-    `ratio` is the number of tested rows over the number of training rows. Folds whose score is not
-    defined (NaN) are left out.
-    """
+    """Return the mean over folds (NaN left out) with Nadeau and Bengio's corrected t interval."""
     known = np.asarray([value for value in values if not math.isnan(value)], dtype=np.float64)
     method = f"corrected t over {len(known)} folds (Nadeau and Bengio 2003)"
     if len(known) < 2:

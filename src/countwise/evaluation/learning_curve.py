@@ -201,7 +201,8 @@ def learning_curve(
         learning_curve, models, data, target, gain, sample_weight, n_jobs, read_options
     )
     table, rng = task.table, generator(who, random_state)
-    times = repeats or _usual_repeats(len(table), folds)
+    usual = next((times for most, times in REPEATS if len(table) <= most), 1)
+    times = repeats or (usual if folds is None else 1)
     if folds is None:
         aside, words = n_tested(holdout, len(table)), describe_holdout(holdout, stratified, times)
         sizes = read_sizes(points, len(table) - aside, len(table.classes))
@@ -296,12 +297,6 @@ def read_sizes(points: Any, rows: int, classes: int) -> tuple[int, ...]:
             ("Give smaller sizes", "a smaller `holdout=`"),
         )
     return tuple(sizes.astype(int).tolist())
-
-
-def _usual_repeats(rows: int, folds: int | None) -> int:
-    if folds is not None:
-        return 1
-    return next((times for most, times in REPEATS if rows <= most), 1)
 
 
 def _note_limits(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError
 from countwise.evaluation.folds import (
     PROTOCOL,
-    Fold,
     Seed,
     Split,
     generator,
@@ -110,17 +109,13 @@ class NeighborGrid:
                 "and p.",
                 hint="Make them by the same call.",
             )
-        first = grids[0]
-        return cls(
-            first.k,
-            first.p,
-            np.stack([grid.accuracy for grid in grids]),
-            np.stack([grid.expected_accuracy for grid in grids]),
-            np.ones(len(grids)),
-            first.protocol,
-            first.metric,
-            f"mean of {len(grids)} data sets",
-            "data sets",
+        return replace(
+            grids[0],
+            folds=np.stack([grid.accuracy for grid in grids]),
+            expected=np.stack([grid.expected_accuracy for grid in grids]),
+            sizes=np.ones(len(grids)),
+            data=f"mean of {len(grids)} data sets",
+            over="data sets",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,10 +288,7 @@ def _score_folds(
     scheme: Any,
     report: Progress | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the figures of `_score_lists` fold by fold, each in the space of its training rows.
-
-    Lists are read off as soon as they are found, a block of queries at a time.
-    """
+    """Return the figures of `_score_lists` fold by fold, each in the space of its training rows."""
     folds = split.folds()
     right = np.zeros((len(folds), len(ks), len(powers)))
     hoped = np.zeros_like(right)
@@ -318,17 +310,14 @@ def _score_folds(
                 hoped[place, :, by] += shares
             steps.advance(f"fold {place + 1}")
 
-    _map_folds(folds, score, callable(scheme))
-    return right, hoped, np.array([rows.scored[test].sum() for _, test in folds])
-
-
-def _map_folds(folds: Sequence[Fold], work: Callable[[int], None], in_turn: bool) -> None:
-    """Work on all folds: small ones side by side, large ones in turn, each with threads."""
+    # Small folds are searched side by side; large ones in turn, each with threads.
     workers = min(threads(), len(folds))
-    largest = max(len(fold.test) for fold in folds)
-    if in_turn or workers == 1 or largest > MAX_ROWS_SIDE_BY_SIDE:
+    if callable(scheme) or max(len(fold.test) for fold in folds) > MAX_ROWS_SIDE_BY_SIDE:
+        workers = 1
+    if workers == 1:
         for place in range(len(folds)):
-            work(place)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(len(folds))))
+            score(place)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(score, range(len(folds))))
+    return right, hoped, np.array([rows.scored[test].sum() for _, test in folds])

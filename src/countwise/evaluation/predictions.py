@@ -38,19 +38,14 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Output:
-    """A model's posteriors for one fold, before any rule.
-
-    `decided` are the answers of a model whose `predict` need not be the largest posterior;
-    `training` are the class shares within the posteriors, one line or one a row; `certain` says
-    that the model gives labels only, and the posteriors merely repeat them.
-    """
+    """A model's posteriors for one fold, before any rule."""
 
     posteriors: FloatArray
-    training: FloatArray
+    training: FloatArray  # the class shares within the posteriors, one line or one a row
     fit_seconds: float
     predict_seconds: float
-    decided: Codes | None = None
-    certain: bool = False
+    decided: Codes | None = None  # where `predict` need not be the largest posterior
+    certain: bool = False  # the model gives labels only, which the posteriors repeat
 
     @classmethod
     def join(cls, outputs: Sequence[Output]) -> Output:
@@ -180,7 +175,6 @@ def widen(posteriors: Any, classes: Any, every: Sequence[Label]) -> FloatArray:
     given = np.asarray(posteriors, dtype=np.float64)
     if known == names:
         return given
-    place = [names.index(label) for label in known]
     wide = np.zeros((len(given), len(names)))
-    wide[:, place] = given
+    wide[:, [names.index(label) for label in known]] = given
     return wide

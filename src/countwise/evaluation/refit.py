@@ -60,10 +60,6 @@ class Material:
             return self.X.take(index)
         return self.X.iloc[index] if hasattr(self.X, "iloc") else self.X[index]
 
-    def labels(self, index: Rows) -> Any:
-        """Return their classes; None where the rows hold them."""
-        return None if isinstance(self.X, Table) else self.y[index]
-
     def weights(self, model: Any, weight: FloatArray | None) -> dict[str, Any] | None:
         """Return the weights under the name `fit` has for them; None if it takes none."""
         if weight is None:
@@ -83,7 +79,7 @@ def prepare_rows(model: Any, table: Table) -> Material:
     labels = table.labels
     if hasattr(model, "counts_needed"):
         return Material(table, labels)
-    if _names_columns(model):
+    if isinstance(model, Pipeline) and isinstance(model.steps[0][1], ColumnTransformer):
         return Material(_frame(table), labels)
     columns = table.schema.attributes
     arrays = [_codes(table, c.name) if c.coded else table.values(c.name) for c in columns]
@@ -114,10 +110,6 @@ def _codes(table: Table, name: str) -> FloatArray:
     return codes
 
 
-def _names_columns(model: Any) -> bool:
-    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], ColumnTransformer)
-
-
 def _frame(table: Table) -> Any:
     try:
         import pandas as pd
@@ -144,11 +136,7 @@ def refit(
     step: Callable[[str], None],
     deadline: float | None = None,
 ) -> list[Output] | None:
-    """Fit a copy of the model for every fold and predict its tested rows.
-
-    None if that would not be done before the deadline: each fold is expected to take as long as
-    the mean of those before it.
-    """
+    """Refit the model for every fold and predict; None if it would not be done by the deadline."""
     jobs = (
         delayed(_refit_fold)(learner.name, learner.model, material, fold, weight, classes)
         for fold in folds
@@ -171,11 +159,7 @@ def expected_seconds(
     weight: FloatArray | None,
     classes: Sequence[Label],
 ) -> float:
-    """Return how long all folds can be expected to take, judged by a few rows of the first.
-
-    Half of what they say, because part of the time does not grow with the rows; and 0 for tables so
-    small that it is found out soon enough.
-    """
+    """Return how long all folds can be expected to take, judged by a few rows of the first."""
     train, test = folds[0]
     if len(train) <= 2 * _PROBED:
         return 0.0
@@ -186,6 +170,7 @@ def expected_seconds(
     few = Fold(some, test[:_PROBED])
     _refit_fold(learner.name, learner.model, material, few, weight, classes)
     taken = perf_counter() - started
+    # Half of it, because part of the time does not grow with the rows.
     return taken * len(folds) * len(train) / len(some) / 2
 
 
@@ -200,8 +185,8 @@ def _refit_fold(
     estimator = material.estimator(model)
     train_weight = None if weight is None else weight[fold.train]
     weights = material.weights(model, train_weight) or {}
-    rows, labels = material.rows(fold.train), material.labels(fold.train)
-    tested = material.rows(fold.test)
+    rows, tested = material.rows(fold.train), material.rows(fold.test)
+    labels = None if isinstance(rows, Table) else material.y[fold.train]
     started = perf_counter()
     try:
         estimator.fit(rows, labels, **weights)

@@ -120,12 +120,7 @@ CELLS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> float:
-    """Score one entry in one fold.
-
-    `balanced_accuracy` is the mean recall of the classes that occur; `recall` and `precision` are
-    those of the class `label`, or their mean over the classes where they are defined. A callable
-    gets the true labels, the decisions and the posteriors.
-    """
+    """Score one entry in one fold; of a figure a class, that of `label` or the mean."""
     if callable(what):
         labels = np.asarray(result.classes)
         decisions = np.asarray(result.entry.decisions)
@@ -155,16 +150,7 @@ def _position(label: Any, classes: tuple[Label, ...]) -> int:
 
 
 def estimate_fold(what: Scored, result: FoldResult, label: Any, level: float) -> Estimate:
-    """Return a score of one fold with the interval its rows allow.
-
-    Accuracy, and precision and recall of a class, are shares: Wilson. Log loss, Brier score and
-    gain are means over rows: Student. Balanced accuracy is a mean of shares: the normal interval
-    of their variances. Anything else has no interval.
-    """
-    return _estimate(what, result, label, level).within(*LIMITS.get(str(what), WIDE))
-
-
-def _estimate(what: Scored, result: FoldResult, label: Any, level: float) -> Estimate:
+    """Return a score of one fold with the interval its rows allow: Wilson, Student or normal."""
     value = score_fold(what, result, label)
     weight = result.fold.weight
     rows = len(result.fold.rows)

@@ -45,51 +45,33 @@ def compose_verdict(
     difference: Callable[[str], Estimate],
     score: str,
 ) -> str:
-    """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with.
-
-    `difference` gives the leader's advantage over another entry with its interval.
-    """
+    """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with."""
     words = score.replace("_", " ")
     if not others:
         return f"{leader} was the only entry: there is nothing to compare it with."
     gaps = {name: difference(name) for name in others}
     behind = [name for name in others if gaps[name].low > 0]
     tied = [name for name in others if name not in behind]
-    ahead = _name_beaten(leader, behind, gaps, words)
     if leader == baseline:
-        return (
-            f"No model does better than {leader} in {words}: the attributes did not help"
-            f"{_add_tied(tied)}."
-        )
+        also = f", and {_name_tied('it', tied)}" if tied else ""
+        return f"No model does better than {leader} in {words}: the attributes did not help{also}."
     if baseline is not None and baseline in tied:
-        gap = gaps[baseline]
         return (
             f"{leader} leads in {words}, but the data do not show that it beats {baseline}: the "
-            f"difference is {_quote_gap(gap)}."
+            f"difference is {_quote_gap(gaps[baseline])}."
         )
-    if not tied:
-        return f"{ahead}."
     if not behind:
         return f"{leader} leads in {words}, but {_name_tied(leader, tied)}."
-    return f"{ahead}; {_name_tied('it', tied)}."
-
-
-def _name_beaten(leader: str, behind: Sequence[str], gaps: dict[str, Estimate], words: str) -> str:
-    if not behind:
-        return ""
     nearest = min(behind, key=lambda name: gaps[name].value)
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
-    return f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
+    ahead = f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
+    return f"{ahead}; {_name_tied('it', tied)}." if tied else f"{ahead}."
 
 
 def _name_tied(who: str, tied: Sequence[str]) -> str:
     if len(tied) == 1:
         return f"{who} and {tied[0]} cannot be told apart on these rows"
     return f"{who} cannot be told apart from {_join(tied)} on these rows"
-
-
-def _add_tied(tied: Sequence[str]) -> str:
-    return f", and {_name_tied('it', tied)}" if tied else ""
 
 
 def _join(names: Sequence[str]) -> str:
@@ -259,9 +241,11 @@ class Trials:
         check("Trials", LEVEL, {"level": level})
         results = list(self._results(model, gain))
         if len(results) == 1:
-            return estimate_fold(what, results[0], label, level)
-        values = [score_fold(what, result, label) for result in results]
-        return corrected(values, self.ratio, level).within(*LIMITS.get(str(what), WIDE))
+            estimate = estimate_fold(what, results[0], label, level)
+        else:
+            values = [score_fold(what, result, label) for result in results]
+            estimate = corrected(values, self.ratio, level)
+        return estimate.within(*LIMITS.get(str(what), WIDE))
 
     def difference(
         self,
