@@ -188,10 +188,7 @@ def draw_bayes_error(
 def draw_sigmoids(
     data: Any, column: str, target: Any = None, label: Any = None, **read_options: Any
 ) -> Picture:
-    """Draw two posteriors over one number: of naive Bayes with a shared variance, and logistic.
-
-    Both are sigmoids; one is reached through densities (generative), one straight (discriminative).
-    """
+    """Draw two posteriors over one number: of naive Bayes with a shared variance, and logistic."""
     table = data if isinstance(data, Table) else read(data, target=target, **read_options)
     if not table.labelled:
         raise TableError("draw_sigmoids: rows need classes", hint="Read them with `target=`.")
@@ -232,11 +229,7 @@ def _thin(values: FloatArray) -> list[float]:
 
 
 def draw_rounds(model: AdaBoost, data: Any, most: int = 5) -> Picture:
-    """Draw the first rounds of a boosting over two numbers, and the final vote.
-
-    The size of a row is its weight before the round; the ground has the color of the class that the
-    rule of the round, or the weighted vote of all rounds, decides for.
-    """
+    """Draw the first rounds of a boosting over two numbers, and the final vote."""
     table = data if isinstance(data, Table) else read(data)
     columns = [column.name for column in table.schema.attributes]
     numeric = [column.name for column in table.schema.numeric]

@@ -338,11 +338,9 @@ def _read_accuracy(trials: Trials, entry: str, reading: Reading, rng: np.random.
 
 
 def _readings(every: Mapping[str, Trials], work: Work) -> Iterator[Finding]:
-    """Look for a reading of the protocol under which the printed gain appears.
-
-    A reading explains the print if it raises accuracy in four cells of five, and comes as near to
-    the printed II as our argmax comes to the printed I.
-    """
+    """Look for a reading of the protocol under which the printed gain appears."""
+    # It must raise accuracy in four cells of five, and come as near to the printed II as our
+    # argmax comes to the printed I.
     if not every:
         return
     rng = np.random.default_rng(work.seed)

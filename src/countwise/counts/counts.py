@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import operator
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -104,17 +105,7 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
-        schema = merge_schemas(self.schema, other.schema)
-        left, right = self._onto(schema, other.plan), other._onto(schema, self.plan)
-        return Counts(
-            schema,
-            left.plan,
-            left.rows + right.rows,
-            left.weight + right.weight,
-            {key: table + right.table(*key) for key, table in left.tables.items()},
-            {name: moments + right.moments[name] for name, moments in left.moments.items()},
-            {name: grid + right.grids[name] for name, grid in left.grids.items()},
-        )
+        return self._combined(other, operator.add, lambda left, right, what: left + right)
 
     def __radd__(self, other: object) -> Counts:
         """Let the built-in sum() begin with 0."""
@@ -123,67 +114,75 @@ class Counts:
     def __sub__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
-        schema = merge_schemas(self.schema, other.schema)
-        left, right = self._onto(schema, other.plan), other._onto(schema, self.plan)
-        less = Counts(
-            schema,
-            left.plan,
-            left.rows - right.rows,
-            _minus(left.weight, right.weight, "class"),
-            {key: _minus(table, right.table(*key), key) for key, table in left.tables.items()},
-            {name: moments - right.moments[name] for name, moments in left.moments.items()},
-            {name: grid - right.grids[name] for name, grid in left.grids.items()},
-        )
+        less = self._combined(other, operator.sub, _minus)
         # Levels that only the rows taken away had are unknown again.
-        return less if _identical(schema, self.schema) else less._onto(self.schema, self.plan)
+        return less._onto(self.schema, self.plan)
+
+    def _combined(
+        self,
+        other: Counts,
+        combine: Callable[[Any, Any], Any],
+        combine_cells: Callable[[FloatArray, FloatArray, object], FloatArray],
+    ) -> Counts:
+        """Return the counts of both sides put together, part by part."""
+        left, right = self._aligned(other)
+        return Counts(
+            left.schema,
+            left.plan,
+            combine(left.rows, right.rows),
+            combine_cells(left.weight, right.weight, "class"),
+            {
+                key: combine_cells(table, right.table(*key), key)
+                for key, table in left.tables.items()
+            },
+            {name: combine(part, right.moments[name]) for name, part in left.moments.items()},
+            {name: combine(part, right.grids[name]) for name, part in left.grids.items()},
+        )
+
+    def _aligned(self, other: Counts) -> tuple[Counts, Counts]:
+        """Return both sides on the axes of their united schema."""
+        schema = merge_schemas(self.schema, other.schema)
+        return self._onto(schema, other.plan), other._onto(schema, self.plan)
 
     def __eq__(self, other: object) -> bool:
         """Equal counts under equal names, whatever the order of levels."""
         if not isinstance(other, Counts):
             return NotImplemented
-        pair = self._comparable(other)
-        if pair is None:
-            return False
-        left, right = pair
-        return (
-            np.array_equal(left.weight, right.weight)
-            and all(np.array_equal(table, right.table(*key)) for key, table in left.tables.items())
-            and all(moments == right.moments[name] for name, moments in left.moments.items())
-            and all(grid == right.grids[name] for name, grid in left.grids.items())
-        )
+        return self._agrees(other, np.array_equal, operator.eq)
 
     __hash__ = None  # type: ignore[assignment]
 
     def close_to(self, other: Counts, tolerance: float = 1e-9) -> bool:
         """Return whether both count the same rows, but for rounding."""
-        pair = self._comparable(other)
-        if pair is None:
-            return False
-        left, right = pair
         scale = max(self.total, other.total, 1.0) * tolerance
-        return (
-            np.allclose(left.weight, right.weight, rtol=tolerance, atol=scale)
-            and all(
-                np.allclose(table, right.table(*key), rtol=tolerance, atol=scale)
-                for key, table in left.tables.items()
-            )
-            and all(m.close_to(right.moments[name], tolerance) for name, m in left.moments.items())
-            and all(
-                grid.close_to(right.grids[name], tolerance) for name, grid in left.grids.items()
-            )
+        return self._agrees(
+            other,
+            lambda left, right: np.allclose(left, right, rtol=tolerance, atol=scale),
+            lambda left, right: left.close_to(right, tolerance),
         )
 
-    def _comparable(self, other: Counts) -> tuple[Counts, Counts] | None:
-        left, right = (
+    def _agrees(
+        self,
+        other: Counts,
+        cells_agree: Callable[[FloatArray, FloatArray], bool],
+        parts_agree: Callable[[Any, Any], bool],
+    ) -> bool:
+        """Return whether both count the same columns and rows, and all their parts agree."""
+        kinds, other_kinds = (
             {column.name: column.kind for column in schema if column.kind not in ("id", "drop")}
             for schema in (self.schema, other.schema)
         )
-        if left != right:
-            return None
-        if self.rows != other.rows or self.plan not in other.plan or other.plan not in self.plan:
-            return None
-        schema = merge_schemas(self.schema, other.schema)
-        return self._onto(schema, other.plan), other._onto(schema, self.plan)
+        if kinds != other_kinds or self.rows != other.rows:
+            return False
+        if self.plan not in other.plan or other.plan not in self.plan:
+            return False
+        left, right = self._aligned(other)
+        return (
+            cells_agree(left.weight, right.weight)
+            and all(cells_agree(table, right.table(*key)) for key, table in left.tables.items())
+            and all(parts_agree(part, right.moments[name]) for name, part in left.moments.items())
+            and all(parts_agree(part, right.grids[name]) for name, part in left.grids.items())
+        )
 
     def _onto(self, schema: Schema, plan: Plan) -> Counts:
         """Return the same counts on the axes of another schema, under an equal plan."""
@@ -232,10 +231,7 @@ class Counts:
         )
 
     def check(self) -> None:
-        """Refuse counts that no pass over rows of this schema could have left behind.
-
-        Moments and grids have checks of their own.
-        """
+        """Refuse counts that no pass over rows of this schema could have left behind."""
         slots = _target(self.schema).width + 1
         if self.weight.shape != (slots,):
             raise CountsError(f"Counts: there must be a weight for each of {slots} classes.")
@@ -279,7 +275,8 @@ class Counts:
             if name not in counted and column.kind != "target":
                 continue
             held = {level_key(level) for level in levels}
-            filled = self._filled(name)
+            table = self.weight[None] if column.kind == "target" else self.table(name)
+            filled = table.sum(axis=0) > 0
             changed.append(
                 column.with_levels(
                     level
@@ -287,14 +284,7 @@ class Counts:
                     if filled[place] or level_key(level) in held
                 )
             )
-        schema = self.schema.with_columns(changed)
-        return self._onto(schema, self.plan)
-
-    def _filled(self, name: str) -> NDArray[np.bool_]:
-        if self.schema[name].kind == "target":
-            return np.asarray(self.weight > 0)
-        table = self.table(name)
-        return np.asarray(table.sum(axis=0) > 0)
+        return self._onto(self.schema.with_columns(changed), self.plan)
 
     def __repr__(self) -> str:
         classes = [

@@ -39,12 +39,8 @@ def partition_gain(
     judged_gain: FloatArray | None = None,
     fallback: int = 0,
 ) -> tuple[float, float]:
-    """Return what a partition earns: each cell takes the decision that pays its counts best.
-
-    `counts` and `judged` are cells × classes, `gain` is true class × decision (Panda and Garg, eq.
-    2 to 5). Returns what the counts earn, and what other rows, the judged ones, earn by the same
-    decisions; a cell without counts takes decision `fallback`. Divide by the weight of the rows.
-    """
+    """Return what counts (cells × classes) and judged rows earn by each cell's best decision."""
+    # Panda and Garg, eq. 2 to 5; a cell without counts takes decision `fallback`.
     paid = counts @ gain
     # Of decisions that pay the same, but for rounding, the first is taken.
     slack = _ROUNDING * float(np.abs(gain).max(initial=0.0))
@@ -59,18 +55,13 @@ def partition_gain(
 
 
 def conditional_information(table: FloatArray) -> float:
-    """Return the bits two attributes (axes 1, 2) tell of each other, given the class (axis 0).
-
-    Σ P(a, b, c) log P(a, b | c) / (P(a | c) P(b | c)), by plain shares (Friedman et al. 1997).
-    """
+    """Return the bits two attributes (axes 1, 2) tell of each other, given the class (axis 0)."""
     return float(_conditional(table[None])[0])
 
 
 def shared_information(counts: Counts, columns: Sequence[str]) -> FloatArray:
-    """Return the conditional information of every two columns, from the rows that hold both.
-
-    Tables of one shape are worked on together: 200 columns make 20 000 of them.
-    """
+    """Return the conditional information of every two columns, from the rows that hold both."""
+    # Tables of one shape are worked on together: 200 columns make 20 000 of them.
     shared = np.zeros((len(columns), len(columns)))
     waiting: dict[tuple[int, ...], list[tuple[int, int, FloatArray]]] = {}
 

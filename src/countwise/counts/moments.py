@@ -14,6 +14,7 @@ from countwise.errors import CountsError
 
 def freedom(weight: FloatArray | float) -> FloatArray:
     """Return the divisor of a sample variance: weight - 1 from a weight of 2 on."""
+    # Weights up to 1 are shares, not numbers of rows: they divide by themselves, and up to 2 by 1.
     return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
 
@@ -91,11 +92,8 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]
 
     def close_to(self, other: Moments, tolerance: float = 1e-9) -> bool:
-        """Return whether both describe the same rows, but for rounding.
-
-        Rounding in a mean or a squared deviation grows with the size of the values, so that is
-        what the tolerance is relative to.
-        """
+        """Return whether both describe the same rows, but for rounding."""
+        # Rounding grows with the size of the values, so the tolerance is relative to that.
         size = np.maximum(np.abs(self.mean), np.abs(other.mean))
         total = np.maximum(self.weight, other.weight)
         spread = np.sqrt(np.maximum(self.square, other.square) / np.maximum(total, 1e-300))
@@ -122,20 +120,13 @@ class Moments:
         return self.weight, self.mean, self.square, self.missing
 
     def variance(self, sample: bool = True) -> FloatArray:
-        """Return the variance by class, over weight - 1 (`sample`) or weight; NaN where undefined.
-
-        Weights that are shares, summing to one or less, cannot be numbers of rows: there the
-        sample variance is divided by the weight, and from 1 to 2 by 1, so that nothing jumps.
-        """
+        """Return the variance by class, over `freedom` (`sample`) or weight; NaN if undefined."""
         divisor = freedom(self.weight) if sample else self.weight
         defined = divisor > 0
         return np.where(defined, self.square / np.where(defined, divisor, 1.0), np.nan)
 
     def pooled(self) -> tuple[Any, Any, Any]:
-        """Return weight, mean and squared deviation of all labelled rows together.
-
-        Axes after that of the classes are kept.
-        """
+        """Return weight, mean and squared deviation of all labelled rows; further axes are kept."""
         if self.weight.ndim > 1:
             merged = Moments.zero(self.weight.shape[1])
             for slot in zip(*(figures[:-1] for figures in self.arrays()), strict=True):

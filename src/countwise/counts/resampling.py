@@ -103,11 +103,8 @@ def draws_of(
     replace: bool = True,
     weight: NDArray[np.float64] | None = None,
 ) -> Draws | Proportional:
-    """Let each member draw a fraction of the rows.
-
-    A row of whole weight is drawn from as if it were repeated. Where weights are not whole numbers
-    rows are drawn in proportion to them, as many as there are rows.
-    """
+    """Let each member draw a fraction of the rows, in proportion to weights where given."""
+    # A row of whole weight is drawn from as if it were repeated.
     edges = None
     slots = rows
     if weight is not None and (np.any(weight % 1 != 0) or weight.sum() > MOST_SLOTS):

@@ -36,11 +36,7 @@ def row_keys(table: Table, target: bool = False) -> Keys:
 
 
 def scattered(keys: Keys) -> Keys:
-    """Return keys that tell equal rows apart: the first of them, the second, and so on.
-
-    Rows must be in the order of their keys. Parts that are chosen by these keys share out equal
-    rows among them, and are still the same when rows are shuffled before they are put in order.
-    """
+    """Return keys that tell equal rows apart, for rows in the order of their keys."""
     if not len(keys):
         return keys
     first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))

@@ -122,12 +122,9 @@ class Jobs:
 
 
 def _cover(table: Table, plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return for every table of the plan the joint table it is summed from.
-
-    Columns that are counted in pairs are put into bricks of a few columns; the joint table of two
-    bricks holds every pair across them and within, so that a row costs one increment for many
-    pairs. Single columns that no pair holds are joined as far as the cache allows.
-    """
+    """Return for every table of the plan the joint table it is summed from."""
+    # Paired columns form bricks of a few: the joint table of two bricks holds every pair across
+    # and within them. Single columns are joined as far as the cache allows.
     width = {c.name: c.width + 2 for c in table.schema.nominal}
     base = table.target_column.width + 2
     most = max(4, JOINT_CELLS // base)

@@ -103,17 +103,14 @@ class MatrixModel(Classifier):
         raise NotImplementedError
 
     def _prepare(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows:
-        """Read the rows, learn their features, and put them in the order of their content.
-
-        Whole weights become repeated rows: some of these models go through the rows one by one.
-        """
+        """Read the rows, learn their features, and put them in the order of their content."""
         table, weight, *_ = self._training(X, y, sample_weight)
         codes = np.searchsorted(self._take_classes(table), table.target)
         keys = row_keys(table, target=True)
         order = np.argsort(keys, kind="stable")
         if weight is not None and (repeats := whole_repeats(weight)) is not None:
-            order = np.repeat(order, repeats[order])
-            weight = None
+            # Some of these models go through the rows one by one.
+            order, weight = np.repeat(order, repeats[order]), None
         rows = table.take(order)
         weight = None if weight is None else weight[order]
         self.features_ = Features.learn(rows, weight)
@@ -267,11 +264,9 @@ def class_weights(model: Any, rows: Rows) -> FloatArray | None:
 def calibrate(
     plane: Callable[[Rows], Layer], rows: Rows, classes: int
 ) -> tuple[tuple[Layer, ...], float]:
-    """Return a plane, and the slope that turns its margins into posteriors.
-
-    The slope is fitted to cross-validated margins. It is one for all classes, so that it changes no
-    label (Platt 2000; Guo et al. 2017). The fold of a row follows from its content, not its place.
-    """
+    """Return a plane, and the slope that turns its cross-validated margins into posteriors."""
+    # One slope for all classes changes no label (Platt 2000; Guo et al. 2017). The fold of a row
+    # follows from its content, not its place.
     fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
     margins, truth, weight = [], [], []
     for part in range(_FOLDS):
@@ -293,11 +288,8 @@ def calibrate(
 
 
 def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
-    """Return the factor on margins under which the classes are most probable.
-
-    As in Platt, every class counts one row more than it has, so that the factor stays finite where
-    no margin is wrong.
-    """
+    """Return the factor on margins under which the classes are most probable."""
+    # As in Platt, a class counts one row more than it has: the factor stays finite.
     number = margins.shape[1]
     total = np.bincount(truth, weight, minlength=number)
     wanted = np.full((len(truth), number), 1.0) / (total + number)[truth][:, None]

@@ -53,10 +53,7 @@ _LARGEST = 1e6
 def learn_weighted_space(
     model: Model, table: Table, weight: FloatArray | None
 ) -> tuple[Space, FloatArray | None, tuple[Note, ...]]:
-    """Learn the space that the parameters of a model ask for.
-
-    Returns the space, the learned relevance of the attributes (None if none was learned) and notes.
-    """
+    """Return the space a model asks for, the relevance if it is learned, and notes."""
     p = float(model.p)
     relevance, factors, notes = _learn_factors(model, table, weight, p)
     space = _learn_spaces(model, table, weight, factors, (p,))[0]
@@ -186,13 +183,9 @@ def information_gains(table: Table, sample_weight: FloatArray | None = None) -> 
 def relief(
     space: Space, table: Table, sample_weight: FloatArray | None = None
 ) -> tuple[FloatArray, tuple[Note, ...]]:
-    """Return how much more the nearest misses differ than the nearest hits, by attribute.
-
-    ReliefF of Kononenko (1994): for every row the gap to its nearest rows of each other class,
-    weighted by the frequency of that class, less the gap to the nearest rows of its own; both in
-    the gaps of the space. Negative results become zero. Equally near rows count alike, and a row
-    of integer weight w as w rows.
-    """
+    """Return how much more the nearest misses differ than the nearest hits (ReliefF, 1994)."""
+    # Misses weigh by the frequency of their class. Equally near rows count alike, and a row of
+    # integer weight w as w rows.
     target = table.target.astype(np.intp)
     weight = np.ones(len(table)) if sample_weight is None else sample_weight
     frequency = np.bincount(target, weight, len(table.classes))
@@ -217,10 +210,7 @@ def relief(
 def _mean_gaps(
     space: Space, members: Table, weight: FloatArray, rows: Table, itself: NDArray[np.int64]
 ) -> FloatArray:
-    """Return the mean gap of each row to its nearest members, attribute by attribute.
-
-    A row that is a member itself meets its copies alone: one less than it weighs.
-    """
+    """Return the mean gap of each row to its nearest members, itself left out."""
     search = Search(space, members)
     means = np.zeros((len(rows), len(space.attributes)))
     left = np.arange(len(rows))
@@ -267,10 +257,8 @@ def _choose_rows(rows: int) -> tuple[NDArray[np.intp], tuple[Note, ...]]:
 
 
 def select_attributes(worth: FloatArray, drop: float, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Mark the attributes left when the least relevant are dropped: a number, or a fraction.
-
-    Of equally relevant ones those that come later by name go first, in whatever order they stand.
-    """
+    """Mark the attributes left when the least relevant are dropped: a number, or a fraction."""
+    # Of equally relevant ones those later by name go first, in whatever order they stand.
     number = min(int(drop) if drop >= 1 else int(drop * len(worth)), len(worth) - 1)
     selected = np.ones(len(worth), dtype=bool)
     by_name = np.array(sorted(range(len(worth)), key=lambda at: names[at], reverse=True))

@@ -58,10 +58,7 @@ POWER = number(at_least=1) | infinity()
 
 
 class StoredRowsModel(TableEstimator):
-    """A model whose memory is rows: ``rows_`` in ``space_``, with weights or targets.
-
-    A model fills in `k_and_weights` and `_make_voters`.
-    """
+    """A model whose memory is rows; subclasses fill in `k_and_weights` and `_make_voters`."""
 
     metric: str = parameter(
         one_of(*METRICS),
@@ -123,11 +120,7 @@ class StoredRowsModel(TableEstimator):
         target: FloatArray | None = None,
         places: NDArray[np.integer[Any]] | None = None,
     ) -> Self:
-        """Become the model of these rows in this space.
-
-        `relevance` is that of the attributes, if it was learned; `target` the numbers to predict;
-        `places` the numbers of the rows in the training table, None where none was left out.
-        """
+        """Become the model of these rows in this space; `places` are their training numbers."""
         self.rows_, self.sample_weight_, self.space_ = table, weight, space
         self.relevance_, self.target_ = relevance, target
         self.places_ = None if places is None else places.astype(np.int64)

@@ -215,11 +215,7 @@ def ends_without(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def variance_without(values: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return the sample variance of the known values without each row.
-
-    A row with a large part of the squares would leave little but rounding behind. Such rows are
-    few (ten rows cannot each hold more than a tenth); for them the others are summed up.
-    """
+    """Return the sample variance of the known values without each row."""
     variance = np.full(len(values), mean_and_variance(values, weight)[1])
     known = np.flatnonzero(~np.isnan(values))
     row_weight = np.ones(len(known)) if weight is None else weight[known]
@@ -242,11 +238,7 @@ def variance_without(values: FloatArray, weight: FloatArray | None) -> FloatArra
 
 
 class _Levels:
-    """The levels of a column by class, and their distances without single rows.
-
-    `far` is the distance of missing cells, by default the largest of class probabilities; `factor`
-    the weight of the attribute.
-    """
+    """The levels of a column by class, and their distances without single rows."""
 
     def __init__(
         self, table: Table, column: Column, weight: FloatArray | None, factor: float,
@@ -266,11 +258,9 @@ class _Levels:
         self._key = (self._level * (self.classes + 1) + self._label) * len(weights) + kind
 
     def lines(self, rows: Rows, p: float) -> tuple[FloatArray, NDArray[np.int32]]:
-        """Return lines of distances to every level, and which line each row reads.
-
-        Rows of equal level, class and weight read one line. No line has the number of the missing
-        level, by which the kernel knows a missing cell.
-        """
+        """Return lines of distances to every level, and which line each row reads."""
+        # Rows of equal level, class and weight read one line. No line has the number of the
+        # missing level, by which the kernel knows a missing cell.
         far = farthest(self.classes, p) if self._far is None else self._far
         _, first, line = np.unique(self._key[rows], return_index=True, return_inverse=True)
         distances = self._distances(rows[first], p)

@@ -139,10 +139,7 @@ class LocalRegression(StoredRowsRegressor):
 
 
 def _kernel_width(far: FloatArray, places: FloatArray, k: float) -> tuple[FloatArray, FloatArray]:
-    """Return the width of the kernel, and the distance of the row after k places, or infinity.
-
-    The kernel reaches to that row, or beyond the last one.
-    """
+    """Return the width of the kernel, and the distance of the row after k places, or infinity."""
     taken = np.cumsum(places, axis=1)
     beyond = taken[:, -1] > k
     after = far[np.arange(len(far)), (taken > k).argmax(axis=1)]

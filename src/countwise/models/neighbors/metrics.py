@@ -182,11 +182,8 @@ class _Learner:
         ]
 
     def whiten(self, used: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-        """Return the inverse Cholesky factor of the covariance, and the means.
-
-        Missing numbers are taken as the mean. A singular covariance is shrunk towards its
-        diagonal; a column that is constant, or not used, gets a factor of zero.
-        """
+        """Return the inverse Cholesky factor of the covariance, and the means."""
+        # Missing numbers are taken as the mean; columns constant or not used get a factor of zero.
         names = [column.name for column in self.table.schema.numeric]
         weight = self.sample_weight
         middle = np.array([self.spreads[name][0] for name in names])
@@ -245,10 +242,7 @@ def number_figures(
     spread: FloatArray | float,
     deviation: FloatArray | float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the factor of a number's gaps, and how far a missing number is.
-
-    `spread` is the range of the column; all arguments but the first two may be arrays.
-    """
+    """Return the factor of a number's gaps, and how far a missing number is."""
     wide = np.asarray(spread, dtype=np.float64)
     units = {"range": wide, "z": np.asarray(deviation), None: np.ones_like(wide)}
     fixed = {"hvdm": 4 * np.asarray(deviation), "heom": wide, "gower": wide}

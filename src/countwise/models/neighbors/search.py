@@ -131,19 +131,13 @@ class Search:
         self._row_spaces: RowSpaces | None = None
 
     def with_row_spaces(self, row_spaces: RowSpaces) -> Search:
-        """Return the search of the same rows, each query in the space of the row it skips.
-
-        Queries must then be stored rows that skip themselves.
-        """
+        """Return a search of stored rows that skip themselves, each in its own space."""
         other = copy.copy(self)
         other._row_spaces = row_spaces
         return other
 
     def with_power(self, space: Space) -> Search:
-        """Return the search of the same rows in a space that differs in its exponent alone.
-
-        Both share the tiles: an exponent does not move the rows.
-        """
+        """Return the search of the same tiles in a space that differs in its exponent alone."""
         other = copy.copy(self)
         other.space = space
         other._measure()
@@ -285,11 +279,7 @@ class Search:
         return np.ascontiguousarray(error), plain.astype(np.uint8)
 
     def nearest(self, rows: Table, k: int, skip: Rows | None = None) -> tuple[Rows, FloatArray]:
-        """Return the k nearest rows of each query, and the p-th powers of their distances.
-
-        Equally far rows come in the order of their numbers. `skip` names a row for each query that
-        must not be found, or -1.
-        """
+        """Return the k nearest rows of each query, in order, and the powers of their distances."""
         who = np.empty((len(rows), k), dtype=np.int64)
         far = np.empty((len(rows), k))
         skipped = _skipped(rows, skip)
@@ -374,11 +364,7 @@ class Search:
     def condense(
         self, table: Table, order: Rows, label: Rows, same: float
     ) -> tuple[Rows, int, int]:
-        """Return rows whose nearest classifies all rows right (Hart 1968).
-
-        `table` holds the stored rows themselves. Also returned are the number of passes, and how
-        many of the chosen rows equal one of another class.
-        """
+        """Return rows whose nearest classifies all rows right (Hart 1968), passes and conflicts."""
         queries, holes = self._queries(table)
         kernel = self._kernel(holes)
         members = Members(kernel, label, same)
@@ -403,11 +389,8 @@ class Search:
     def condense_fast(
         self, table: Table, seeds: Rows, label: Rows, same: float
     ) -> tuple[Rows, int, int]:
-        """Return rows whose nearest classifies all rows right, grown from seeds (Angiulli 2005).
-
-        As `condense`, with the number of rounds. In each round every member adds, of the rows that
-        are nearest to it but of another class, the nearest one.
-        """
+        """Return rows as `condense` does, grown from seeds in rounds (Angiulli 2005)."""
+        # Every member adds the nearest of the rows nearest to it that are of another class.
         queries, holes = self._queries(table)
         kernel = self._kernel(holes)
         members = Members(kernel, label, same)
@@ -495,11 +478,8 @@ def _raise(figures: FloatArray, p: float) -> FloatArray:
 
 
 def _to_fractions(mass: FloatArray) -> NDArray[np.float32]:
-    """Return masses as fractions of their sum, for the sieve.
-
-    Fractions too small for single precision are rounded up: rows are then rescaled too little, and
-    none is ruled out for that.
-    """
+    """Return masses as fractions of their sum, for the sieve."""
+    # Those too small for single precision are rounded up, which rules out no row.
     total = float(mass.sum())
     fraction = mass / total if total > 0 else mass
     return np.where(mass > 0, np.maximum(fraction, _LEAST_FRACTION), 0.0).astype(np.float32)

@@ -120,11 +120,8 @@ def score_votes(
     weight: FloatArray,
     scheme: Scheme = "uniform",
 ) -> tuple[FloatArray, FloatArray]:
-    """Return, for several ascending k, how much weight the largest vote decides right.
-
-    The second figure is what a roulette wheel over the votes gets right on average. Where no vote
-    weighs anything all neighbors count alike; of equal votes the first class wins.
-    """
+    """Return the weight decided right, by the largest vote and by a roulette wheel, for each k."""
+    # Where no vote weighs anything all count alike; of equal votes the first class wins.
     true = np.ascontiguousarray(truth, dtype=np.int64)
     row_weight = np.ascontiguousarray(weight, dtype=np.float64)
     blocks = -(-len(true) // BLOCK)
