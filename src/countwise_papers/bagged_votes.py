@@ -19,29 +19,18 @@ from countwise.models.ensembles.bagging import Bagging
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
-#: Ways of voting: whole votes, posteriors averaged, drawn votes; and a label drawn from the mean.
+#: Ways of voting: whole votes, posteriors averaged, votes drawn from each member's posterior; and
+#: the exact expectation of a label drawn from the mean posterior.
 WAYS = ("majority", "mean", "roulette", "wheel over mean")
 
 
 @dataclass(frozen=True)
 class BaggedVotes:
-    """Accuracies of one bagging under several ways of voting, split by split.
+    """Accuracies of one bagging under several ways of voting, split by split."""
 
-    Attributes
-    ----------
-    accuracy
-        By way, the accuracy on each test part. ``roulette``: each member's vote is drawn from its
-        posterior and votes are counted. ``wheel over mean``: the label is drawn from the mean
-        posterior; its exact expectation, nothing drawn.
-    alone
-        The accuracy of a single model of the kind on the same test parts.
-    ratio
-        Tested rows over training rows, for intervals.
-    """
-
-    accuracy: Mapping[str, tuple[float, ...]]
-    alone: tuple[float, ...]
-    ratio: float
+    accuracy: Mapping[str, tuple[float, ...]]  # by way, on each test part
+    alone: tuple[float, ...]  # of a single model of the kind on the same test parts
+    ratio: float  # tested rows over training rows, for intervals
 
     def estimate(self, way: str, level: float = 0.95) -> Estimate:
         """Return the mean accuracy of a way, with its interval."""

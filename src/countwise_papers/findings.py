@@ -10,7 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, SupportsFloat, get_args
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from countwise.errors import SampleError
+from countwise.evaluation.intervals import Estimate
 from countwise.tables.datasets import find
 from countwise.tables.read import read
 from countwise.tables.table import Table
@@ -27,6 +31,10 @@ Verdict = Literal[
 #: Every verdict, the best first.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
+#: What is compared. ``figure``: a number, which agrees if ours rounds to the printed digits, or
+#: within the interval of ours. ``arithmetic``: a number that the paper works out from given ones,
+#: with the interval of the right result. ``claim``: a statement, which holds if ours lies in the
+#: interval. ``word``: a text to be equaled. ``other data``: a number that belongs to other rows.
 Kind = Literal["figure", "arithmetic", "claim", "word", "other data", "not run"]
 
 #: Lowest and highest value, both included; None is an open end.
@@ -80,23 +88,7 @@ def judge(
     interval: Interval | None = None,
     kind: Kind = "figure",
 ) -> Verdict | None:
-    """Return the verdict on a printed figure, or None for an addition: nothing is printed.
-
-    Parameters
-    ----------
-    printed
-        The figure or statement as the paper prints it.
-    ours
-        Our figure.
-    interval
-        What it means depends on the kind.
-    kind
-        ``figure``: a number; it agrees if ours rounds to the printed digits, or within the
-        interval of ours. ``arithmetic``: a number that the paper works out from given numbers, with
-        the interval that contains the right result; ours agrees, or shows that the print is wrong.
-        ``claim``: a statement that holds if ours lies in the interval. ``word``: a text to be
-        equaled. ``other data``: a number that belongs to other rows. ``not run``: no data.
-    """
+    """Return the verdict on a printed figure, or None for an addition: nothing is printed."""
     if kind == "not run":
         return "cannot be run"
     if not printed:
@@ -122,38 +114,18 @@ def judge(
 
 @dataclass(frozen=True)
 class Finding:
-    """One figure of a paper beside ours; the verdict follows from its fields by `judge`.
+    """One figure of a paper beside ours; the verdict follows from its fields by `judge`."""
 
-    Attributes
-    ----------
-    ledger
-        The requirement it belongs to, such as ``P1.10``.
-    what
-        The figure in a phrase.
-    printed
-        The figure as the paper prints it; empty for our additions.
-    ours
-        Our figure as text, with its interval where it has one.
-    value, low, high
-        Our figure as a number, and the interval that `judge` takes for its kind.
-    kind
-        How the two are compared.
-    reason
-        By how much and why, or the arithmetic.
-    table, row, column
-        Its place in a printed table, for figures that stand in one.
-    """
-
-    ledger: str
-    what: str
-    printed: str
-    ours: str
-    value: float | None = None
-    low: float | None = None
+    ledger: str  # the requirement it belongs to, such as P1.10
+    what: str  # the figure in a phrase
+    printed: str  # as the paper prints it; empty for our additions
+    ours: str  # our figure as text, with its interval where it has one
+    value: float | None = None  # our figure as a number
+    low: float | None = None  # with `high` the interval that `judge` takes for its kind
     high: float | None = None
     kind: Kind = "figure"
-    reason: str = ""
-    table: str = ""
+    reason: str = ""  # by how much and why, or the arithmetic
+    table: str = ""  # with `row` and `column` its place in a printed table
     row: str = ""
     column: str = ""
 
@@ -188,7 +160,7 @@ def figure(
     ledger: str,
     what: str,
     printed: str,
-    ours: SupportsFloat,
+    ours: SupportsFloat | Estimate,
     interval: Interval | None = None,
     reason: str = "",
     *,
@@ -197,11 +169,13 @@ def figure(
     digits: int | None = None,
     **place: Any,
 ) -> Finding:
-    """Return the finding on a printed number, or on a number of ours.
+    """Return the finding on a printed number, or on a number of ours, formatted by `text`.
 
-    `text` formats ours; without it `digits` decimals are shown, as many as printed by default.
-    The reason of a figure with an interval is kept only if the verdict is *differs*.
+    Without a text `digits` decimals are shown, as many as printed by default. The reason of a
+    figure with an interval is kept only if the verdict is *differs*.
     """
+    if isinstance(ours, Estimate):
+        interval, ours = (ours.low, ours.high), ours.value
     value = float(ours)
     low, high = interval or (None, None)
     if digits is None:
@@ -223,7 +197,7 @@ def figure(
 def held(
     ledger: str,
     what: str,
-    value: SupportsFloat,
+    value: SupportsFloat | Estimate,
     holds: Interval = TRUE,
     text: str = "{:.3f}",
     reason: str = "",
@@ -231,10 +205,29 @@ def held(
     **place: Any,
 ) -> Finding:
     """Return the finding on a statement, which holds if the value lies in an interval."""
-    number = float(value)
+    number = float(value.value if isinstance(value, Estimate) else value)
     return Finding(
         ledger, what, printed, text.format(number), number, *holds, "claim", reason, **place
     )
+
+
+def same_figures(
+    ledger: str,
+    what: str,
+    ours: ArrayLike,
+    right: ArrayLike,
+    most: float,
+    text: str = "largest gap {:.1g}",
+    reason: str = "",
+) -> Finding:
+    """Return the finding that ours equal the right figures, but for gaps of at most so much."""
+    gap = np.abs(np.subtract(ours, right)).max()
+    return held(ledger, what, gap, at_most(most), text, reason)
+
+
+def gain_text(gain: Estimate) -> str:
+    """Return a gain, with its sign, and its interval."""
+    return f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
 
 
 def same_word(
@@ -255,20 +248,12 @@ def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
     return {verdict: every.count(verdict) for verdict in VERDICTS if verdict in every}
 
 
-_ONE = dict(
-    zip(
-        VERDICTS,
-        (
-            "agrees",
-            "within the interval",
-            "differs",
-            "printed wrong",
-            "other data",
-            "cannot be run",
-        ),
-        strict=True,
-    )
-)
+#: Verdicts in a summary, where they are said in other words: of one figure, and of several.
+_ONE = {
+    "agrees within the interval": "within the interval",
+    "printed figure is wrong": "printed wrong",
+}
+_MANY = {**_ONE, "agrees": "agree", "differs": "differ"}
 
 
 def summarize(findings: Iterable[Finding]) -> str:
@@ -276,9 +261,8 @@ def summarize(findings: Iterable[Finding]) -> str:
     every = list(findings)
     counts = tally(every)
     judged = sum(counts.values())
-    many = {"agrees": "agree", "differs": "differ"}
     words = ", ".join(
-        f"{number} {_ONE[verdict] if number == 1 else many.get(verdict, _ONE[verdict])}"
+        f"{number} {(_ONE if number == 1 else _MANY).get(verdict, verdict)}"
         for verdict, number in counts.items()
     )
     added = len(every) - judged
@@ -369,36 +353,16 @@ class Work:
 
 @dataclass(frozen=True)
 class Part:
-    """One table, figure or worked example of a paper, and the function that re-makes it.
+    """One table, figure or worked example of a paper, and the function that re-makes it."""
 
-    Attributes
-    ----------
-    name
-        Its name on the command line, such as ``p1-table-1``.
-    ledger
-        The ids it answers for.
-    title
-        What it is, in a phrase.
-    protocol
-        How it is measured, in sentences.
-    make
-        Takes a `Work`, yields findings, drawings and remarks.
-    data
-        The samples it reads.
-    seed
-        The random seed.
-    cost
-        Roughly how many seconds it takes, for the progress bar.
-    """
-
-    name: str
-    ledger: tuple[str, ...]
+    name: str  # on the command line, such as p1-table-1
+    ledger: tuple[str, ...]  # the ids it answers for
     title: str
-    protocol: str
+    protocol: str  # how it is measured, in sentences
     make: Callable[[Work], Iterable[Finding | Drawing | str]]
-    data: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()  # the samples it reads
     seed: int = 0
-    cost: float = 1.0
+    cost: float = 1.0  # roughly how many seconds it takes, for the progress bar
 
     def run(self, work: Work) -> Outcome:
         """Run the part and collect what it yields."""

@@ -125,8 +125,8 @@ def rounds_figure(facts: Mapping[str, Any], columns: int = 3) -> str:
 
 def _panel(facts: Mapping[str, Any], panel: Mapping[str, Any], first: bool) -> str:
     """Draw one round from its upper left corner: heading, regions, rows, axes."""
-    across = _scale(facts["x"][1], 0.0, _SIDE)
-    up = _scale(facts["y"][1], _HEAD + _SIDE, _HEAD)
+    across = Scale(*_padded_range(facts["x"][1]), 0.0, _SIDE)
+    up = Scale(*_padded_range(facts["y"][1]), _HEAD + _SIDE, _HEAD)
     parts = [
         label(0, 14, panel["title"], size=12, bold=True, room=_SIDE),
         label(0, 31, panel["words"], size=11, classes="soft", room=_SIDE),
@@ -152,10 +152,10 @@ def _panel(facts: Mapping[str, Any], panel: Mapping[str, Any], first: bool) -> s
     return "".join(parts)
 
 
-def _scale(values: Sequence[float], start: float, stop: float) -> Scale:
-    low, high = min(values), max(values)
+def _padded_range(values: Sequence[float] | FloatArray) -> tuple[float, float]:
+    low, high = float(min(values)), float(max(values))
     pad = 0.06 * (high - low) or 1.0
-    return Scale(low - pad, high + pad, start, stop)
+    return low - pad, high + pad
 
 
 #: More rows than these are thinned evenly.
@@ -294,11 +294,6 @@ def _panels(
         }
     )
     return panels
-
-
-def _padded_range(values: FloatArray) -> tuple[float, float]:
-    pad = 0.06 * (values.max() - values.min()) or 1.0
-    return float(values.min() - pad), float(values.max() + pad)
 
 
 def _half(

@@ -174,22 +174,16 @@ def table_1(work: Work) -> Found:
                 continue
             score = scores[name][learner]
             reason = "The paper's folds, seed and tie-breaking are not known."
-            interval = score.low, score.high
-            yield figure("P1.10", words, printed, score.value, interval, reason, digits=3, **place)
+            yield figure("P1.10", words, printed, score, None, reason, digits=3, **place)
     yield from _conclusions(scores)
 
 
 def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Finding]:
     """Judge the paper's sentences about its table by ours."""
-    means = {
-        name: np.mean([score.value for score in line.values()]) for name, line in scores.items()
-    }
+    values = {name: [score.value for score in line.values()] for name, line in scores.items()}
+    means = {name: np.mean(line) for name, line in values.items()}
+    spread = {name: max(line) - min(line) for name, line in values.items()}
     firsts = {name: max(line, key=lambda key: line[key].value) for name, line in scores.items()}
-    spread = {
-        name: max(score.value for score in line.values())
-        - min(score.value for score in line.values())
-        for name, line in scores.items()
-    }
     apart = [
         name
         for name, line in scores.items()
@@ -209,8 +203,7 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         printed="no single algorithm",
     )
     if "soybean" in scores:
-        line = scores["soybean"]
-        best = max(score.value for score in line.values())
+        line, best = scores["soybean"], max(values["soybean"])
         yield held(
             "P1.10",
             "kNN and naive Bayes are best on soybean",
@@ -382,8 +375,7 @@ def figure_5(work: Work) -> Found:
                 "P1.11",
                 f"{name}, {learner}: from {curve.sizes[0]} to {curve.sizes[-1]} rows",
                 "",
-                scores[-1].value,
-                (scores[-1].low, scores[-1].high),
+                scores[-1],
                 text=f"{scores[0].value:.3f} to {{:.3f}}",
                 table="Figure 5: accuracy with the fewest and with all training rows",
                 row=learner,

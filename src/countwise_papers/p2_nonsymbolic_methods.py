@@ -25,8 +25,10 @@ from countwise_papers.findings import (
     at_most,
     exactly,
     figure,
+    gain_text,
     held,
     part,
+    same_figures,
 )
 from countwise_papers.p0_probabilistic_voting import SETS as P0_SETS
 
@@ -86,13 +88,7 @@ def densities(work: Work) -> Found:
     iris = work.table("iris")
     model = NaiveBayes(numeric="kernel", prior="uniform").fit(iris)
     totals = model.predict_proba(iris.take(np.arange(0, len(iris), 7))).sum(axis=1)
-    yield held(
-        "P2.3",
-        "posteriors under kernel densities sum to one",
-        np.abs(totals - 1).max(),
-        at_most(1e-8),
-        "largest gap {:.1g}",
-    )
+    yield same_figures("P2.3", "posteriors under kernel densities sum to one", totals, 1, 1e-8)
     gaps = []
     for name, table in work.tables(("ionosphere", "glass", "iris", "ecoli", "breast-w")):
         trials = evaluate(
@@ -104,8 +100,7 @@ def densities(work: Work) -> Found:
         gap = trials.difference("kernel", "normal")
         gaps.append(gap.value)
         what = f"{name}: kernel against normal densities, gain in accuracy"
-        text = f"{{:+.3f}} ({gap.low:+.3f} to {gap.high:+.3f})"
-        yield figure("P2.3", what, "", gap.value, (gap.low, gap.high), text=text)
+        yield figure("P2.3", what, "", gap, text=gain_text(gap))
     yield held(
         "P2.3",
         "many numeric attributes are not normal: kernels help on average",
@@ -125,30 +120,17 @@ def distance(work: Work) -> Found:
     """
     table = work.table("hepatitis")
     near = Neighbors(n_neighbors=10, metric="heom").fit(table).neighbors(table.take(np.arange(30)))
-    worst = max(
-        abs(_heom(table, at, int(row)) - near.distances[at, place])
-        for at in range(30)
-        for place, row in enumerate(near.rows[at])
-    )
-    yield held(
-        "P2.4",
-        "range-normalized distance with nominal and missing values (hepatitis)",
-        worst,
-        at_most(1e-12),
-        "largest gap of 300 distances to the formula {:.1g}",
-    )
+    by_hand = np.array([[_heom(table, at, int(row)) for row in near.rows[at]] for at in range(30)])
+    what = "range-normalized distance with nominal and missing values (hepatitis)"
+    text = "largest gap of {} distances to the formula {{:.1g}}"
+    yield same_figures("P2.4", what, by_hand, near.distances, 1e-12, text.format(300))
     iris = work.table("iris")
     near = Neighbors(n_neighbors=5, scale="z").fit(iris).neighbors(iris)
     X = np.stack([iris.values(column.name) for column in iris.schema.numeric], axis=1)
     z = X / X.std(axis=0, ddof=1)
     by_hand = np.linalg.norm(z[:, None, :] - z[near.rows], axis=2)
-    yield held(
-        "P2.4",
-        "z-score normalization (iris)",
-        np.abs(by_hand - near.distances).max(),
-        at_most(1e-12),
-        "largest gap of 750 distances to the formula {:.1g}",
-    )
+    what = "z-score normalization (iris)"
+    yield same_figures("P2.4", what, by_hand, near.distances, 1e-12, text.format(750))
 
 
 def _heom(table: Table, one: int, two: int) -> float:
@@ -191,9 +173,9 @@ def relevance(work: Work) -> Found:
         yield held(
             "P2.7",
             f"iris with 12 columns of noise: {name}",
-            gap.value,
+            gap,
             above(0),
-            f"{score:.3f} against {plain:.3f}: {{:+.3f}} ({gap.low:+.3f} to {gap.high:+.3f})",
+            f"{score:.3f} against {plain:.3f}: {gain_text(gap)}",
             printed="overcomes it",
         )
 
@@ -212,28 +194,22 @@ def numbers(work: Work) -> Found:
     truth = np.sin(queries) + 0.3 * queries
     for weights, words in (("uniform", "mean"), ("distance", "distance-weighted mean")):
         model = NeighborsRegressor(n_neighbors=5, weights=weights, scale=None).fit(x[:, None], y)
-        worst = 0.0
-        for query, predicted in zip(queries, model.predict(queries[:, None]), strict=True):
-            near = np.argsort(np.abs(x - query), kind="stable")[:5]
-            gap = np.abs(x[near] - query)
-            weight = np.ones(5) if weights == "uniform" else 1 / gap
-            worst = max(worst, abs(float((weight * y[near]).sum() / weight.sum()) - predicted))
+        by_hand = []
+        for query in queries:
+            gap = np.abs(x - query)
+            near = np.argsort(gap, kind="stable")[:5]
+            by_hand.append(np.average(y[near], weights=None if words == "mean" else 1 / gap[near]))
         what = f"a number as the {words} of five neighbors"
         text = "largest gap of 97 to the formula {:.1g}"
-        yield held("P2.5", what, worst, at_most(1e-12), text)
+        yield same_figures("P2.5", what, by_hand, model.predict(queries[:, None]), 1e-12, text)
     models = {
         "uniform": Neighbors(n_neighbors=25),
         "1/d": Neighbors(n_neighbors=25, weights="distance"),
     }
     trials = evaluate(models, work.table("glass"), folds=10, random_state=work.seed)
     gain = trials.difference("1/d", "uniform")
-    yield held(
-        "P2.5",
-        "glass, k = 25: weighting votes by 1/d helps",
-        gain.value,
-        above(0),
-        f"{{:+.3f}} ({gain.low:+.3f} to {gain.high:+.3f})",
-    )
+    what = "glass, k = 25: weighting votes by 1/d helps"
+    yield held("P2.5", what, gain, above(0), gain_text(gain))
     errors = {}
     for words, regressor in (
         ("mean of 15", NeighborsRegressor(n_neighbors=15, scale=None)),
@@ -254,13 +230,8 @@ def numbers(work: Work) -> Found:
     slope = np.array([2.0, -1.0, 0.5])
     plane = LocalRegression(n_neighbors=40, ridge=0.0).fit(X, X @ slope + 1)
     beyond = 1.5 * rng.normal(size=(50, 3))
-    yield held(
-        "P2.6",
-        "a plane over three columns is found again at new points",
-        np.abs(plane.predict(beyond) - (beyond @ slope + 1)).max(),
-        at_most(1e-8),
-        "largest gap {:.1g}",
-    )
+    what = "a plane over three columns is found again at new points"
+    yield same_figures("P2.6", what, plane.predict(beyond), beyond @ slope + 1, 1e-8)
 
 
 @part("P2.8", data=P0_SETS)

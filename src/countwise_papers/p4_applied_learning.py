@@ -19,7 +19,6 @@ from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.tree.id3 import ID3
 from countwise.reports.regions import regions
 from countwise.tables.read import read
-from countwise.tables.table import Table
 from countwise_papers.findings import (
     Drawing,
     Found,
@@ -28,8 +27,10 @@ from countwise_papers.findings import (
     at_most,
     exactly,
     figure,
+    gain_text,
     held,
     part,
+    same_figures,
     same_word,
 )
 from countwise_papers.lecture_figures import draw_bayes_error, draw_rounds, draw_sigmoids
@@ -139,8 +140,8 @@ def zero(work: Work) -> Found:
         ("Laplace as usual, + number of values", Laplace(1), (counts + 1) / (total + values)),
         ("m-estimate, m = 3", MEstimate(3.0), (counts + 3.0 / values) / (total + 3.0)),
     ):
-        gap = np.abs(smoothing.shares(counts) - by_hand).max()
-        yield held("P4.6", words, gap, at_most(1e-12), "largest gap to the formula {:.1g}")
+        text = "largest gap to the formula {:.1g}"
+        yield same_figures("P4.6", words, smoothing.shares(counts), by_hand, 1e-12, text)
     row = {"Refund": ["No"], "Marital Status": ["Married"], table.schema.numeric[0].name: [120]}
     smoothed = NaiveBayes(smoothing=Laplace(1, by="classes")).fit(table)
     posterior = _by_class(smoothed, smoothed.predict_proba(row)[0])["Yes"]
@@ -159,20 +160,17 @@ def neighbors(work: Work) -> Found:
     train, queries = (iris.take(np.arange(start, 150, 2)) for start in (0, 1))
     model = Neighbors(n_neighbors=7, weights="squared", scale=None).fit(train)
     near = model.neighbors(queries, k=len(train))
-    posteriors = model.predict_proba(queries)
-    worst = 0.0
-    for at in range(len(queries)):
-        gap = near.distances[at]
+    by_hand = []
+    for gap, labels in zip(near.distances, near.labels, strict=True):
         # Rows as far as the seventh divide the places that are left.
         inside, edge = gap < gap[6] * (1 - 1e-12), np.isclose(gap, gap[6], rtol=1e-12, atol=0)
         place = inside + edge * (7 - inside.sum()) / edge.sum()
         with np.errstate(divide="ignore"):
             weight = (gap == 0) * place if (gap == 0).any() else place / gap**2
-        votes = [float(weight[near.labels[at] == name].sum()) for name in model.classes_]
-        by_hand = np.asarray(votes) / sum(votes)
-        worst = max(worst, float(np.abs(by_hand - posteriors[at]).max()))
-    what = "votes under 1/d², iris, k = 7"
-    yield held("P4.1", what, worst, at_most(1e-12), "largest gap to the formula {:.1g}")
+        votes = np.array([weight[labels == name].sum() for name in model.classes_])
+        by_hand.append(votes / votes.sum())
+    what, text = "votes under 1/d², iris, k = 7", "largest gap to the formula {:.1g}"
+    yield same_figures("P4.1", what, by_hand, model.predict_proba(queries), 1e-12, text)
     yield held(
         "P4.1",
         "d = 0: a row is decided by the training rows it lies on",
@@ -195,11 +193,17 @@ def neighbors(work: Work) -> Found:
         ", ".join(f"{name} {score:.3f}" for name, score in scores.items()),
         text=f"best is {best} with {{:.3f}}",
     )
-    plain, scaled = _scaling(iris, work.seed)
+    # One column is measured in other units.
+    columns = {c.name: iris.values(c.name).copy() for c in iris.schema.numeric}
+    columns[list(columns)[1]] *= 1000
+    table = read({**columns, "class": iris.labels}, target="class")
+    models = {"plain": Neighbors(scale=None), "scaled": Neighbors(scale="range")}
+    trials = evaluate(models, table, folds=10, random_state=work.seed)
+    plain = trials.score("accuracy", "plain").value
     yield held(
         "P4.1",
         "one column in other units: scaling keeps the accuracy",
-        scaled,
+        trials.score("accuracy", "scaled"),
         above(plain),
         f"{{:.3f}} scaled, {plain:.3f} unscaled",
         "Iris with sepal width in thousandths.",
@@ -208,16 +212,6 @@ def neighbors(work: Work) -> Found:
         Neighbors(n_neighbors=1, scale=None), iris.select(["petal_length", "petal_width"])
     )
     yield Drawing("One nearest neighbor and Voronoi's cells", picture.svg, picture.title)
-
-
-def _scaling(iris: Table, seed: int) -> tuple[float, float]:
-    """Return accuracy without and with scaling when one column is measured in other units."""
-    columns = {c.name: iris.values(c.name).copy() for c in iris.schema.numeric}
-    columns[list(columns)[1]] *= 1000
-    table = read({**columns, "class": iris.labels}, target="class")
-    models = {"plain": Neighbors(scale=None), "scaled": Neighbors(scale="range")}
-    trials = evaluate(models, table, folds=10, random_state=seed)
-    return trials.score("accuracy", "plain").value, trials.score("accuracy", "scaled").value
 
 
 @part("P4.7")
@@ -274,21 +268,23 @@ def logistic(work: Work) -> Found:
     model = NaiveBayes(variance="shared").fit(X, y)
     weights = np.asarray([weight.value for weight in model.to_logistic().coefficients])
     by_weights = 1 / (1 + np.exp(-(weights[0] + X @ weights[1:])))
-    yield held(
+    yield same_figures(
         "P4.8",
         "posterior of naive Bayes equals the sigmoid of its closed-form weights",
-        np.abs(by_weights - model.predict_proba(X)[:, 1]).max(),
-        at_most(1e-10),
+        by_weights,
+        model.predict_proba(X)[:, 1],
+        1e-10,
         f"largest gap of {len(X)} rows {{:.1g}}",
     )
     means = np.stack([X[y == label].mean(axis=0) for label in (0, 1)])
     pooled = ((X - means[y]) ** 2).sum(axis=0) / (len(X) - 2)
     # The slide's weights are those of P(0 | x), so ours have the other sign.
-    yield held(
+    yield same_figures(
         "P4.8",
         "wᵢ = (μ₁ - μ₀) / σ² by hand",
-        np.abs((means[1] - means[0]) / pooled - weights[1:]).max(),
-        at_most(1e-8),
+        (means[1] - means[0]) / pooled,
+        weights[1:],
+        1e-8,
         "largest gap {:.1g}; " + ", ".join(f"{weight:+.3f}" for weight in weights[1:]),
         "The slide writes the same with the signs of P(y = 0 | x).",
     )
@@ -339,22 +335,18 @@ def bagging(work: Work) -> Found:
             "bagged": Bagging(ID3(), n_estimators=members, random_state=work.seed),
         }
         trials = evaluate(models, table, folds=5, random_state=work.seed)
-        gap, accuracy = (
-            trials.difference("bagged", "tree"),
-            trials.score("accuracy", "bagged").value,
-        )
+        gap = trials.difference("bagged", "tree")
+        accuracy = trials.score("accuracy", "bagged").value
         yield held(
             "P4.10",
             f"{name}: bagging increases the accuracy of an unpruned tree",
-            gap.value,
+            gap,
             above(0),
-            f"{{:+.3f}} ({gap.low:+.3f} to {gap.high:+.3f}), {accuracy:.3f} with {members} members",
+            f"{gain_text(gap)}, {accuracy:.3f} with {members} members",
             printed="increases prediction accuracy",
         )
-        bag = Bagging(ID3(), n_estimators=members, oob_score=True, random_state=work.seed).fit(
-            table
-        )
-        found = bag.out_of_bag_
+        bag = Bagging(ID3(), n_estimators=members, oob_score=True, random_state=work.seed)
+        found = bag.fit(table).out_of_bag_
         assert found is not None  # it was asked for
         yield held(
             "P4.10",

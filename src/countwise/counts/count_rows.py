@@ -52,16 +52,14 @@ def count(
     >>> cw.count("sample:weather", target="play").weight
     array([5., 9., 0.])
     """
-    table = _table("count", rows, read_options)
-    plan = _plan("count", plan, table)
+    table, plan, weight, fold = _read("count", rows, plan, sample_weight, engine, read_options)
     if plan.apart is not None:
         raise CountsError(
             "count: the plan must not keep groups apart; got one that does so within "
             f"{plan.apart!r}.",
             hint="Call count_groups(rows, plan)",
         )
-    fold = _engine("count", engine)
-    return fold(table, plan, read_weights(sample_weight, len(table), "count"))
+    return fold(table, plan, weight)
 
 
 def count_groups(
@@ -87,11 +85,8 @@ def count_groups(
     True
     """
     who = "count_groups"
-    table = _table(who, rows, read_options)
-    plan = _plan(who, plan, table)
+    table, plan, weight, fold = _read(who, rows, plan, sample_weight, engine, read_options)
     label, number = _groups(table, plan, groups)
-    weight = read_weights(sample_weight, len(table), who)
-    fold = _engine(who, engine)
     # Few distinct small numbers sort in linear time.
     label = label.astype(np.min_scalar_type(int(label.max(initial=0))))
     order = np.argsort(label, kind="stable")
@@ -108,35 +103,34 @@ def count_groups(
     ]
 
 
-def _table(who: str, rows: Any, read_options: dict[str, Any]) -> Table:
-    if isinstance(rows, Table) and not read_options:
-        return rows
-    from countwise.tables.read import read
+def _read(
+    who: str,
+    rows: Any,
+    plan: Plan | None,
+    sample_weight: ArrayLike | None,
+    engine: str,
+    read_options: dict[str, Any],
+) -> tuple[Table, Plan, NDArray[np.float64] | None, Engine]:
+    """Return the rows as a table, the plan, the weights and the function that counts."""
+    if read_options or not isinstance(rows, Table):
+        from countwise.tables.read import read
 
-    known = ("sample_weight", "engine", *list(inspect.signature(read).parameters)[1:])
-    for name in read_options:
-        if name not in known:
-            raise ParameterError(
-                f"{who}: a keyword must be an option of {who} or of read; got {name!r}.",
-                hint=did_you_mean(name, known).strip(),
-            )
-    return read(rows, **read_options)
-
-
-def _plan(who: str, plan: Plan | None, table: Table) -> Plan:
-    if plan is None:
-        return Plan.each(table.schema)
+        known = ("sample_weight", "engine", *list(inspect.signature(read).parameters)[1:])
+        for name in read_options:
+            if name not in known:
+                raise ParameterError(
+                    f"{who}: a keyword must be an option of {who} or of read; got {name!r}.",
+                    hint=did_you_mean(name, known).strip(),
+                )
+        rows = read(rows, **read_options)
+    plan = Plan.each(rows.schema) if plan is None else plan
     if not isinstance(plan, Plan):
         raise ParameterError(who, "plan", "a Plan, such as Plan.each(table.schema)", plan)
-    return plan
-
-
-def _engine(who: str, name: str) -> Engine:
-    if name not in ENGINES:
-        hint = did_you_mean(name, ENGINES).strip()
-        raise ParameterError(who, "engine", f"one of {listing(ENGINES)}", name, hint)
-    fold: Engine = import_module(ENGINES[name]).fold
-    return fold
+    if engine not in ENGINES:
+        hint = did_you_mean(engine, ENGINES).strip()
+        raise ParameterError(who, "engine", f"one of {listing(ENGINES)}", engine, hint)
+    weight = read_weights(sample_weight, len(rows), who)
+    return rows, plan, weight, import_module(ENGINES[engine]).fold
 
 
 def _groups(table: Table, plan: Plan, groups: ArrayLike | None) -> tuple[NDArray[np.intp], int]:

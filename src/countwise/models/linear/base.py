@@ -53,6 +53,16 @@ class Rows(NamedTuple):
     weight: FloatArray | None
     keys: NDArray[np.uint64]
 
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of the rows; ones where none were given."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def take(self, index: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.X[index], self.y[index], weight, self.keys[index])
+
 
 class MatrixModel(Classifier):
     """A classifier of rows as points; a model fills in `_solve`, which returns its layers."""
@@ -243,8 +253,7 @@ def class_weights(model: Any, rows: Rows) -> FloatArray | None:
     given = model.class_weight
     if given is None:
         return rows.weight
-    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-    number = len(model.classes_)
+    weight, number = rows.weights, len(model.classes_)
     if given == "balanced":
         total = np.bincount(rows.y, weight, minlength=number)
         factor = np.divide(total.sum(), number * total, out=np.zeros(number), where=total > 0)
@@ -268,23 +277,21 @@ def calibrate(
     # One slope for all classes changes no label (Platt 2000; Guo et al. 2017). The fold of a row
     # follows from its content, not its place.
     fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
-    margins, truth, weight = [], [], []
+    margins, tested = [], []
     for part in range(_FOLDS):
         out = np.flatnonzero(fold == part)
         rest = np.flatnonzero(fold != part)
         if not len(out) or len(np.unique(rows.y[rest])) < classes:
             continue
-        layer = plane(_some(rows, rest))
+        layer = plane(rows.take(rest))
         margins.append(np.asarray(rows.X[out] @ layer.weights) + layer.bias)
-        truth.append(rows.y[out])
-        weight.append(np.ones(len(out)) if rows.weight is None else rows.weight[out])
+        tested.append(out)
     final = plane(rows)
     if not margins:
         margins = [np.asarray(rows.X @ final.weights) + final.bias]
-        truth, weight = [rows.y], [np.ones(len(rows.y)) if rows.weight is None else rows.weight]
-    return (final,), fit_slope(
-        np.concatenate(margins), np.concatenate(truth), np.concatenate(weight)
-    )
+        tested = [np.arange(len(rows.y))]
+    order = np.concatenate(tested)
+    return (final,), fit_slope(np.concatenate(margins), rows.y[order], rows.weights[order])
 
 
 def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
@@ -303,8 +310,3 @@ def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) 
 
     found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
     return float(np.exp(found.x) * unit)
-
-
-def _some(rows: Rows, index: NDArray[np.intp]) -> Rows:
-    weight = None if rows.weight is None else rows.weight[index]
-    return Rows(rows.X[index], rows.y[index], weight, rows.keys[index])

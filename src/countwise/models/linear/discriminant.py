@@ -49,8 +49,7 @@ class LinearDiscriminant(MatrixModel):
         return False
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
-        weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-        classes, width = len(self.classes_), rows.X.shape[1]
+        weight, classes, width = rows.weights, len(self.classes_), rows.X.shape[1]
         total = np.bincount(rows.y, weight, minlength=classes).astype(np.float64)
         mean, scatter = np.zeros((classes, width)), np.zeros((width, width))
         for place in range(classes):

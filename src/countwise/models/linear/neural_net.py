@@ -178,8 +178,7 @@ class NeuralNet(MatrixModel):
             return loss, float("nan")
         self.layers_ = layers
         scores = self._outputs(rows.X[tested])
-        truth = rows.y[tested]
-        weight = np.ones(len(tested)) if rows.weight is None else rows.weight[tested]
+        truth, weight = rows.y[tested], rows.weights[tested]
         logs = log_softmax(scores)[np.arange(len(tested)), truth]
         error = float(np.average(scores.argmax(axis=1) != truth, weights=weight))
         return float(-np.average(logs, weights=weight)), error

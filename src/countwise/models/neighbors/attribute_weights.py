@@ -190,7 +190,11 @@ def relief(
     weight = np.ones(len(table)) if sample_weight is None else sample_weight
     frequency = np.bincount(target, weight, len(table.classes))
     frequency = frequency / frequency.sum()
-    chosen, notes = _choose_rows(len(table))
+    notes: tuple[Note, ...] = ()
+    chosen = np.arange(len(table))
+    if len(table) > MOST_ROWS:
+        chosen = np.linspace(0, len(table) - 1, MOST_ROWS).astype(np.intp)
+        notes = (Note.of("N02", used=MOST_ROWS, rows=len(table)),)
     rows, truth, row_weight = table.take(chosen), target[chosen], weight[chosen]
     hits, misses = np.zeros((2, len(table.schema.attributes)))
     for label in np.flatnonzero(frequency > 0):
@@ -247,13 +251,6 @@ def _weigh_nearest(
     fraction = np.divide(open_places, equals, out=np.zeros_like(equals), where=equals > 0)
     vote = weight * (nearer + np.clip(fraction, 0.0, 1.0)[:, None] * tied)
     return vote, powers[:, -1] <= high
-
-
-def _choose_rows(rows: int) -> tuple[NDArray[np.intp], tuple[Note, ...]]:
-    if rows <= MOST_ROWS:
-        return np.arange(rows), ()
-    spaced = np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
-    return spaced, (Note.of("N02", used=MOST_ROWS, rows=rows),)
 
 
 def select_attributes(worth: FloatArray, drop: float, names: Sequence[str]) -> NDArray[np.bool_]:

@@ -20,30 +20,23 @@ from countwise.tables.table import Table
 
 #: A column whose numbers are no farther apart does not vary.
 _NARROWEST = 1e-300
-METRICS = (
-    "euclidean",
-    "manhattan",
-    "maximum",
-    "minkowski",
-    "mahalanobis",
-    "overlap",
-    "vdm",
-    "hvdm",
-    "heom",
-    "gower",
-)
-SCALES = ("range", "z")
-#: The exponents of the metrics that fix theirs.
-POWERS = {
+#: The metrics, and their exponents; None is one to choose.
+_EXPONENTS = {
     "euclidean": 2.0,
     "manhattan": 1.0,
     "maximum": math.inf,
+    "minkowski": None,
     "mahalanobis": 2.0,
     "overlap": 1.0,
+    "vdm": None,
     "hvdm": 2.0,
     "heom": 2.0,
     "gower": 1.0,
 }
+METRICS = tuple(_EXPONENTS)
+#: The exponents of the metrics that fix theirs.
+POWERS = {name: power for name, power in _EXPONENTS.items() if power is not None}
+SCALES = ("range", "z")
 #: The largest table of distances between levels; columns of more levels get an axis a class.
 _MOST_CELLS = 1 << 20
 #: The weight of the diagonal in a singular covariance.

@@ -22,7 +22,7 @@ from countwise._typing import FloatArray
 from countwise.counts.engines import _numbers
 from countwise.models.neighbors._search import Asked, Kernel, Members
 from countwise.models.neighbors.space import STEEP, Axis, Space, from_sums
-from countwise.parallel import in_chunks, threads
+from countwise.parallel import blocks, in_chunks, threads
 from countwise.tables.table import Table
 
 Rows = NDArray[np.int64]
@@ -303,8 +303,7 @@ class Search:
             stretch = np.array([axis.stretch for axis in axes])
             self._tree = KDTree(self._cells, self._center, stretch, self.space.p)
         left = []
-        for start in range(0, len(rows), TREE_BLOCK):
-            part = slice(start, min(start + TREE_BLOCK, len(rows)))
+        for part in blocks(len(rows), TREE_BLOCK):
             block = rows.take(part)
             queries, blank = self._queries(block, skip[part])
             if blank:  # missing numbers have no place in a tree
@@ -322,7 +321,7 @@ class Search:
                 at = np.searchsorted(self._row_spaces.rows, skip[part])
                 beyond = beyond * self._row_spaces.ratio[at]
             sure = from_sums(far[part, -1], self.space.p) < beyond
-            left.append(start + np.flatnonzero(~sure))
+            left.append(part.start + np.flatnonzero(~sure))
         return np.concatenate(left)
 
     def _scan(self, rows: Table, k: int, skip: Rows) -> tuple[Rows, FloatArray]:
@@ -377,7 +376,7 @@ class Search:
                 before, passes = len(members), passes + 1
                 # Rows are compared with all earlier members together, then among themselves in
                 # turn: the same comparisons in the same order as one by one.
-                for part in _blocks(self.rows, BATCH):
+                for part in blocks(self.rows, BATCH):
                     rows = order[part][~inside[order[part]]]
                     known = len(members)
                     self._approach(pool, kernel, queries, members, rows, known - met[part.start])
@@ -427,7 +426,7 @@ class Search:
         def approach(part: slice) -> None:
             kernel.approach(queries, members, rows[part])
 
-        list(pool.map(approach, _blocks(len(rows), -(-len(rows) // (2 * threads())))))
+        list(pool.map(approach, blocks(len(rows), -(-len(rows) // (2 * threads())))))
 
     def parts(self, rows: Table, who: Rows) -> FloatArray:
         """Return what each attribute adds to these distances (see `Space.parts`)."""
@@ -451,11 +450,6 @@ def searches(spaces: Sequence[Space], table: Table) -> Iterator[Search]:
         else:
             search = Search(space, table)
         yield search
-
-
-def _blocks(queries: int, size: int) -> Iterator[slice]:
-    for start in range(0, queries, size):
-        yield slice(start, min(start + size, queries))
 
 
 def _skipped(rows: Table, skip: Rows | None) -> Rows:
