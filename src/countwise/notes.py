@@ -12,16 +12,14 @@ from typing import Any, Literal
 
 from countwise.errors import Spelling, spell_parameters, spell_python
 
+#: ``info`` is for the record, ``caution`` may change how a result is read, ``warning`` should be
+#: looked at before the result is used.
 Severity = Literal["info", "caution", "warning"]
 
 
 @dataclass(frozen=True)
 class NoteKind:
-    """One line of the table of notes.
-
-    ``info`` is for the record, ``caution`` may change how a result is read, ``warning`` should be
-    looked at before the result is used.
-    """
+    """One line of the table of notes."""
 
     title: str
     severity: Severity

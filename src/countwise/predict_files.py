@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, BinaryIO, Protocol
 
@@ -87,8 +87,7 @@ class PredictionSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        values = {name.name: getattr(self, name.name) for name in fields(self)}
-        return {name: value for name, value in values.items() if name != "notes"}
+        return {name: value for name, value in vars(self).items() if name != "notes"}
 
     def sentences(self) -> list[str]:
         """Return how good the predictions are, where the class is known."""
@@ -215,11 +214,9 @@ def load_model(model: Any, who: str) -> Any:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions for a block of rows: kept columns, classes, posteriors, decisions.
+    """Predictions for a block of rows: kept columns, classes, posteriors, decisions."""
 
-    A kept column is codes and the values they stand for; code -1 is a missing cell.
-    """
-
+    #: Codes and the values they stand for; code -1 is a missing cell.
     kept: dict[str, tuple[NDArray[Any], Sequence[Any]]]
     classes: Sequence[Any]
     best: NDArray[Any]
@@ -313,14 +310,12 @@ def _decode(codes: NDArray[Any], levels: Sequence[Any], as_text: bool) -> Any:
     import pyarrow as pa
 
     mixed = as_text or len({type(level) for level in levels}) != 1
-    values = [_text(level) for level in levels] if mixed else list(levels)
+    values = list(levels)
+    if mixed:
+        values = [str(level).encode("utf-8", "replace").decode() for level in levels]
     indices = pa.array(codes.astype(np.int32), mask=np.asarray(codes) < 0)
     dictionary = pa.array(values, pa.string() if mixed else None)
     return pa.DictionaryArray.from_arrays(indices, dictionary).dictionary_decode()
-
-
-def _text(level: Any) -> str:
-    return str(level).encode("utf-8", "replace").decode()
 
 
 def _decimals(shares: FloatArray) -> Any:

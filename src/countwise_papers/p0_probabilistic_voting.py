@@ -307,12 +307,8 @@ _PAPER_READING = "one draw a row, as the paper says"
 #: How the printed figures of II might have come about; each gives one accuracy per repeat.
 _READINGS: Mapping[str, Reading] = {
     _PAPER_READING: lambda true, shares, right, rng: float(true.mean()),
-    "a row is right if one of 2 draws is": _best_of(2),
-    "a row is right if one of 3 draws is": _best_of(3),
-    "a row is right if one of 5 draws is": _best_of(5),
-    "a row is right if one of 10 draws is": _best_of(10),
-    "the best of 10 whole runs counts": _best_run(10),
-    "the best of 100 whole runs counts": _best_run(100),
+    **{f"a row is right if one of {draws} draws is": _best_of(draws) for draws in (2, 3, 5, 10)},
+    **{f"the best of {runs} whole runs counts": _best_run(runs) for runs in (10, 100)},
     "two draws agree (the truth is not used)": lambda true, shares, right, rng: float(
         (shares**2).sum(axis=1).mean()
     ),

@@ -234,13 +234,8 @@ def least_error(work: Work) -> Found:
     rng = np.random.default_rng(work.seed)
     truth = rng.integers(0, 2, 400_000)
     x = rng.normal(truth * 2.0, 1.0)
-    yield held(
-        "P4.7",
-        "the same by 400 000 draws",
-        np.mean((x > 1.0) != truth),
-        (exact - 0.003, exact + 0.003),
-        "{:.4f}",
-    )
+    error, interval = np.mean((x > 1.0) != truth), (exact - 0.003, exact + 0.003)
+    yield held("P4.7", "the same by 400 000 draws", error, interval, "{:.4f}")
     bound = bayes_error_bound(read({"x": x[:4000], "class": truth[:4000]}, target="class"))
     yield held(
         "P4.7",
@@ -301,13 +296,9 @@ def independent(work: Work) -> Found:
     exact = ensemble_error(25, 0.35)
     yield figure("P4.9", "25 members, each wrong in 0.35 of all cases", "0.06", exact)
     wrong = np.random.default_rng(work.seed).random((200_000, 25)) < 0.35
-    yield held(
-        "P4.9",
-        "the same by 200 000 seeded draws",
-        (wrong.sum(axis=1) >= 13).mean(),
-        (exact - 0.003, exact + 0.003),
-        f"{{:.4f}} against {exact:.4f}",
-    )
+    error, interval = (wrong.sum(axis=1) >= 13).mean(), (exact - 0.003, exact + 0.003)
+    text = f"{{:.4f}} against {exact:.4f}"
+    yield held("P4.9", "the same by 200 000 seeded draws", error, interval, text)
 
 
 @part("P4.10", data=["credit-g", "ionosphere", "glass", "iris"], cost=16)

@@ -57,14 +57,11 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Which column of the matrix each level of a nominal column has.
+    """Which column of the matrix each level of a nominal column has."""
 
-    `place` is that of each code, missing and unseen included, or -1; `others` levels share one.
-    """
-
-    place: NDArray[np.int64]
+    place: NDArray[np.int64]  # of each code, missing and unseen included, or -1
     levels: tuple[Level | None, ...]
-    others: int
+    others: int  # how many levels share the last column
 
 
 @dataclass(frozen=True, eq=False)

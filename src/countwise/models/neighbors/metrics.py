@@ -205,9 +205,10 @@ def class_probabilities(
     schema = Schema((*table.schema.nominal, table.target_column))
     names = tuple((column.name,) for column in schema.nominal)
     counts = count(table, Plan(names, (), ()), sample_weight=sample_weight)
-    cells = {column.name: counts.table(column.name)[:-1, : column.width].T
-             for column in schema.nominal}  # fmt: skip
-    return {name: to_fractions(weights) for name, weights in cells.items()}
+    return {
+        column.name: to_fractions(counts.table(column.name)[:-1, : column.width].T)
+        for column in schema.nominal
+    }
 
 
 def to_fractions(cells: FloatArray) -> FloatArray:

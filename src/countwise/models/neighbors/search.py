@@ -102,19 +102,14 @@ _NUMBER, _HOLES, _DIFFERS, _TABLE, _MAXIMUM = 0, 1, 2, 3, 1000
 
 @dataclass(frozen=True, eq=False)
 class RowSpaces:
-    """How the spaces of some stored rows (ascending) differ from the shared one, axis by axis.
-
-    Stretch and far are those of an `Axis`. Levels are compared by `lines` of distances to all
-    levels, those of a row by its `line`. The distances of a row are at least `ratio` times those
-    in the shared space.
-    """
+    """How the spaces of some stored rows (ascending) differ from the shared one, axis by axis."""
 
     rows: Rows
-    stretch: FloatArray
+    stretch: FloatArray  # as of an `Axis`
     far: FloatArray
-    ratio: FloatArray
-    lines: tuple[FloatArray | None, ...]
-    line: NDArray[np.int32]
+    ratio: FloatArray  # distances of a row are at least so many times those in the shared space
+    lines: tuple[FloatArray | None, ...]  # distances to all levels
+    line: NDArray[np.int32]  # which line holds the distances of a row
 
 
 class Search:

@@ -175,13 +175,9 @@ class Space:
         return parts
 
     def parts(self, stored: list[NDArray[Any]], queries: list[NDArray[Any]]) -> FloatArray:
-        """Return what each attribute adds to the p-th power of the distance of pairs of rows.
-
-        `stored` and `queries` are cells on each axis, pair by pair, in arrays of one shape. Where
-        missing cells are ignored, the rest is rescaled; the parts sum to the power of the distance
-        times the divisor. For the maximum the largest part is the distance; for another steep
-        exponent the parts sum to the distance itself.
-        """
+        """Return what each attribute adds to the p-th power of the distance of pairs of cells."""
+        # Parts sum to that power times the divisor; for the maximum the largest one is the
+        # distance, for another steep exponent they sum to the distance itself.
         parts = self._powers(stored, queries)
         if not self.steep or math.isinf(self.p):
             return parts

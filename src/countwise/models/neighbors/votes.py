@@ -79,14 +79,12 @@ class Voters:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest rows of some queries, nearest first, with their distances.
-
-    `edge` holds the ballots (columns) and places (last column) of all rows that are as far as the
-    last one listed, for queries where the list ended among equals; NaN for the others.
-    """
+    """The nearest rows of some queries, nearest first, with their distances."""
 
     who: Rows
     far: FloatArray
+    #: Ballots, and places (last column), of all rows as far as the last one listed, for queries
+    #: where the list ended among equals; NaN for the others.
     edge: FloatArray
 
 
