@@ -84,10 +84,7 @@ class Moments:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments):
             return NotImplemented
-        return all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)
-        )
+        return all(map(np.array_equal, self.arrays(), other.arrays()))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -8,6 +8,7 @@ merged in order, so the result does not depend on the number of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
@@ -73,14 +74,14 @@ class Jobs:
 
     def _axes(self, names: tuple[str, ...]) -> tuple[_kernels.Axes, tuple[int, ...]]:
         shape = (self.slots, *(self.table.schema[name].width + 2 for name in names))
-        cells = int(np.prod(shape, dtype=object))
+        cells = math.prod(shape)
         if cells > MOST_TABLE_CELLS:
             raise CountsError(
                 f"count: a table must have at most {MOST_TABLE_CELLS} cells; got {cells} for the "
                 f"joint table of {listing(names)}.",
                 hint="Fold rare levels or count fewer columns",
             )
-        strides = [int(np.prod(shape[axis + 1 :], dtype=object)) for axis in range(len(shape))]
+        strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         codes = [self.table.target, *(self.table.codes(name) for name in names)]
         return _kernels.Axes(codes, strides), shape
 
@@ -89,7 +90,7 @@ class Jobs:
         start, stop = rows.start, rows.stop
         joint = []
         for axes, shape in self.axes:
-            cells = np.zeros(int(np.prod(shape)))
+            cells = np.zeros(math.prod(shape))
             if self.weight is None:
                 _kernels.tally(axes, start, stop, cells)
             else:

@@ -7,6 +7,7 @@ taken together as far as their tables stay in the caches; further groups get a f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,7 +40,7 @@ def in_one_pass(table: Table, plan: Plan) -> bool:
     if plan.grids or table.target_column.width > _MOST_CLASSES:
         return False
     jobs = Jobs(table, plan, None)
-    return all(_size(shape) <= _MOST_CELLS for _, shape in jobs.axes)
+    return all(math.prod(shape) <= _MOST_CELLS for _, shape in jobs.axes)
 
 
 def fold_resampled(table: Table, plan: Plan, draws: Draws) -> list[Counts]:
@@ -118,7 +119,7 @@ class _Pass:
     ) -> tuple[list[Cells], list[FloatArray]]:
         jobs, draws = self.jobs, self.draws
         axes = [jobs.axes[place] for place in some]
-        tables = [np.zeros((_size(shape), LANES), dtype=np.uint32) for _, shape in axes]
+        tables = [np.zeros((math.prod(shape), LANES), dtype=np.uint32) for _, shape in axes]
         moments = [np.zeros((4, jobs.slots, LANES)) for _ in columns]
         _resampling.tally_resampled(
             [codes for codes, _ in axes],
@@ -151,16 +152,12 @@ def _batches(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
     batches: list[list[int]] = [[]]
     cells = 0
     for place, shape in enumerate(shapes):
-        if batches[-1] and cells + _size(shape) > _CELLS:
+        if batches[-1] and cells + math.prod(shape) > _CELLS:
             batches.append([])
             cells = 0
         batches[-1].append(place)
-        cells += _size(shape)
+        cells += math.prod(shape)
     return batches
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=object))
 
 
 def _merge(moments: FloatArray, more: FloatArray) -> None:
