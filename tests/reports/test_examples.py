@@ -34,11 +34,11 @@ from countwise.reports.sentences import (
     brief,
     counted,
     data_sentence,
-    figures,
     interval_words,
     lead_sentence,
     measured_sentence,
     percent,
+    plain,
     score_words,
     seconds,
     short,
@@ -246,8 +246,8 @@ def test_listing_facts_example():
     )
 
 
-def test_figures_example():
-    assert figures(np.array([[1.0, 2.0 / 3]]), 3) == [[1.0, 0.667]]
+def test_plain_array_example():
+    assert plain(np.array([[1.0, 2.0 / 3]]), 3) == [[1.0, 0.667]]
 
 
 def test_decision_facts_example():

@@ -6,8 +6,7 @@
     comparison_facts.py  ranking, differences, confusion, gain, curve, protocol: plain, versioned
     data_facts.py        columns, levels, missing cells, class balance, what is dropped
     model_facts.py       the views of a model, cut to what a page has room for
-    rounding.py          values as JSON can hold them
-    sentences.py         numbers and scores in words
+    sentences.py         numbers and scores in words, values as JSON can hold them
     html.py              one self-contained page: facts, templates/ and figures/
     draw.py              the picture of a fitted model
     regions.py           decision regions over two columns

@@ -9,13 +9,12 @@ import numpy as np
 
 import countwise
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.evaluation.intervals import Estimate
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts
-from countwise.reports.model_facts import model_facts
-from countwise.reports.sentences import SCORES, estimate, figures, names, rounded
+from countwise.reports.model_facts import largest, model_facts
+from countwise.reports.sentences import SCORES, estimate, names, plain, rounded
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -28,6 +27,7 @@ OTHERS = "(other classes)"
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
     scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
+    gains = {"expected_gain": gain}
     entries = []
     for line in trials.summary(level):
         name = line["model"]
@@ -39,7 +39,8 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "rule": line["rule"],
                 "baseline": bool(line["baseline"]),
                 "scores": {
-                    what: estimate(_score(trials, what, name, gain, level)) for what in scores
+                    what: estimate(trials.score(what, name, gain=gains.get(what), level=level))
+                    for what in scores
                 },
                 "fit_seconds": rounded(line["fit_seconds"], 3),
                 "predict_seconds": rounded(line["predict_seconds"], 3),
@@ -55,42 +56,37 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
     }
 
 
-def _score(trials: Trials, what: str, name: str, gain: GainMatrix | None, level: float) -> Estimate:
-    return trials.score(what, name, gain=gain if what == "expected_gain" else None, level=level)
-
-
 def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]]:
     """Return the pairwise differences in the score that ranks, the better entry first."""
     order = [line["model"] for line in trials.summary(level)]
     pairs = list(combinations(order, 2))
     if len(order) > MAX_PAIRED:
         pairs = [pair for pair in pairs if pair[0] == order[0]]
-    plain = []
+    differences = []
     for first, second in pairs:
         gap = trials.difference(first, second, trials.ranked_by, level=level)
         apart = bool(gap.low > 0 or gap.high < 0)
-        plain.append({"first": first, "second": second, "apart": apart, **estimate(gap)})
-    return plain
+        differences.append({"first": first, "second": second, "apart": apart, **estimate(gap)})
+    return differences
 
 
 def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str, Any]:
     """Return counts and joint probabilities of one entry, and precision and recall by class."""
     confusion = trials.confusion(name)
     counts, joint = confusion.counts, confusion.joint
-    keep = _kept(counts.sum(axis=1))
+    most = MAX_CLASSES if len(counts) <= MAX_CLASSES else MAX_CLASSES - 1
+    keep = largest(counts.sum(axis=1), most)
     by_class = trials.by_class(name, level)
-    extra = list(range(len(confusion.classes), len(confusion.decisions)))
     classes, decisions = names(confusion.classes), names(confusion.decisions)
     hidden = len(classes) - len(keep)
+    others = [OTHERS] if hidden else []
     return {
         "name": name,
-        "classes": [classes[at] for at in keep] + ([OTHERS] if hidden else []),
-        "decisions": [decisions[at] for at in keep]
-        + ([OTHERS] if hidden else [])
-        + [decisions[at] for at in extra],
+        "classes": [*(classes[at] for at in keep), *others],
+        "decisions": [*(decisions[at] for at in keep), *others, *decisions[len(classes) :]],
         "hidden": hidden,
-        "counts": figures(_folded(counts, keep, extra)),
-        "joint": figures(_folded(joint, keep, extra)),
+        "counts": plain(_folded(counts, keep)),
+        "joint": plain(_folded(joint, keep)),
         "accuracy": rounded(confusion.accuracy),
         "undecided": rounded(confusion.undecided),
         "by_class": [
@@ -105,48 +101,37 @@ def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str,
     }
 
 
-def _interval(plain: dict[str, Any]) -> dict[str, float | None]:
-    return {key: rounded(plain[key]) for key in ("value", "low", "high")}
+def _interval(score: dict[str, Any]) -> dict[str, float | None]:
+    return {key: rounded(score[key]) for key in ("value", "low", "high")}
 
 
-def _kept(weight: Any) -> list[int]:
-    """The classes shown: all, or the most frequent in their own order."""
-    if len(weight) <= MAX_CLASSES:
-        return list(range(len(weight)))
-    return sorted(np.argsort(-weight, kind="stable")[: MAX_CLASSES - 1].tolist())
-
-
-def _folded(cells: Any, keep: list[int], extra: list[int]) -> Any:
+def _folded(cells: Any, keep: list[int]) -> Any:
     """Join the classes that are not shown into one row and one column."""
     rest = [at for at in range(len(cells)) if at not in set(keep)]
     if not rest:
         return cells
     rows = np.vstack([cells[keep], cells[rest].sum(axis=0)])
-    return np.column_stack([rows[:, keep], rows[:, rest].sum(axis=1), rows[:, extra]])
+    return np.column_stack([rows[:, keep], rows[:, rest].sum(axis=1), rows[:, len(cells) :]])
 
 
 def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
     """Return the gain matrix in numbers and words, the gain by rule, and where it is earned."""
     confusion = trials.confusion(best)
-    values = gain.values
-    known = confusion.joint[:, : values.shape[1]] * values[:, : confusion.joint.shape[1]]
+    values, joint = gain.values, confusion.joint
+    shared = min(values.shape[1], joint.shape[1])
+    contributions = np.zeros(values.shape)
+    contributions[:, :shared] = joint[:, :shared] * values[:, :shared]
     small = len(gain.classes) <= MAX_CLASSES
     return {
         "classes": names(gain.classes),
         "decisions": names(gain.decisions),
-        "values": figures(values, 12) if small else [],
+        "values": plain(values, 12) if small else [],
         "sentences": gain.sentences() if len(gain.classes) <= 4 else [],
         "notes": list(gain.notes)[:5],
         "best": best,
-        "contributions": figures(_widened(known, values.shape)) if small else [],
+        "contributions": plain(contributions) if small else [],
         "rules": _rules(trials, gain, level),
     }
-
-
-def _widened(known: Any, shape: tuple[int, ...]) -> Any:
-    wide = np.zeros(shape)
-    wide[:, : known.shape[1]] = known
-    return wide
 
 
 def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any]]:
@@ -154,21 +139,19 @@ def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any
     by_rule: dict[str, dict[str, str]] = {}
     for name, entry in trials.entries.items():
         by_rule.setdefault(entry.model, {}).setdefault(entry.rule, name)
-    plain = []
-    for model, rules in by_rule.items():
-        if not {"argmax", "gain"} <= set(rules):
-            continue
-        one, two = rules["gain"], rules["argmax"]
-        gap = trials.difference(one, two, "expected_gain", gain=gain, level=level)
-        plain.append(
-            {
-                "model": model,
-                "by_gain": estimate(trials.score("expected_gain", one, gain=gain, level=level)),
-                "by_argmax": estimate(trials.score("expected_gain", two, gain=gain, level=level)),
-                "difference": estimate(gap),
-            }
-        )
-    return plain
+    by: dict[str, Any] = {"gain": gain, "level": level}
+    return [
+        {
+            "model": model,
+            "by_gain": estimate(trials.score("expected_gain", rules["gain"], **by)),
+            "by_argmax": estimate(trials.score("expected_gain", rules["argmax"], **by)),
+            "difference": estimate(
+                trials.difference(rules["gain"], rules["argmax"], "expected_gain", **by)
+            ),
+        }
+        for model, rules in by_rule.items()
+        if {"argmax", "gain"} <= set(rules)
+    ]
 
 
 def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
@@ -238,6 +221,7 @@ def comparison_facts(
     fitted = getattr(getattr(model, "model_", model), "notes_", ())
     notes = [*trials.notes, *(curve.notes if curve is not None else ()), *fitted]
     of_table = set() if table is None else set(table.notes)
+    further = [note for note in notes if isinstance(note, Note) and note not in of_table]
     return {
         **_head("comparison", title or _title(table, source), source),
         "verdict": trials.verdict(),
@@ -248,12 +232,7 @@ def comparison_facts(
         "model": None if model is None else model_facts(model, model_name),
         "curve": None if curve is None else curve_facts(curve),
         "data": None if table is None else data_facts(table, source),
-        "protocol": protocol_facts(trials)
-        | {
-            "notes": note_facts(
-                note for note in notes if isinstance(note, Note) and note not in of_table
-            )
-        },
+        "protocol": {**protocol_facts(trials), "notes": note_facts(further)},
     }
 
 

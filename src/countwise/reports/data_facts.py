@@ -5,7 +5,6 @@ The size of these facts depends on the number of columns and levels shown, never
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,7 @@ MAX_COLUMNS = 200
 MAX_LEVELS = 30
 _FEWEST_LEVELS, _ALL_LEVELS = 8, 1500
 
-_WHY = {
-    "id": "looks like an identifier",
-    "drop": "left out on request",
-}
+_WHY = {"id": "looks like an identifier", "drop": "left out on request"}
 
 
 def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
@@ -35,7 +31,6 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
         if note.column is not None:
             marks.setdefault(note.column, []).append(note.code)
     most = min(MAX_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
-    shown = [_column(table, column, marks, most) for column in schema.columns[:MAX_COLUMNS]]
     return {
         "source": source,
         "rows": len(table),
@@ -44,7 +39,15 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
             kind: sum(1 for column in schema if column.kind == kind)
             for kind in ("nominal", "numeric", "target", "id", "drop")
         },
-        "columns": shown,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "codes": sorted(set(marks.get(column.name, []))),
+                **_cells(table, column, most),
+            }
+            for column in schema.columns[:MAX_COLUMNS]
+        ],
         "more_columns": max(len(schema) - MAX_COLUMNS, 0),
         "missing": _missing(table),
         "balance": _balance(table) if table.labelled else [],
@@ -53,19 +56,10 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
     }
 
 
-def _column(
-    table: Table, column: Column, marks: Mapping[str, list[str]], most: int
-) -> dict[str, Any]:
-    plain: dict[str, Any] = {
-        "name": column.name,
-        "kind": column.kind,
-        "codes": sorted(set(marks.get(column.name, []))),
-    }
+def _cells(table: Table, column: Column, most: int) -> dict[str, Any]:
     if column.name not in table:
-        return plain
-    if column.coded:
-        return plain | _levels(table, column, most)
-    return plain | _numbers(table, column)
+        return {}
+    return _levels(table, column, most) if column.coded else _numbers(table, column)
 
 
 def _levels(table: Table, column: Column, most: int) -> dict[str, Any]:
@@ -99,21 +93,12 @@ def _numbers(table: Table, column: Column) -> dict[str, Any]:
 
 
 def _missing(table: Table) -> dict[str, Any]:
-    cells = 0
-    columns = 0
-    for column in table.schema.attributes:
-        if column.name not in table:
-            continue
-        if column.coded:
-            missing = int(np.count_nonzero(table.codes(column.name) == column.width))
-        else:
-            missing = int(np.count_nonzero(np.isnan(table.values(column.name))))
-        cells += missing
-        columns += missing > 0
-    every = len(table) * len(table.schema.attributes)
+    attributes = [column.name for column in table.schema.attributes]
+    missing = [int(np.count_nonzero(table.missing(name))) for name in attributes if name in table]
+    cells, every = sum(missing), len(table) * len(attributes)
     return {
         "cells": cells,
-        "columns": columns,
+        "columns": sum(number > 0 for number in missing),
         "fraction": rounded(cells / every) if every else 0.0,
     }
 
@@ -130,12 +115,9 @@ def _balance(table: Table) -> list[dict[str, Any]]:
 def _dropped(table: Table) -> list[dict[str, Any]]:
     """List what a model does not get, and why."""
     reasons = {note.column: str(note) for note in table.notes if note.code == "T01"}
+    columns = [column for column in table.schema if column.kind in _WHY]
+    rows = [note for note in table.notes if note.code in ("T03", "T04")]
     return [
-        {"column": column.name, "why": reasons.get(column.name, _WHY[column.kind])}
-        for column in table.schema
-        if column.kind in _WHY
-    ] + [
-        {"column": note.column, "why": str(note)}
-        for note in table.notes
-        if note.code in ("T03", "T04")
+        *({"column": c.name, "why": reasons.get(c.name, _WHY[c.kind])} for c in columns),
+        *({"column": note.column, "why": str(note)} for note in rows),
     ]

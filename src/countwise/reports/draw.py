@@ -121,21 +121,15 @@ class Picture:
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
         suffix = Path(name).suffix.casefold() if isinstance(name, str) else ""
         if suffix not in (".svg", ".html", ".htm"):
-            raise ParameterError(
-                "Picture",
-                "path",
-                "a file name that ends in .svg or .html",
-                name or path,
-                "A browser prints either to other formats.",
-            )
-        text = str(self) if suffix == ".svg" else self._page()
+            rule = "a file name that ends in .svg or .html"
+            hint = "A browser prints either to other formats."
+            raise ParameterError("Picture", "path", rule, name or path, hint)
+        text = str(self)
+        if suffix != ".svg":
+            light, dark = LIGHT["paper"], DARK["paper"]
+            text = _PAGE.format(title=escape(self.title), light=light, dark=dark, svg=text)
         with atomic_write(path, "Picture") as temporary:
             temporary.write_text(text, encoding="utf-8")
-
-    def _page(self) -> str:
-        return _PAGE.format(
-            title=escape(self.title), light=LIGHT["paper"], dark=DARK["paper"], svg=str(self)
-        )
 
 
 def _framed(size: re.Match[str]) -> str:
@@ -216,18 +210,9 @@ def _draw_grid(grid: NeighborGrid, what: Any) -> Picture:
     by = grid.p.index(grid.best["p"])
     few = len(grid.expected) < 2
     wheel = [0.0] * len(grid.k) if few else grid.expected[:, :, by].std(axis=0, ddof=1).tolist()
-    lines = [
-        {
-            "name": "largest vote",
-            "values": grid.accuracy[:, by].tolist(),
-            "spread": grid.spread[:, by].tolist(),
-        },
-        {
-            "name": "roulette wheel",
-            "values": grid.expected_accuracy[:, by].tolist(),
-            "spread": wheel,
-        },
-    ]
+    vote = {"values": grid.accuracy[:, by].tolist(), "spread": grid.spread[:, by].tolist()}
+    chance = {"values": grid.expected_accuracy[:, by].tolist(), "spread": wheel}
+    lines = [{"name": "largest vote", **vote}, {"name": "roulette wheel", **chance}]
     power = "maximum" if math.isinf(grid.best["p"]) else f"{grid.best['p']:g}"
     title = f"Accuracy of {name} by k, p = {power}"
     return Picture(by_k_figure(grid.k, lines, title, grid.over), title)
@@ -339,13 +324,8 @@ def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) ->
             f"draw: attribute {what!r} has no values that this {name} counts.",
             hint="Draw another one.",
         )
-    raise ParameterError(
-        "draw",
-        "what",
-        "an attribute",
-        what,
-        f"{did_you_mean(what, names).strip()} The attributes are {listing(names)}.".strip(),
-    )
+    hint = f"{did_you_mean(what, names).strip()} The attributes are {listing(names)}."
+    raise ParameterError("draw", "what", "an attribute", what, hint.strip())
 
 
 def _draw_cells(name: str, view: CellGrid, what: Any) -> Picture:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -62,131 +61,100 @@ Facts = Mapping[str, Any]
 Figures = dict[str, Any]
 
 
-def _both(draw: Callable[[float], str], wide: float) -> str:
+def _both(draw: Callable[..., str], wide: float, *facts: Any) -> str:
     """Draw a figure wide and narrow; the style sheet shows the one that fits the screen."""
-    return _classed(draw(wide), "wide") + _classed(draw(_NARROW), "narrow")
-
-
-def _classed(svg: str, name: str) -> str:
-    return svg.replace('class="cw"', f'class="cw {name}"', 1)
+    return "".join(
+        draw(*facts, width=width).replace('class="cw"', f'class="cw {name}"', 1)
+        for width, name in ((wide, "wide"), (_NARROW, "narrow"))
+    )
 
 
 def _ranking(ranking: Facts) -> Figures:
-    return {"ranking": _both(lambda width: ranking_figure(ranking, width=width), _WIDE)}
+    return {"ranking": _both(ranking_figure, _WIDE, ranking)}
+
+
+def _curve(curve: Facts) -> Figures:
+    return {"curve": _both(curve_figure, _WIDE, curve)}
 
 
 def _gain(gain: Facts) -> Figures:
-    if not gain["values"]:
-        return {"gain": "", "contributions": ""}
+    parts = {"gain": "values", "contributions": "contributions"}
     return {
-        "gain": _both(lambda width: gain_figure(gain, "values", width), _HALF),
-        "contributions": _both(lambda width: gain_figure(gain, "contributions", width), _HALF),
+        name: _both(gain_figure, _HALF, gain, part) if gain["values"] else ""
+        for name, part in parts.items()
     }
 
 
 def _confusion(confusion: Facts) -> Figures:
     wide = _WIDE if len(confusion["classes"]) > 8 else _HALF
-    return {"confusion": _both(lambda width: confusion_figure(confusion, width), wide)}
-
-
-def _curve(curve: Facts) -> Figures:
-    return {"curve": _both(lambda width: curve_figure(curve, width), _WIDE)}
+    return {"confusion": _both(confusion_figure, wide, confusion)}
 
 
 def _data(data: Facts) -> Figures:
-    if not data["balance"]:
-        return {"balance": ""}
     shown = sorted(data["balance"], key=lambda line: -line["rows"])[:_BARS]
-    return {"balance": _both(lambda width: balance_figure(shown, width), _MIDDLE)}
-
-
-def _no_figures(facts: Facts) -> Figures:
-    return {}
+    return {"balance": _both(balance_figure, _MIDDLE, shown) if shown else ""}
 
 
 def _probability_tables(view: Facts) -> Figures:
     tables = view["tables"]
-    bars = _both(lambda width: information_figure(tables, width), _MIDDLE)
     return {
         # The page says what a cell holds by script, from the facts.
         "panels": [probability_panel(table, view["classes"], tips=False) for table in tables],
-        "information": bars if len(tables) > 1 else "",
+        "information": _both(information_figure, _MIDDLE, tables) if len(tables) > 1 else "",
     }
 
 
 def _densities(view: Facts) -> Figures:
     return {
-        "legend": _both(lambda width: legend_figure(view["classes"], width), _WIDE),
+        "legend": _both(legend_figure, _WIDE, view["classes"]),
         "panels": [density_panel(column, view["classes"]) for column in view["columns"]],
     }
 
 
-def _dependency_graph(view: Facts) -> Figures:
-    return {"graph": _both(lambda width: dependency_figure(view, width), _WIDE)}
-
-
-def _decision_tree(view: Facts) -> Figures:
-    return {"tree": _both(lambda width: decision_tree_figure(view, width), _WIDE)}
-
-
 def _cell_grid(view: Facts) -> Figures:
     columns = [column for column in view["columns"] if column["weights"]]
-    figures: Figures = {"cuts": "", "search": "", "slice": ""}
-    if columns:
-        figures["cuts"] = _both(
-            lambda width: cut_table_figure(columns, view["classes"], 1 if width < _HALF else 3),
-            _WIDE,
-        )
-    if view["steps"]:
-        figures["search"] = _both(lambda width: search_figure(view["steps"], width), _MIDDLE)
-    if view["slice"]:
-        figures["slice"] = slice_figure(view["slice"])
-    return figures
+
+    def draw_cuts(width: float) -> str:
+        return cut_table_figure(columns, view["classes"], 1 if width < _HALF else 3)
+
+    return {
+        "cuts": _both(draw_cuts, _WIDE) if columns else "",
+        "search": _both(search_figure, _MIDDLE, view["steps"]) if view["steps"] else "",
+        "slice": slice_figure(view["slice"]) if view["slice"] else "",
+    }
 
 
 def _coefficients(view: Facts) -> Figures:
     draw = coefficient_figure if len(view["classes"]) == 1 else coefficient_grid
-    return {
-        "terms": _both(lambda width: draw(view, width), _MIDDLE) if view["terms"] else "",
-    }
-
-
-def _training_curve(view: Facts) -> Figures:
-    drawn = _both(lambda width: training_figure(view, width), _MIDDLE) if view["epochs"] else ""
-    return {"epochs": drawn}
-
-
-def _neighbor_sample(view: Facts) -> Figures:
-    return {"neighbors": _both(lambda width: neighbor_figure(view, width), _MIDDLE)}
+    return {"terms": _both(draw, _MIDDLE, view) if view["terms"] else ""}
 
 
 def _member_list(view: Facts) -> Figures:
-    figures: Figures = {"members": "", "agreement": "", "errors": ""}
-    if has_weights(view):
-        figures["members"] = _both(lambda width: member_figure(view["members"], width), _MIDDLE)
-    if view["agreement"]:
-        figures["agreement"] = _both(lambda width: agreement_figure(view, width), _HALF)
-    if view["errors"]:
-        figures["errors"] = _both(lambda width: error_figure(view["errors"], width), _MIDDLE)
-    return figures
+    members, errors = view["members"], view["errors"]
+    return {
+        "members": _both(member_figure, _MIDDLE, members) if has_weights(view) else "",
+        "agreement": _both(agreement_figure, _HALF, view) if view["agreement"] else "",
+        "errors": _both(error_figure, _MIDDLE, errors) if errors else "",
+    }
 
 
 #: The figures of every kind of view. Its template is named like its class.
 _VIEWS: dict[str, Callable[[Facts], Figures]] = {
     "ProbabilityTables": _probability_tables,
     "Densities": _densities,
-    "DependencyGraph": _dependency_graph,
-    "DecisionTree": _decision_tree,
+    "DependencyGraph": lambda view: {"graph": _both(dependency_figure, _WIDE, view)},
+    "DecisionTree": lambda view: {"tree": _both(decision_tree_figure, _WIDE, view)},
     "CellGrid": _cell_grid,
     "Coefficients": _coefficients,
-    "TrainingCurve": _training_curve,
-    "NeighborSample": _neighbor_sample,
+    "TrainingCurve": lambda view: {
+        "epochs": _both(training_figure, _MIDDLE, view) if view["epochs"] else ""
+    },
+    "NeighborSample": lambda view: {"neighbors": _both(neighbor_figure, _MIDDLE, view)},
     "MemberList": _member_list,
 }
 
 
 def _why(model: Facts) -> Figures:
-    views = [view for view in model["views"] if view["kind"] in _VIEWS]
     return {
         "views": [
             {
@@ -194,33 +162,21 @@ def _why(model: Facts) -> Figures:
                 "figures": _marked(_VIEWS[view["kind"]](view)),
                 "template": re.sub(r"(?<!^)(?=[A-Z])", "_", view["kind"]).lower() + ".html",
             }
-            for view in views
+            for view in model["views"]
+            if view["kind"] in _VIEWS
         ]
     }
 
 
-@dataclass(frozen=True)
-class _Section:
-    """A section of the page: the key of its facts, its names, and its figures.
-
-    Its template is named like it.
-    """
-
-    id: str
-    key: str
-    name: str
-    title: str
-    draw: Callable[[Facts], Figures]
-
-
-_SECTIONS = (
-    _Section("ranking", "ranking", "Ranking", "Ranking", _ranking),
-    _Section("gain", "gain", "Gain", "Expected gain", _gain),
-    _Section("confusion", "confusion", "Confusion", "Confusion matrix", _confusion),
-    _Section("why", "model", "Model", "", _why),
-    _Section("curve", "curve", "Learning curve", "Learning curve", _curve),
-    _Section("data", "data", "Data", "Data", _data),
-    _Section("measured", "protocol", "Method", "Method", _no_figures),
+#: The sections of the page: their ids, the keys of their facts, names, titles and figures.
+_SECTIONS: tuple[tuple[str, str, str, str, Callable[[Facts], Figures]], ...] = (
+    ("ranking", "ranking", "Ranking", "Ranking", _ranking),
+    ("gain", "gain", "Gain", "Expected gain", _gain),
+    ("confusion", "confusion", "Confusion", "Confusion matrix", _confusion),
+    ("why", "model", "Model", "", _why),
+    ("curve", "curve", "Learning curve", "Learning curve", _curve),
+    ("data", "data", "Data", "Data", _data),
+    ("measured", "protocol", "Method", "Method", lambda protocol: {}),
 )
 
 
@@ -228,14 +184,14 @@ def sections_of(facts: Facts) -> list[dict[str, Any]]:
     """Return the sections that the facts can fill, with their figures."""
     return [
         {
-            "id": section.id,
-            "name": section.name,
-            "title": section.title or _title(facts[section.key]),
-            "template": f"{section.id}.html",
-            "figures": _marked(section.draw(facts[section.key])),
+            "id": section,
+            "name": name,
+            "title": title or _title(facts[key]),
+            "template": f"{section}.html",
+            "figures": _marked(draw(facts[key])),
         }
-        for section in _SECTIONS
-        if facts.get(section.key)
+        for section, key, name, title, draw in _SECTIONS
+        if facts.get(key)
     ]
 
 
@@ -257,11 +213,10 @@ def filled(template: str, facts: Facts, home: str = _HOME, **more: Any) -> str:
     import jinja2
     from markupsafe import Markup
 
-    folders = list(dict.fromkeys((home, _HOME)))
+    folders = dict.fromkeys((home, _HOME))
+    loaders = [jinja2.PackageLoader(folder, "templates") for folder in folders]
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader(folder, "templates") for folder in folders]
-        ),
+        loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -276,11 +231,12 @@ def filled(template: str, facts: Facts, home: str = _HOME, **more: Any) -> str:
         "cut_points": cut_points_words,
     }
     script = _asset("script.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = environment.get_template(template).render(
         facts=facts,
         style=Markup(_style()),
         script=Markup(script),
-        policy=_policy(script),
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
         json=Markup(_embedded(facts)),
         **more,
     )
@@ -310,11 +266,6 @@ def _style() -> str:
     return "\n".join([*schemes, page_css(), _asset("style.css")])
 
 
-def _policy(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-
-
 def _embedded(facts: Facts) -> str:
     """Return JSON that cannot end the element it stands in."""
     text = json.dumps(facts, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -323,7 +274,11 @@ def _embedded(facts: Facts) -> str:
 
 def render(facts: Facts) -> str:
     """Return the page as text."""
-    _check(facts)
+    found = (facts.get("format"), facts.get("version")) if isinstance(facts, Mapping) else facts
+    if found != (FORMAT, VERSION):
+        rule = f"of format {FORMAT!r}, version {VERSION}"
+        hint = "Get them from comparison_facts or inspect_facts."
+        raise ParameterError("render", "facts", rule, found, hint)
     comparison = facts["kind"] == "comparison"
     data = facts["data"]
     return filled(
@@ -352,15 +307,3 @@ def write(facts: Facts, path: str | os.PathLike[str]) -> None:
     page = render(facts)
     with atomic_write(path, "report") as temporary:
         temporary.write_text(page, encoding="utf-8", errors="replace")
-
-
-def _check(facts: Facts) -> None:
-    found = (facts.get("format"), facts.get("version")) if isinstance(facts, Mapping) else facts
-    if found != (FORMAT, VERSION):
-        raise ParameterError(
-            "render",
-            "facts",
-            f"of format {FORMAT!r}, version {VERSION}",
-            found,
-            "Get them from comparison_facts or inspect_facts.",
-        )

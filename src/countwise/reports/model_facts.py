@@ -72,12 +72,12 @@ def limit(view: Any) -> Any:
 
 @limit.register
 def _(view: ProbabilityTables) -> ProbabilityTables:
-    classes = _largest(view.prior, MAX_CLASSES)
+    classes = largest(view.prior, MAX_CLASSES)
     max_levels = MAX_LEVELS if len(classes) <= MANY_CLASSES else MAX_LEVELS_ACROSS
     tables: list[ProbabilityTable] = []
     cells = 0
     for table in view.tables[:MAX_ATTRIBUTES]:
-        levels = _largest(table.counts.sum(axis=0), max_levels)
+        levels = largest(table.counts.sum(axis=0), max_levels)
         cells += len(levels) * len(classes)
         if cells > MAX_CELLS and tables:
             break
@@ -102,7 +102,7 @@ def _(view: ProbabilityTables) -> ProbabilityTables:
 
 @limit.register
 def _(view: Densities) -> Densities:
-    classes = _largest(view.prior, HUES)
+    classes = largest(view.prior, HUES)
     step = _SPARSE[0] if len(view.columns) * len(classes) <= MAX_LINES // 4 else _SPARSE[1]
     columns = [
         replace(
@@ -246,8 +246,8 @@ def _(view: MemberList) -> MemberList:
     return replace(view, members=view.members[:MAX_ROWS], agreement=agreement, more_members=more)
 
 
-def _largest(weights: FloatArray, most: int) -> list[int]:
-    """The positions of all weights, or of the largest, in their order."""
+def largest(weights: FloatArray, most: int) -> list[int]:
+    """Return the positions of all weights, or of the largest, in their order."""
     if len(weights) <= most:
         return list(range(len(weights)))
     return sorted(np.argsort(-weights, kind="stable")[:most].tolist())

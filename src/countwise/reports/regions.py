@@ -45,7 +45,9 @@ def regions(
     >>> regions(cw.Neighbors(n_neighbors=1), "sample:iris", "petal_length", "petal_width").title
     'Neighbors(n_neighbors=1): class by petal_length and petal_width'
     """
-    _check_model(model)
+    if isinstance(model, type) or not hasattr(model, "get_params") or not is_classifier(model):
+        hint = "Pass Neighbors(n_neighbors=1), for instance."
+        raise ParameterError("regions", "model", "a classifier, fitted or not", model, hint)
     table = data if isinstance(data, Table) and not read_options else read(data, **read_options)
     names = _columns(table, x, y)
     rows = np.stack([table.values(name) for name in names], axis=1)
@@ -74,17 +76,6 @@ def regions(
         "edges": _edges(fitted, rows, low, high),
     }
     return Picture(region_figure(facts), title)
-
-
-def _check_model(model: Any) -> None:
-    if isinstance(model, type) or not hasattr(model, "get_params") or not is_classifier(model):
-        raise ParameterError(
-            "regions",
-            "model",
-            "a classifier, fitted or not",
-            model,
-            "Pass Neighbors(n_neighbors=1), for instance.",
-        )
 
 
 def _columns(table: Table, x: str | None, y: str | None) -> tuple[str, str]:
@@ -138,7 +129,7 @@ def _edges(
     for start, stop in cells.ridge_vertices:
         if start < 0 or stop < 0:
             continue
-        inside = _clip(cells.vertices[start], cells.vertices[stop], box[0], box[1])
+        inside = _clip(cells.vertices[start], cells.vertices[stop], *box)
         if inside is not None:
             (x1, y1), (x2, y2) = ((end / stretch).tolist() for end in inside)
             edges.append((x1, y1, x2, y2))

@@ -17,10 +17,7 @@ SCORES: dict[str, tuple[str, str]] = {
     "expected_gain": ("Gain per row", "mean gain of a decision, by the gain matrix"),
     "accuracy": ("Accuracy", "fraction of the rows decided correctly"),
     "balanced_accuracy": ("Balanced accuracy", "mean of the recalls of all classes"),
-    "log_loss": (
-        "Log loss",
-        "mean negative log posterior of the true class; lower is better",
-    ),
+    "log_loss": ("Log loss", "mean negative log posterior of the true class; lower is better"),
     "brier": ("Brier score", "mean squared error of the posteriors; lower is better"),
 }
 
@@ -96,6 +93,11 @@ def seconds(time: float | None) -> str:
     return f"{1000 * time:.0f} ms" if time >= 0.01 else f"{1000 * time:.2f} ms"
 
 
+def term_name(term: Mapping[str, Any]) -> str:
+    """Return the column of a coefficient, with its level if it has one."""
+    return term["column"] if term["level"] is None else f"{term['column']} = {term['level']}"
+
+
 def join(words: Sequence[str]) -> str:
     """Return words with commas and a last "and"."""
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
@@ -133,12 +135,13 @@ def tiles_of(facts: Facts) -> list[dict[str, str]]:
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
+    nominal, numeric = data["kinds"]["nominal"], data["kinds"]["numeric"]
     tiles = [
         {"name": "Rows", "value": counted(data["rows"]), "more": ""},
         {
             "name": "Attributes",
-            "value": str(data["kinds"]["nominal"] + data["kinds"]["numeric"]),
-            "more": f"{data['kinds']['nominal']} nominal, {data['kinds']['numeric']} numeric",
+            "value": str(nominal + numeric),
+            "more": f"{nominal} nominal, {numeric} numeric",
         },
         {
             "name": "Missing cells",
@@ -158,12 +161,9 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     ranking = facts["ranking"]
     best = ranking["entries"][0]
     ranked = ranking["ranked_by"]
+    by = f"by {score_words(ranked).lower()}"
     tiles = [
-        {
-            "name": "Best model",
-            "value": best["name"],
-            "more": f"by {score_words(ranked).lower()}",
-        },
+        {"name": "Best model", "value": best["name"], "more": by},
         _tile(best, ranked, score_words(ranked)),
     ]
     if ranked != "accuracy":
@@ -190,13 +190,10 @@ def data_sentence(data: Facts) -> str:
     words += f"{kinds['numeric']} numeric attributes"
     if data["target"] is not None:
         words += f"; the class is '{data['target']}'"
-    cells = (
-        f" {percent(missing['fraction'])} of the cells are missing, in "
-        f"{_several(missing['columns'], 'column')}."
-        if missing["cells"]
-        else " No cell is missing."
-    )
-    return f"{words}.{cells}"
+    if not missing["cells"]:
+        return f"{words}. No cell is missing."
+    fraction, columns = percent(missing["fraction"]), _several(missing["columns"], "column")
+    return f"{words}. {fraction} of the cells are missing, in {columns}."
 
 
 def measured_sentence(protocol: Facts) -> str:
@@ -222,12 +219,6 @@ def rounded(value: float | None, digits: int = 6) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return float(f"{float(value):.{digits}g}")
-
-
-def figures(values: Any, digits: int = 6) -> list[Any]:
-    """Return an array as nested lists of rounded numbers."""
-    nested = np.asarray(values, dtype=np.float64).tolist()
-    return plain(nested if isinstance(nested, list) else [nested], digits)  # type: ignore[no-any-return]
 
 
 def estimate(score: Estimate) -> dict[str, float | None]:

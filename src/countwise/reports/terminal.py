@@ -100,12 +100,10 @@ def grid(*columns: str, right: Sequence[int] = (), **settings: Any) -> Grid:
     look = {"pad_edge": False, "show_edge": False, "header_style": "bold", "padding": (0, 1, 0, 0)}
     table = Grid(box=box.SIMPLE_HEAD, **{**look, **settings})
     for at, name in enumerate(columns):
-        table.add_column(
-            Text(name),
-            justify="right" if at in right else "left",
-            no_wrap=at in right,
-            overflow="ellipsis" if at not in right else "fold",
-        )
+        if at in right:
+            table.add_column(Text(name), justify="right", no_wrap=True, overflow="fold")
+        else:
+            table.add_column(Text(name), justify="left", overflow="ellipsis")
     return table
 
 

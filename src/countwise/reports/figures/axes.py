@@ -103,10 +103,7 @@ def bottom_axis(
     ends: tuple[float, float] | None = None,
     width: float = math.inf,
 ) -> str:
-    """Draw an axis below a plot, with ticks and a name; ticks without room have no text.
-
-    `marks` replaces the round ticks, `ends` are those of the line, and texts stay left of `width`.
-    """
+    """Draw an axis below a plot, with round ticks or `marks` and a name, texts left of `width`."""
     start, stop = ends or (across.start, across.stop)
     parts, end = [line(start, y, stop, y, "axis")], -math.inf
     for value, text in number_marks(across, most) if marks is None else marks:

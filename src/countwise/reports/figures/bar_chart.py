@@ -8,7 +8,7 @@ from typing import Any
 
 from countwise.reports.figures.axes import Scale
 from countwise.reports.figures.svg import drawing, label, line, rect, width_of
-from countwise.reports.sentences import brief, counted, percent, short, signed
+from countwise.reports.sentences import brief, counted, percent, short, signed, term_name
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,19 @@ class _Bar:
 
 def balance_figure(balance: Sequence[Mapping[str, Any]], width: float = 620) -> str:
     """Draw how many rows each class has."""
-    notes = [f"{counted(one['rows'])} · {percent(one['fraction'])}" for one in balance]
-    bars = [
-        _Bar(one["class"], one["rows"], note, f"{note} of the rows")
-        for one, note in zip(balance, notes, strict=True)
-    ]
+    bars = []
+    for one in balance:
+        note = f"{counted(one['rows'])} · {percent(one['fraction'])}"
+        bars.append(_Bar(one["class"], one["rows"], note, f"{note} of the rows"))
     return _bar_chart("Class balance", bars, width)
 
 
 def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 620) -> str:
     """Draw the information of each attribute about the class."""
-    notes = [short(attribute["bits"]) for attribute in attributes]
-    bars = [
-        _Bar(attribute["name"], attribute["bits"], note, f"{note} bit about the class")
-        for attribute, note in zip(attributes, notes, strict=True)
-    ]
+    bars = []
+    for attribute in attributes:
+        note = short(attribute["bits"])
+        bars.append(_Bar(attribute["name"], attribute["bits"], note, f"{note} bit about the class"))
     return _bar_chart("Information about the class by attribute, in bits", bars, width)
 
 
@@ -64,9 +62,8 @@ def coefficient_figure(view: Mapping[str, Any], width: float = 620) -> str:
     """Draw the coefficients of one class as bars to both sides of zero."""
     bars = []
     for term in view["terms"]:
-        name = term["column"] if term["level"] is None else f"{term['column']} = {term['level']}"
         value, words = term["scaled"][0], f"coefficient {brief(term['values'][0])}"
-        bars.append(_Bar(name, value or 0.0, signed(value), words))
+        bars.append(_Bar(term_name(term), value or 0.0, signed(value), words))
     return _bar_chart(f"Coefficients of {view['classes'][0]}", bars, width)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from countwise.reports.figures.palette import SHADES, dark_ink, shade
 from countwise.reports.figures.svg import drawing, element, escape, height_of, label, rect, width_of
-from countwise.reports.sentences import brief, counted, percent, short, signed
+from countwise.reports.sentences import brief, counted, percent, short, signed, term_name
 
 #: With more columns than these a cell without rows or gain is left to the ground.
 DENSE = 12
@@ -18,15 +18,12 @@ _SMALLEST = 12.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its color, its texts, a line each, and words for a pointer that rests on it.
-
-    Where the texts have no room, `short` stands for them.
-    """
+    """One cell: its color, its texts, a line each, and words for a pointer that rests on it."""
 
     color: str
     lines: tuple[str, ...]
     words: str
-    short: str = ""
+    short: str = ""  # stands for the texts where they have no room
 
 
 @dataclass(frozen=True)
@@ -65,21 +62,25 @@ class Grid:
     def draw(self, dense: bool = False) -> str:
         """Draw names and cells; if `dense`, empty cells are one rectangle."""
         parts = [self._column_name(at, name) for at, name in enumerate(self.columns)]
+        x, room, size = self.left - 6, self.side, self.size
         for at, name in enumerate(self.rows):
-            base = self.top + self.pitch * (at + 0.5) + 0.35 * self.size
-            parts.append(
-                label(self.left - 6, base, name, room=self.side, size=self.size, anchor="end")
-            )
+            base = self.top + self.pitch * (at + 0.5) + 0.35 * size
+            parts.append(label(x, base, name, room=room, size=size, anchor="end"))
         if dense:
-            size = (self.right - self.left, self.bottom - self.top)
-            parts.append(rect(self.left, self.top, *size, "zero"))
-        texts = _Texts()
+            width, height = self.right - self.left, self.bottom - self.top
+            parts.append(rect(self.left, self.top, width, height, "zero"))
+        # Texts by ink and size, so that these are written once for all of them.
+        texts: dict[tuple[str, float], list[str]] = {}
         for at, row in enumerate(self.cells):
             for place, cell in enumerate(row):
                 if not (dense and cell.color == "zero"):
                     x, y = self.left + self.step * place, self.top + self.pitch * at
                     parts.append(self._cell(cell, x, y, texts))
-        return "".join(parts) + texts.draw()
+        parts += [
+            element("g", *group, class_=ink, font_size=font, text_anchor="middle")
+            for (ink, font), group in texts.items()
+        ]
+        return "".join(parts)
 
     def _column_name(self, at: int, name: str) -> str:
         middle, size = self.left + self.step * (at + 0.5), self.size
@@ -89,7 +90,9 @@ class Grid:
         x, y, room = middle, self.top - 6, self.step - 3
         return label(x, y, name, room=room, size=size, classes=self.ink, anchor="middle")
 
-    def _cell(self, cell: Cell, x: float, y: float, texts: _Texts) -> str:
+    def _cell(
+        self, cell: Cell, x: float, y: float, texts: dict[tuple[str, float], list[str]]
+    ) -> str:
         gap = 1.0 if self.step >= 20 else 0.5
         width, height = self.step - gap, self.pitch - gap
         lines = [
@@ -102,27 +105,11 @@ class Grid:
         ink = "low" if dark_ink(cell.color) else "high"
         base = y + (height - sum(height_of(size) for _, size in lines)) / 2
         for text, size in lines:
-            texts.add(ink, size, text, x + width / 2, base + 0.92 * size)
+            if text:
+                written = element("text", escape(text), x=x + width / 2, y=base + 0.92 * size)
+                texts.setdefault((ink, size), []).append(written)
             base += height_of(size)
         return rect(x, y, width, height, cell.color, cell.words)
-
-
-@dataclass(frozen=True)
-class _Texts:
-    """The texts of cells by ink and size, so that these are written once for all of them."""
-
-    groups: dict[tuple[str, float], list[str]] = field(default_factory=dict)
-
-    def add(self, ink: str, size: float, text: str, x: float, y: float) -> None:
-        if text:
-            group = self.groups.setdefault((ink, size), [])
-            group.append(element("text", escape(text), x=x, y=y))
-
-    def draw(self) -> str:
-        return "".join(
-            element("g", *texts, class_=ink, font_size=size, text_anchor="middle")
-            for (ink, size), texts in self.groups.items()
-        )
 
 
 def _matrix(
@@ -135,10 +122,7 @@ def _matrix(
     sides: tuple[str, str] = ("true class", "decided"),
     below: str = "",
 ) -> str:
-    """Draw a grid no wider than `width`, unless the cells would become too small to see.
-
-    `sides` says what rows and columns are; a line `below` may say how to read the figure.
-    """
+    """Draw a grid no wider than `width`, unless the cells would become too small to see."""
     rows, columns = len(row_names), len(column_names)
     size = 12.0 if columns <= 12 else 10.0 if width >= 480 else 9.0
     largest = 140.0 if columns <= 3 else 96.0
@@ -167,24 +151,17 @@ def _matrix(
     )
     bottom = grid.bottom + 6
     whole = max(grid.right, left + width_of(sides[1], 11), left + width_of(below, 11)) + 6
+    small: dict[str, Any] = {"size": 11, "classes": "soft"}
+    room = tall * rows + head
     return drawing(
         whole,
         bottom + (18 if below else 0),
         title,
         description,
-        label(left, 12, sides[1], size=11, classes="soft", room=whole - left),
-        label(
-            11,
-            top,
-            sides[0],
-            size=11,
-            classes="soft",
-            anchor="end",
-            upright=True,
-            room=tall * rows + head,
-        ),
+        label(left, 12, sides[1], room=whole - left, **small),
+        label(11, top, sides[0], room=room, anchor="end", upright=True, **small),
         grid.draw(dense=columns > DENSE),
-        label(left, bottom + 10, below, size=11, classes="soft") if below else "",
+        label(left, bottom + 10, below, **small) if below else "",
     )
 
 
@@ -194,14 +171,8 @@ def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
     cells = []
     for true, counts, joint in zip(classes, confusion["counts"], confusion["joint"], strict=True):
         total = sum(counts)
-        cells.append(
-            [
-                _confusion_cell(
-                    true, decided, number, probability, number / total if total else 0.0
-                )
-                for decided, number, probability in zip(decisions, counts, joint, strict=True)
-            ]
-        )
+        row = zip(decisions, counts, joint, strict=True)
+        cells.append([_confusion_cell(true, *cell, total) for cell in row])
     description = (
         f"True classes ({len(classes)} rows) and decisions ({len(decisions)} columns). Color is "
         "the fraction of the true class decided as each class; numbers are counts and, below, "
@@ -211,7 +182,8 @@ def confusion_figure(confusion: Mapping[str, Any], width: float = 620) -> str:
     return _matrix(title, description, classes, decisions, cells, width)
 
 
-def _confusion_cell(true: str, decided: str, number: float, joint: float, recall: float) -> Cell:
+def _confusion_cell(true: str, decided: str, number: float, joint: float, total: float) -> Cell:
+    recall = number / total if total else 0.0
     words = (
         f"true {true}, decided {decided}: {counted(number)} rows, {percent(recall)} of the class, "
         f"joint probability {joint:.4f}"
@@ -233,12 +205,11 @@ def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 42
         ]
         for true, row in zip(gain["classes"], table, strict=True)
     ]
-    title = "Gain matrix" if whole else "Contributions to the gain"
-    description = (
-        "What each decision (columns) earns for each true class (rows)."
-        if whole
-        else "Gain times joint probability of each cell; the sum is the gain per row."
-    )
+    title = "Contributions to the gain"
+    description = "Gain times joint probability of each cell; the sum is the gain per row."
+    if whole:
+        title = "Gain matrix"
+        description = "What each decision (columns) earns for each true class (rows)."
     return _matrix(title, description, gain["classes"], gain["decisions"], cells, width)
 
 
@@ -261,19 +232,15 @@ def _signed_cell(value: float, largest: float, text: str, words: str) -> Cell:
 def coefficient_grid(view: Mapping[str, Any], width: float = 620) -> str:
     """Draw coefficients by term (rows) and class (columns)."""
     terms = view["terms"]
-    names = [t["column"] if t["level"] is None else f"{t['column']} = {t['level']}" for t in terms]
+    names = list(map(term_name, terms))
     largest = max((abs(value or 0.0) for term in terms for value in term["scaled"]), default=0.0)
-    cells = [
-        [
-            _signed_cell(
-                value or 0.0, largest, signed(value), f"{name}, {of_class}: {brief(coefficient)}"
-            )
-            for of_class, coefficient, value in zip(
-                view["classes"], term["values"], term["scaled"], strict=True
-            )
-        ]
-        for name, term in zip(names, terms, strict=True)
-    ]
+    cells: list[list[Cell]] = []
+    for name, term in zip(names, terms, strict=True):
+        cells.append([])
+        row = zip(view["classes"], term["values"], term["scaled"], strict=True)
+        for of_class, coefficient, value in row:
+            words = f"{name}, {of_class}: {brief(coefficient)}"
+            cells[-1].append(_signed_cell(value or 0.0, largest, signed(value), words))
     description = f"{len(terms)} coefficients of {len(view['classes'])} classes."
     sides = ("term", "class")
     return _matrix("Coefficients", description, names, view["classes"], cells, width, sides)

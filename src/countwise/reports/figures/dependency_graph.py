@@ -117,10 +117,7 @@ def _limb(way: str, thick: float, words: str = "") -> str:
 def outline(
     attributes: Sequence[Attribute], parent: Sequence[int], width: float
 ) -> tuple[str, float, float]:
-    """Draw attributes a line each, in the order of the tree; return SVG, width and height.
-
-    The bits of an edge stand behind the name of its child, further parents after them.
-    """
+    """Draw attributes a line each, in the order of the tree; return SVG, width and height."""
     depths, children = depths_of(parent), children_of(parent)
     step = min(22.0, 0.4 * width / max(max(depths, default=0), 1))
     order = _read_down(parent, children)
@@ -371,17 +368,10 @@ def _node(attribute: Attribute, box: _Box, layout: _Layout) -> str:
     size_of_box = {"x": box.x, "y": box.y, "width": box.width, "height": box.height}
     frame = element("rect", tip(words), **size_of_box, rx=6, class_="node")
     lines = _name_lines(attribute, size, layout.lines)
-    texts = [
-        label(
-            x,
-            y + 0.35 * size + 1.15 * size * (place - (len(lines) - 1) / 2),
-            part,
-            room=box.width - 2 * _PAD + 0.5,
-            size=size,
-            anchor="middle",
-            bold=not attribute["parents"],
-            tip_words=words,
-        )
-        for place, part in enumerate(lines)
-    ]
+    room, bold = box.width - 2 * _PAD + 0.5, not attribute["parents"]
+    style: dict[str, Any] = {"room": room, "size": size, "bold": bold, "tip_words": words}
+    texts = []
+    for place, part in enumerate(lines):
+        base = y + 0.35 * size + 1.15 * size * (place - (len(lines) - 1) / 2)
+        texts.append(label(x, base, part, anchor="middle", **style))
     return "".join([frame, *texts])

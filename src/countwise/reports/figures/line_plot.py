@@ -54,10 +54,7 @@ def _line_plot(
     pad: float = 0.04,
     probability: bool = False,
 ) -> str:
-    """Draw lines over an axis with these ends, which is logarithmic if it has no `marks`.
-
-    Below the axis stands what it shows and, aside, what the lines show.
-    """
+    """Draw lines over an axis with these ends, which is logarithmic if it has no `marks`."""
     swatches, high = legend([one.name for one in lines], width)
     values = [
         value
@@ -106,23 +103,14 @@ def _bands_and_lines(lines: Sequence[_Line], across: Scale, up: Scale) -> list[s
 def curve_figure(curve: Mapping[str, Any], width: float = 680) -> str:
     """Draw a learning curve: one line an entry over a logarithmic axis, intervals as bands."""
     sizes, entries = curve["sizes"], curve["lines"][:HUES]
-    lines = [
-        _Line(
-            entry["name"],
-            [
-                _Point(
-                    size,
-                    point["value"],
-                    point["low"],
-                    point["high"],
-                    f"{entry['name']}, {interval_words(point)}",
-                )
-                for size, point in zip(sizes, entry["points"], strict=True)
-                if point["value"] is not None
-            ],
-        )
-        for entry in entries
-    ]
+    lines = []
+    for entry in entries:
+        points = []
+        for size, point in zip(sizes, entry["points"], strict=True):
+            if point["value"] is not None:
+                words = f"{entry['name']}, {interval_words(point)}"
+                points.append(_Point(size, point["value"], point["low"], point["high"], words))
+        lines.append(_Line(entry["name"], points))
     description = "; ".join(
         f"{entry['name']}: {interval_words(entry['points'][-1])} with {sizes[-1]} rows"
         for entry in entries
@@ -148,19 +136,11 @@ def by_k_figure(
     """Draw accuracy against the number of neighbors, a band of one standard deviation each."""
     lines = []
     for entry in entries[:HUES]:
-        values = zip(ks, entry["values"], entry["spread"], strict=True)
-        points = [
-            _Point(
-                k,
-                value,
-                value - spread,
-                value + spread,
-                f"k = {k}: {value:.4f}, spread {spread:.4f}",
-            )
-            for k, value, spread in values
-        ]
+        points = []
+        for k, value, spread in zip(ks, entry["values"], entry["spread"], strict=True):
+            words = f"k = {k}: {value:.4f}, spread {spread:.4f}"
+            points.append(_Point(k, value, value - spread, value + spread, words))
         lines.append(_Line(entry["name"], points))
-    marks = [mark for mark in ticks(ks[0], ks[-1], 10) if mark == int(mark)] or [ks[0]]
     varies = any(spread > 0 for entry in entries for spread in entry["spread"])
     return _line_plot(
         title,
@@ -170,9 +150,14 @@ def by_k_figure(
         width,
         "k, neighbors",
         aside=f"accuracy, ± one standard deviation over the {over}" if varies else "accuracy",
-        marks=[(mark, f"{mark:g}") for mark in marks],
+        marks=_whole_marks(ks[0], ks[-1], 10),
         probability=True,
     )
+
+
+def _whole_marks(first: int, last: int, most: int) -> list[tuple[float, str]]:
+    whole = [mark for mark in ticks(first, last, most) if mark == int(mark)] or [first]
+    return [(mark, f"{mark:g}") for mark in whole]
 
 
 def search_figure(steps: Sequence[Mapping[str, Any]], width: float = 680) -> str:
@@ -210,7 +195,6 @@ def training_figure(view: Mapping[str, Any], width: float = 680) -> str:
         if points:
             lines.append(_Line(name, points))
     first, last = epochs[0]["number"], epochs[-1]["number"]
-    marks = [mark for mark in ticks(first, last, 8) if mark == int(mark)] or [first]
     return _line_plot(
         "Loss and error by epoch",
         f"{len(epochs)} epochs; the weights are those of epoch {view['best_epoch']}.",
@@ -219,7 +203,7 @@ def training_figure(view: Mapping[str, Any], width: float = 680) -> str:
         width,
         "epoch",
         aside=f"weights kept: epoch {view['best_epoch']}",
-        marks=[(mark, f"{mark:g}") for mark in marks],
+        marks=_whole_marks(first, last, 8),
         height=200.0,
         pad=0.06,
     )

@@ -103,14 +103,9 @@ def _probabilities(
 def _probability(
     attribute: Mapping[str, Any], place: int, level: int, classes: Sequence[str], tips: bool
 ) -> Cell:
-    probability, number = (
-        attribute["probabilities"][place][level],
-        attribute["counts"][place][level],
-    )
-    words = (
-        f"{attribute['levels'][level]} in {classes[place]}: {probability:.3f}, "
-        f"{counted(number)} rows"
-    )
+    probability = attribute["probabilities"][place][level]
+    rows = counted(attribute["counts"][place][level])
+    words = f"{attribute['levels'][level]} in {classes[place]}: {probability:.3f}, {rows} rows"
     return Cell(f"q{shade(probability)}", (f"{probability:.2f}",), words if tips else "")
 
 

@@ -29,21 +29,13 @@ def number(value: float) -> str:
 
 
 def element(name: str, *children: str, **attributes: Value) -> str:
-    """Return one element; ``class_`` becomes ``class``, ``stroke_width`` ``stroke-width``.
-
-    Children are SVG already; attributes are escaped here. None leaves an attribute out.
-    """
-    texts = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    body = "".join(children)
+    """Return one element; ``class_`` is written ``class``, and None leaves an attribute out."""
+    texts, body = "", "".join(children)
+    for key, value in attributes.items():
+        if value is not None:
+            written = escape(value) if isinstance(value, str) else number(float(value))
+            texts += f' {key.rstrip("_").replace("_", "-")}="{written}"'
     return f"<{name}{texts}>{body}</{name}>" if body else f"<{name}{texts}/>"
-
-
-def _value(value: str | float) -> str:
-    return escape(value) if isinstance(value, str) else number(float(value))
 
 
 def tip(words: str) -> str:
@@ -91,10 +83,7 @@ def label(
     bold: bool = False,
     tip_words: str = "",
 ) -> str:
-    """Return a text; if it is too long for its room, it is shortened and its title is the whole.
-
-    `tip_words` is the title in any case. An `upright` text reads from bottom to top.
-    """
+    """Return a text; if it is too long for its room, it is shortened and its title is the whole."""
     flat = " ".join(words.split())
     fitted = flat if room is None else shortened(flat, room, size, bold)
     return element(
