@@ -150,7 +150,8 @@ print(len([name for name in files if ROOT in name and name.endswith('.py')]))
 @pytest.mark.slow
 def test_a_comparison_passes_through_few_files(tmp_path, iris_csv):
     run = subprocess.run(
-        [sys.executable, "-c", f"ROOT = {str(SRC)!r}\n{TRACE}", "compare", iris_csv, "--target", "class",
+        [sys.executable, "-c", f"ROOT = {str(SRC)!r}\n{TRACE}",
+         "compare", iris_csv, "--target", "class",
          "--report", str(tmp_path / "r.html")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -60,14 +60,8 @@ def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     note = f"Probabilities are those counted on all rows. {_describe(rule)}"
     if model.combine == "posteriors":
         note += " The model multiplies P(class | value), which follows from these."
-    tables = probability_tables(
-        counts,
-        counts.schema.nominal,
-        labels,
-        prior,
-        rule,
-        with_missing=model.when_missing == "value",
-    )
+    nominal, missing = counts.schema.nominal, model.when_missing == "value"
+    tables = probability_tables(counts, nominal, labels, prior, rule, with_missing=missing)
     columns = _densities(plain)
     classes, views = _texts(labels), list[View]()
     if tables or not columns:
@@ -102,10 +96,8 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
     rule = Laplace(1.0) if isinstance(given, str) else given
     smoothing = _describe(rule)
     if given == "back-off":
-        smoothing = (
-            f"Where a parent's value is rare, {BACK_OFF:g} imagined rows follow the class "
-            "(back-off)."
-        )
+        rows = f"{BACK_OFF:g} imagined rows"
+        smoothing = f"Where a parent's value is rare, {rows} follow the class (back-off)."
     name = type(model).__name__
     if parents is None:
         note = (
@@ -142,10 +134,7 @@ def probability_tables(
     with_missing: bool = False,
     smoothed_bits: bool = True,
 ) -> tuple[ProbabilityTable, ...]:
-    """Return P(value | class) of columns with their counts, the most informative column first.
-
-    Bits are those of the smoothed probabilities, or of the counts (``smoothed_bits=False``).
-    """
+    """Return P(value | class) of columns with their counts, the most informative column first."""
     present = [list(counts.classes).index(label) for label in labels]
     tables = []
     for column in columns:

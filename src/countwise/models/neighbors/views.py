@@ -17,7 +17,7 @@ MAX_SAMPLES, MIN_NEIGHBORS, MAX_NEIGHBORS = 8, 3, 10
 
 
 def neighbor_sample(model: Any, k: int | None) -> NeighborSample:
-    """Return stored rows and their neighbors; `k` decide, None if that varies."""
+    """Return stored rows and their neighbors, of which `k` decide (None if that varies)."""
     table, target = model.rows_, model.target_
     classes = () if target is not None else tuple(map(text, model.classes_.tolist()))
     places = _spread(target) if target is not None else _by_class(table.target)

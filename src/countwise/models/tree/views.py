@@ -26,11 +26,9 @@ MAX_RULES, MAX_RULE_LENGTH = 60, 300
 def decision_tree(model: ID3) -> DecisionTree:
     """Return the view of a fitted decision tree."""
     alpha = float(getattr(model, "smoothing", 0.0) or 0.0)
-    smoothing = (
-        f"{alpha:g} is added to every class count of a leaf (Laplace)."
-        if alpha
-        else "Nothing is added to the counts."
-    )
+    smoothing = "Nothing is added to the counts."
+    if alpha:
+        smoothing = f"{alpha:g} is added to every class count of a leaf (Laplace)."
     return tree_view(model.tree_, note=f"{' '.join(model.describe().splitlines())} {smoothing}")
 
 
