@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,9 @@ def in_order(levels: Iterable[Level]) -> list[Level]:
     every = list(levels)
     if every and all(isinstance(level, str) for level in every):
         sizes = [read_number(str(level)) for level in every]
-        if all(size is not None for size in sizes):
-            return [
-                level
-                for _, _, level in sorted((s, str(v), v) for s, v in zip(sizes, every, strict=True))
-            ]
-        return sorted(every, key=str)
+        if None in sizes:
+            return sorted(every, key=str)
+        return [level for _, level in sorted(zip(sizes, map(str, every), strict=True))]
     return by_value(every)
 
 
@@ -45,13 +42,11 @@ def words(raw: Raw, column: Column) -> Words:
 def _words_of_numbers(raw: Numbers) -> Words:
     values = raw.values
     blank = np.isnan(values)
+    codes = np.full(len(values), -1, dtype=np.int64)
     if raw.exact is not None:
-        integers, inverse = np.unique(raw.exact[~blank], return_inverse=True)
-        codes = np.full(len(values), -1, dtype=np.int64)
-        codes[~blank] = inverse
+        integers, codes[~blank] = np.unique(raw.exact[~blank], return_inverse=True)
         return Words(codes, tuple(int(value) for value in integers))
     seen = values[~blank]
-    codes = np.full(len(values), -1, dtype=np.int64)
     whole = (
         seen.size > 0
         and bool(np.all(seen == np.trunc(seen)))
@@ -61,12 +56,10 @@ def _words_of_numbers(raw: Numbers) -> Words:
     if whole and seen.max() - low < _DENSE:
         offset = (seen - low).astype(np.int64)
         present = np.bincount(offset) > 0
-        rank = np.cumsum(present) - 1
-        codes[~blank] = rank[offset]
+        codes[~blank] = (np.cumsum(present) - 1)[offset]
         distinct: list[Any] = (np.flatnonzero(present) + int(low)).tolist()
     else:
-        found, inverse = np.unique(seen, return_inverse=True)
-        codes[~blank] = inverse
+        found, codes[~blank] = np.unique(seen, return_inverse=True)
         distinct = [int(v) for v in found] if whole else found.tolist()
     return Words(codes, tuple(distinct))
 
@@ -98,7 +91,7 @@ def _parse(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
         parsed[:-1] = days
         return np.asarray(parsed[plain.codes])
     for place, level in enumerate(plain.distinct):
-        number = _number_of(level, column.decimal)
+        number = read_number(level, column.decimal) if isinstance(level, str) else float(level)
         if number is None:
             row = int(np.flatnonzero(plain.codes == place)[:1].sum()) + 1
             what = "holds dates" if column.dates else "is numeric"
@@ -109,30 +102,20 @@ def _parse(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
     return np.asarray(parsed[plain.codes])
 
 
-def _number_of(level: Level, decimal: str | None) -> float | None:
-    return read_number(level, decimal) if isinstance(level, str) else float(level)
-
-
 def code(
     plain: Words, column: Column, extend: bool
 ) -> tuple[NDArray[Any], Column, dict[Level, int]]:
-    """Code words by the levels of a column.
-
-    Returns the codes, the column (with new levels if `extend`) and the counts of the levels that
-    stayed unknown.
-    """
-    levels = list(column.levels)
+    """Return codes, the column (with new levels if `extend`) and the counts of unknown levels."""
     where = [column.place(level) for level in plain.distinct]
     unknown = [position for position, found in enumerate(where) if found < 0]
+    counts = plain.counts() if unknown else ()
     if extend and unknown:
-        new = [plain.distinct[position] for position in unknown]
-        if not plain.declared:
-            counts = plain.counts()
-            new = [plain.distinct[p] for p in unknown if counts[p]]
-        new = by_value(new) if column.kind == "target" else new if plain.declared else in_order(new)
-        levels = by_value([*levels, *new]) if column.kind == "target" else [*levels, *new]
-        column = column.with_levels(levels)
-        return code(plain, column, extend=False)
+        new = [plain.distinct[at] for at in unknown if plain.declared or counts[at]]
+        if column.kind == "target":
+            levels = by_value([*column.levels, *new])
+        else:
+            levels = [*column.levels, *(new if plain.declared else in_order(new))]
+        return code(plain, column.with_levels(levels), extend=False)
     if column.when_missing == "value" and MISSING_VALUE not in column.levels:
         column = column.with_levels([*column.levels, MISSING_VALUE])
     width = column.width
@@ -140,12 +123,5 @@ def code(
     lookup[:-1] = [width + 1 if found < 0 else found for found in where]
     if column.when_missing == "value":
         lookup[-1] = column.levels.index(MISSING_VALUE)
-    codes = lookup[plain.codes]
-    return codes, column, _count_unknown(plain, unknown)
-
-
-def _count_unknown(plain: Words, unknown: Sequence[int]) -> dict[Level, int]:
-    if not unknown:
-        return {}
-    counts = plain.counts()
-    return {plain.distinct[p]: int(counts[p]) for p in unknown if counts[p]}
+    still_unknown = {plain.distinct[at]: int(counts[at]) for at in unknown if counts[at]}
+    return lookup[plain.codes], column, still_unknown

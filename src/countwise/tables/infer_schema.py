@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
@@ -30,14 +29,13 @@ def kind_of(raw: Raw) -> Kind:
 
 
 def why_identifier(name: str, raw: Raw) -> str | None:
-    """Return why a column identifies rows rather than describing them, or None.
-
-    Text that differs in nearly every row, integers that number the rows from 0 or 1, and integers
-    that nearly always differ under a name such as ``Id`` or ``sample_code_number``. A number that
-    merely takes many values, such as an amount of money or a year, is not an identifier.
-    """
+    """Return why a column identifies rows; None for numbers that merely take many values."""
     if isinstance(raw, Words):
-        return None if raw.declared else _why_text_identifier(name, raw)
+        rows, distinct = int(np.count_nonzero(raw.codes >= 0)), len(raw.distinct)
+        fraction = 0.8 if _has_id_name(name) else 0.9
+        if raw.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
+            return None
+        return f"it holds {distinct} different texts in {rows} rows"
     values = raw.values[~np.isnan(raw.values)]
     rows = len(values)
     if rows < FEWEST_ROWS or raw.dates or not np.all(values == np.trunc(values)):
@@ -48,17 +46,6 @@ def why_identifier(name: str, raw: Raw) -> str | None:
         return f"it numbers the rows ({about})"
     if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):
         return f"its name and its {about} say so"
-    return None
-
-
-def _why_text_identifier(name: str, raw: Words) -> str | None:
-    rows = int(np.count_nonzero(raw.codes >= 0))
-    if rows < FEWEST_ROWS:
-        return None
-    distinct = len(raw.distinct)
-    share = 0.8 if _has_id_name(name) else 0.9
-    if distinct >= share * rows:
-        return f"it holds {distinct} different texts in {rows} rows"
     return None
 
 
@@ -78,12 +65,8 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
             notes.append(Note.of("T05", name, value=raw.rounded))
         if raw.dates and not empty:
             notes.append(Note.of("T06", name))
-        if (
-            kind == "numeric"
-            and not raw.dates
-            and seen.size > 20
-            and _has_two_values(seen, low, high)
-        ):
+        is_measured = kind == "numeric" and not raw.dates and seen.size > 20
+        if is_measured and low < high and np.all((seen == low) | (seen == high)):
             notes.append(Note.of("T09", name, low=low, high=high))
     else:
         occurring = int(np.count_nonzero(raw.counts()))
@@ -95,7 +78,3 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
     if constant:
         notes.append(Note.of("T02", name))
     return notes
-
-
-def _has_two_values(seen: NDArray[np.float64], low: float, high: float) -> bool:
-    return low < high and bool(np.all((seen == low) | (seen == high)))

@@ -116,12 +116,11 @@ def positions(y: Any, classes: Sequence[Any] | Labels, who: str) -> NDArray[np.i
             "Give one label a row."
         )
     known = [plain(label) for label in classes]
+    _refuse_missing(column, who)
     if column.dtype == object:
-        _refuse_missing(column, who)
         place = {label: find(label, known, who, ParameterError) for label in set(column.tolist())}
         return np.array([place[label] for label in column.tolist()], dtype=np.intp)
     levels, inverse = np.unique(column, return_inverse=True)
-    _refuse_missing(column, who)
     at = np.array([find(plain(level), known, who, ParameterError) for level in levels], np.intp)
     return at[inverse.ravel()] if len(at) else np.zeros(0, dtype=np.intp)
 

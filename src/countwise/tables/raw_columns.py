@@ -112,8 +112,8 @@ def from_arrow(name: str, column: Any) -> Raw:
         return missing_numbers(len(column))
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _days(name, column)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind):
-        if _is_view(kind):
+    if _is_text(kind):
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             column = pc.cast(column, pa.large_string())
         return _words_from_dictionary(name, pc.dictionary_encode(column))
     raise TableError(
@@ -122,10 +122,8 @@ def from_arrow(name: str, column: Any) -> Raw:
     )
 
 
-def _is_view(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(getattr(pa.types, "is_string_view", lambda _: False)(kind))
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _words_from_dictionary(name: str, column: Any) -> Words:
@@ -141,24 +139,17 @@ def _words_from_dictionary(name: str, column: Any) -> Words:
     else:
         dictionary = column.dictionary
         codes = _numpy(pc.fill_null(pc.cast(column.indices, pa.int64()), -1))
-    if not (
-        pa.types.is_string(dictionary.type)
-        or pa.types.is_large_string(dictionary.type)
-        or _is_view(dictionary.type)
-        or pa.types.is_integer(dictionary.type)
-        or pa.types.is_floating(dictionary.type)
-        or pa.types.is_boolean(dictionary.type)
-        or pa.types.is_null(dictionary.type)
-    ):
+    kind, kinds = dictionary.type, pa.types
+    plain = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_null, _is_text)
+    if not any(is_kind(kind) for is_kind in plain):
         dictionary = pc.cast(dictionary, pa.string())
     distinct = dictionary.to_pylist()
     if codes.dtype.kind == "u":
         codes = codes.astype(np.int64)
     if None in distinct:
         empty = distinct.index(None)
-        kept = [value for value in distinct if value is not None]
         codes = np.where(codes == empty, -1, codes - (codes > empty))
-        distinct = kept
+        distinct = [value for value in distinct if value is not None]
     return Words(codes, tuple(distinct), declared)
 
 
@@ -171,9 +162,7 @@ def _whole_numbers(column: Any) -> Numbers:
     for bound in (bounds["min"], bounds["max"]):
         if bound is not None and abs(bound) > _EXACT:
             rounded = bound
-    exact = None
-    if rounded is not None:
-        exact = np.asarray(column.to_pylist(), dtype=object)
+    exact = None if rounded is None else np.asarray(column.to_pylist(), dtype=object)
     return Numbers(_doubles(pc.cast(column, pa.float64(), safe=False)), True, rounded, exact=exact)
 
 
@@ -227,9 +216,8 @@ def from_numpy(name: str, column: NDArray[Any]) -> Raw:
         days[np.isnat(column)] = np.nan
         return Numbers(days, dates=True)
     if kind == "O":
-        return (_from_many(name, column) if len(column) > _MANY else None) or from_objects(
-            name, column.tolist()
-        )
+        many = _from_many(name, column) if len(column) > _MANY else None
+        return many or from_objects(name, column.tolist())
     raise TableError(
         f"Table: column {name!r} must hold numbers, texts, booleans or dates; got {column.dtype}. "
         "Convert it."
@@ -267,9 +255,7 @@ def from_objects(name: str, values: Sequence[Any]) -> Raw:
             ) from None
         exact = None
         if big is not None and whole:
-            exact = np.asarray(
-                [None if _is_empty(value) else int(value) for value in values], object
-            )
+            exact = np.array([None if _is_empty(value) else int(value) for value in values], object)
         return Numbers(np.asarray(numbers, dtype=np.float64), whole, big, exact=exact)
     place: dict[tuple[str, Any], int] = {}
     codes = np.empty(len(values), dtype=np.int64)

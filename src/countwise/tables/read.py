@@ -253,13 +253,10 @@ def _decide(
                 if not (options.keep_identifiers or is_array):
                     why = infer_schema.why_identifier(name, raw)
             if why is not None:
-                kind = "id"
                 notes.append(Note.of("T01", name, why=why))
-            elif not is_array:
-                notes += infer_schema.note_oddities(name, raw, kind)
-            if kind == "id":
-                column = options.settle(name, kind)
+                column = options.settle(name, "id")
             else:
+                notes += () if is_array else infer_schema.note_oddities(name, raw, kind)
                 comma = "," if getattr(raw, "comma", False) else None
                 column = options.settle(name, kind, getattr(raw, "dates", False), comma)
         decided.append(column)

@@ -24,25 +24,11 @@ _INFER = Column("", "infer")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is known about a source before it is read; one object from the caller to Arrow.
+    """What is known about a source before it is read; one object from the caller to Arrow."""
 
-    Attributes
-    ----------
-    columns
-        The declared columns by name, or by position until `resolve` is called. The kind
-        ``infer`` is left to the data.
-    default
-        What every other column is like: of kind ``infer``, ``nominal`` if all are, or ``drop`` if
-        `columns` is a whole schema.
-    target
-        The class column of the source, by name or position.
-    header, separator
-        How a text file is written; the separator is found if it is None.
-    keep_identifiers
-        Whether columns that identify rows stay.
-    """
-
+    #: The declared columns by name, or by position until `resolve` is called.
     columns: Mapping[str | int, Column] = field(default_factory=dict)
+    #: What every other column is like; of kind ``drop`` if `columns` is a whole schema.
     default: Column = _INFER
     target: str | int | None = None
     header: bool = True
@@ -66,10 +52,7 @@ class ReadOptions:
         header: bool = True,
         separator: str | None = None,
     ) -> ReadOptions:
-        """Gather the arguments of `read`; those that name columns change the columns of a schema.
-
-        A `target` that is neither a name nor a position is left out.
-        """
+        """Gather the arguments of `read`, of which some change the columns of a schema."""
         if identifiers not in ("drop", "keep"):
             raise ParameterError("read", "identifiers", "'drop' or 'keep'", identifiers)
         known = None if schema is None else _schema(schema)
@@ -79,8 +62,7 @@ class ReadOptions:
         is_same_for_all = missing is not None and not isinstance(missing, Mapping)
         usual = _marks(missing) if is_same_for_all else MISSING_MARKS
         rule: Any = "omit" if isinstance(when_missing, Mapping) else when_missing
-        kind: Kind = "infer" if known is None else "drop"
-        kind = "nominal" if every and known is None else kind
+        kind: Kind = "drop" if known is not None else "nominal" if every else "infer"
         options = cls(
             {} if known is None else {column.name: column for column in known},
             Column("", kind, missing=usual, when_missing=rule),
@@ -114,13 +96,8 @@ class ReadOptions:
                 if {kind, change.get("kind")} == {"nominal", "numeric"}:
                     raise _two_kinds(item)
                 change["kind"] = kind
-        return replace(
-            options,
-            columns={
-                **options.columns,
-                **{name: options._changed(name, change, known) for name, change in changes.items()},
-            },
-        )
+        changed = {name: options._changed(name, change, known) for name, change in changes.items()}
+        return replace(options, columns={**options.columns, **changed})
 
     def _changed(self, name: str | int, change: dict[str, Any], known: Schema | None) -> Column:
         before = replace(self.default, name=str(name)) if known is None else known[str(name)]
@@ -141,13 +118,10 @@ class ReadOptions:
         if name in self.columns and (name != self.target or self.is_schema):
             return self.columns[name]
         if name not in self._like_default:
-            like = self.columns.get(name, self.default)
-            kind, rule = like.kind, like.when_missing
+            like = replace(self.columns.get(name, self.default), name=name)
             if name == self.target:
-                kind, rule = "target", "omit"
-            self._like_default[name] = Column(
-                name, kind, like.levels, like.missing, rule, like.dates, like.decimal
-            )
+                like = replace(like, kind="target", when_missing="omit")
+            self._like_default[name] = like
         return self._like_default[name]
 
     def marks(self, name: str) -> frozenset[str]:
@@ -197,14 +171,12 @@ class ReadOptions:
         rule = column.when_missing
         if kind == "numeric" and rule == self.default.when_missing == "value":
             rule = "omit"
-        return Column(
-            name,
-            kind,
-            column.levels,
-            column.missing,
-            rule,
-            dates or column.dates,
-            decimal or column.decimal,
+        return replace(
+            column,
+            kind=kind,
+            when_missing=rule,
+            dates=dates or column.dates,
+            decimal=decimal or column.decimal,
         )
 
 
@@ -237,11 +209,7 @@ def resolve(item: str | int | np.integer[Any], names: Sequence[str], who: str) -
     """Return the name of a column given by name or position; `who` is the option that names it."""
     if str(item) in names:  # a frame may call its columns 0, 1, 2: names go before positions
         return str(item)
-    if (
-        isinstance(item, int | np.integer)
-        and not isinstance(item, bool)
-        and -len(names) <= item < len(names)
-    ):
+    if is_name(item) and not isinstance(item, str) and -len(names) <= item < len(names):
         return names[int(item)]
     raise TableError(
         f"read: `{who}=` must name a column; got {item!r}.{did_you_mean(item, names)} "

@@ -144,11 +144,7 @@ class Column:
         if self.levels:
             more = f"; {self.width} levels" if self.width > _SHOWN_LEVELS else ""
             shown.append(f"levels={self.levels[:_SHOWN_LEVELS]!r}{more}")
-        shown += [
-            f"{option.name}={value!r}"
-            for option in fields(self)[3:]
-            if (value := getattr(self, option.name)) != option.default
-        ]
+        shown += [f"{name}={value!r}" for name, value in self._changed()]
         return f"Column({', '.join(shown)})"
 
     @cached_property
@@ -210,20 +206,21 @@ class Column:
         plain: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.coded:
             plain["levels"] = list(self.levels)
-        if self.missing != MISSING_MARKS:
-            plain["missing"] = list(self.missing)
-        if self.when_missing != "omit":
-            plain["when_missing"] = self.when_missing
-        if self.dates:
-            plain["dates"] = True
-        if self.decimal is not None:
-            plain["decimal"] = self.decimal
+        for name, value in self._changed():
+            plain[name] = list(value) if isinstance(value, tuple) else value
         return plain
+
+    def _changed(self) -> list[tuple[str, Any]]:
+        """Return the options that have not their default values."""
+        options = [(option, getattr(self, option.name)) for option in fields(self)[3:]]
+        return [(option.name, value) for option, value in options if value != option.default]
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Column:
         """Read a column back from plain data."""
-        known = {"name", "kind", "levels", "missing", "when_missing", "dates", "decimal"}
+        if not isinstance(plain, Mapping):
+            raise SchemaError(f"Schema: every column must be a mapping; got {quote(plain)}.")
+        known = {option.name for option in fields(cls)}
         for key in plain:
             if key not in known:
                 raise SchemaError(
@@ -357,9 +354,6 @@ class Schema:
                 "Schema: plain data must hold a list under 'columns'. Write one with "
                 "table.schema.write(path) and edit that."
             )
-        for column in columns:
-            if not isinstance(column, Mapping):
-                raise SchemaError(f"Schema: every column must be a mapping; got {quote(column)}.")
         return cls(tuple(Column.from_dict(column) for column in columns))
 
     def write(self, path: str | Path) -> None:

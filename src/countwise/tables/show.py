@@ -12,7 +12,8 @@ _WIDEST_CELL = 60
 
 def align(rows: Iterable[Sequence[object]], numbers: Iterable[int] = ()) -> Iterator[str]:
     """Yield the rows as lines with aligned columns; those at the places `numbers` to the right."""
-    lines, more = _cut(rows)
+    every = list(rows)
+    lines = [[_short(cell) for cell in row] for row in every[:MAX_LINES]]
     widths = [max(map(len, cells)) for cells in zip_longest(*lines, fillvalue="")]
     right = set(numbers)
     for line in lines:
@@ -21,13 +22,8 @@ def align(rows: Iterable[Sequence[object]], numbers: Iterable[int] = ()) -> Iter
             for at, (cell, width) in enumerate(zip(line, widths, strict=False))
         ]
         yield f"  {'  '.join(cells)}".rstrip()
-    if more:
-        yield f"  … and {more} more"
-
-
-def _cut(rows: Iterable[Sequence[object]]) -> tuple[list[list[str]], int]:
-    every = list(rows)
-    return [[_short(cell) for cell in row] for row in every[:MAX_LINES]], len(every[MAX_LINES:])
+    if len(every) > MAX_LINES:
+        yield f"  … and {len(every) - MAX_LINES} more"
 
 
 def _short(cell: object) -> str:

@@ -69,11 +69,11 @@ class Table:
         self.unseen: dict[str, dict[Level, int]] = {
             name: dict(levels) for name, levels in (unseen or {}).items()
         }
-        self._data: dict[str, NDArray[Any]] = {}
-        for column in schema:
-            if column.name not in data:
-                continue
-            self._data[column.name] = _checked(column, data[column.name])
+        self._data: dict[str, NDArray[Any]] = {
+            column.name: _checked(column, data[column.name])
+            for column in schema
+            if column.name in data
+        }
         lengths = {len(array) for array in self._data.values()}
         if len(lengths) > 1:
             raise TableError(f"Table: columns must be equally long; got lengths {sorted(lengths)}.")
@@ -189,13 +189,13 @@ class Table:
             raise TableError(
                 f"Table: column {name!r} is {self.schema[name].kind} and has no codes."
             )
-        return self._array(name)
+        return self.raw_array(name)
 
     def values(self, name: str) -> Values:
         """Return the numbers of a numeric column; NaN is missing."""
         if self.schema[name].kind != "numeric":
             raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not numeric.")
-        return self._array(name)
+        return self.raw_array(name)
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which rows miss their cell of a column; an unseen level is not missing.
@@ -206,7 +206,7 @@ class Table:
         >>> cw.read({"x": [1.5, None], "y": ["a", "b"]}).missing("x").tolist()
         [False, True]
         """
-        column, cells = self.schema[name], self._array(name)
+        column, cells = self.schema[name], self.raw_array(name)
         return np.asarray(cells == column.width if column.coded else np.isnan(cells))
 
     def with_missing(self, names: Iterable[str]) -> Table:
@@ -220,15 +220,12 @@ class Table:
         """
         data = dict(self._data)
         for name in names:
-            column, cells = self.schema[name], self._array(name)
+            column, cells = self.schema[name], self.raw_array(name)
             data[name] = np.full_like(cells, column.width if column.coded else np.nan)
         return Table.from_arrays(self.schema, data, self.notes, self.unseen, len(self))
 
     def raw_array(self, name: str) -> NDArray[Any]:
         """Return the codes or the numbers of a column, whichever it has."""
-        return self._array(name)
-
-    def _array(self, name: str) -> NDArray[Any]:
         if name not in self._data:
             raise TableError(
                 f"Table: column {name!r} is in the schema but not in these rows."
@@ -241,12 +238,12 @@ class Table:
         column = self.schema[name]
         if not column.coded:
             return self.values(name)
+        codes = self.raw_array(name)
+        if column.kind == "target" and not np.any(codes >= column.width):
+            return np.asarray(labels_array(column.levels)[codes])
         levels = np.empty(column.width + 2, dtype=object)
         levels[: column.width] = column.levels
-        decoded: NDArray[Any] = levels[self._array(name)]
-        if column.kind == "target" and not np.any(self._array(name) >= column.width):
-            return np.asarray(labels_array(column.levels)[self._array(name)])
-        return decoded
+        return np.asarray(levels[codes])
 
     def cell_text(self, name: str, row: int) -> str:
         """Return a cell in words: a level, a number, ``missing`` or ``never seen``."""
@@ -275,7 +272,7 @@ class Table:
         column = self.schema[name]
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)
-        codes = self._array(name).astype(np.int64)
+        codes = self.raw_array(name).astype(np.int64)
         codes[codes == column.width] = -1
         if not (codes > column.width).any():
             return Words(codes, column.levels, declared=True)

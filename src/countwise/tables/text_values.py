@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -31,18 +31,13 @@ NOT_A_NUMBER = (
     "declare the column nominal with `nominal=`",
     "leave it out with `drop=`",
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1)
 
 
 def settle(
     name: str, words: Words, options: ReadOptions, separator: str = ",", offset: int = 0
 ) -> Raw:
-    """Decide what a column of text cells holds and turn it into that.
-
-    `words` holds the cells as written; `offset` is the number of rows read before these. A column
-    of kind ``infer`` is numbers or dates if every cell is one. If nearly every cell is a number
-    it is refused, because one stray text would turn a measurement into thousands of levels.
-    """
+    """Turn a column of text cells, after `offset` other rows, into what it holds."""
     column = options.column(name)
     texts = [str(text).strip() for text in words.distinct]
     marks = options.marks(name)
@@ -65,24 +60,20 @@ def settle(
     days_found = iso_days(present)
     if days_found is not None:
         day = iter(days_found.tolist())
-        return Numbers(
-            _spread(words, [None if gone else next(day) for gone in missing]), dates=True
-        )
+        found = [None if gone else next(day) for gone in missing]
+        return Numbers(_spread(words, found), dates=True)
     _refuse_nearly_numbers(name, words, hits, missing, offset)
     return _levels(words, texts, missing)
 
 
 def has_commas(present: Sequence[str], separator: str) -> bool:
-    """Return whether the cells are numbers with a decimal comma rather than a point.
-
-    Only files separated by ``;`` or a tab are suspected. In a tab-separated file ``1,234`` may as
-    well mean a thousand, so a column of nothing else is left as text.
-    """
+    """Return whether the cells are numbers with a decimal comma rather than a point."""
     if separator not in (";", "\t"):
         return False
     commas = [text for text in present if _PLAIN_COMMA.fullmatch(text)]
     if not commas or any(NUMBER.fullmatch(t) and not WHOLE.fullmatch(t) for t in present):
         return False
+    # Between tabs 1,234 may as well mean a thousand, so a column of nothing else is left as text.
     return separator == ";" or not all(_THOUSANDS.fullmatch(text) for text in commas)
 
 
@@ -138,22 +129,23 @@ def days(text: str) -> float | None:
         moment = datetime.fromisoformat(text.replace("/", "-").rstrip("Z"))
     except ValueError:
         return None
-    return (moment.replace(tzinfo=UTC) - _EPOCH).total_seconds() / 86_400
+    return days_since_epoch(moment)
+
+
+def days_since_epoch(moment: datetime) -> float:
+    """Return a time as days since 1970-01-01."""
+    return (moment - _EPOCH).total_seconds() / 86_400
 
 
 def iso_days(distinct: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return days since 1970-01-01 if every text is an ISO date or time; None if any is not.
-
-    What counts as a date is what makes a CSV column one; blanks around a text do not matter. No
-    text at all makes no dates.
-    """
+    """Return days since 1970-01-01 if every text is an ISO date or time; else, or if none, None."""
     found: list[float] = []
     for text in distinct:
         day = days(text.strip())
         if day is None:
             return None
         found.append(day)
-    return np.asarray(found, dtype=np.float64) if found else None
+    return np.asarray(found) if found else None
 
 
 @cache
@@ -164,23 +156,17 @@ def numbers_among(marks: frozenset[str], comma: bool = False) -> frozenset[float
 
 
 def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
-    """Make the cells missing that hold a missing mark, leaving all others as they are.
-
-    A text is a mark apart from the blanks around it. A number is one if a mark names it; dates are
-    no numbers here.
-    """
-    if isinstance(raw, Numbers):
-        return _drop_numbers(raw, numbers_among(marks))
+    """Make the cells missing that hold a missing mark, or a number that a mark names."""
     numbers = numbers_among(marks)
-    return _without(
-        raw,
-        [
-            level.strip() in marks
-            if isinstance(level, str)
-            else not isinstance(level, bool) and level in numbers
-            for level in raw.distinct
-        ],
-    )
+    if isinstance(raw, Numbers):
+        return _drop_numbers(raw, numbers)
+
+    def is_mark(level: Any) -> bool:
+        if isinstance(level, str):
+            return level.strip() in marks
+        return not isinstance(level, bool) and level in numbers
+
+    return _without(raw, [is_mark(level) for level in raw.distinct])
 
 
 def drop_unused(words: Words) -> Words:
@@ -217,8 +203,7 @@ def _drop_numbers(column: Numbers, numbers: frozenset[float]) -> Numbers:
 
 def _used(words: Words) -> list[bool]:
     # A block of a longer column may carry the distinct texts of other blocks.
-    held = words.codes[words.codes >= 0]
-    used: list[bool] = (np.bincount(held, minlength=len(words.distinct)) > 0).tolist()
+    used: list[bool] = (words.counts() > 0).tolist()
     return used
 
 
@@ -261,10 +246,10 @@ def _no_number(name: str, words: Words, bad: Sequence[bool], offset: int) -> Tab
 def _refuse_nearly_numbers(
     name: str, words: Words, hits: Sequence[bool], missing: Sequence[bool], offset: int
 ) -> None:
+    # One stray text would turn a measurement into thousands of levels.
     if sum(hits) <= _MANY:
         return
-    held = words.codes[words.codes >= 0]
-    counts = np.bincount(held, minlength=len(words.distinct))
+    counts = words.counts()
     number = np.asarray(hits) & ~np.asarray(missing)
     cells = counts[~np.asarray(missing)].sum()
     if number.sum() > _MANY and counts[number].sum() >= _MOSTLY * cells:

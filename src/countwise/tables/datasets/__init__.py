@@ -27,58 +27,28 @@ _ENVIRONMENT = "COUNTWISE_DATA"
 
 @dataclass(frozen=True)
 class Sample:
-    """One data set: its columns, its origin and, by ``locate``, its file.
-
-    Attributes
-    ----------
-    name
-        The name it is found by.
-    title
-        One line that says what a row is and what is predicted.
-    rows
-        Number of rows.
-    target
-        Name of the column to predict, the last one.
-    columns
-        One ``{"name": ..., "kind": "nominal" | "numeric" | "id"}`` per column, in order; a nominal
-        one has ``"values"`` where the source declares them.
-    origin
-        Who collected or published the data.
-    license
-        License of the package the file was taken from, and terms of the data.
-    package
-        Registry package and version the file was made from; None if it is not bundled.
-    openml
-        Number of the set at OpenML, or None where none is known.
-    gain
-        ``{"labels": [...], "rows": "true", "columns": "assigned", "values": [[...], ...]}`` for a
-        set that comes with one, else None.
-    bundled
-        Whether the file is part of countwise.
-    aliases
-        Other names it is found by.
-    missing
-        Number of empty cells.
-    ledger
-        Results of the papers that use the set.
-    changes
-        What was changed between the package's file and this one.
-    """
+    """One data set: its columns, its origin and, by ``locate``, its file."""
 
     name: str
+    #: One line that says what a row is and what is predicted.
     title: str
     rows: int
     target: str
+    #: A name, a kind (nominal, numeric or id) and perhaps the declared values of each column.
     columns: list[dict[str, Any]] = field(hash=False)
     origin: str
     license: str
+    #: Registry package and version the file was made from; None if it is not bundled.
     package: str | None
     openml: int | None
     gain: dict[str, Any] | None = field(hash=False)
     bundled: bool
     aliases: tuple[str, ...] = ()
+    #: The number of empty cells.
     missing: int = 0
+    #: Results of the papers that use the set.
     ledger: tuple[str, ...] = ()
+    #: The differences between the package's file and this one.
     changes: str = ""
 
     @property
@@ -104,15 +74,11 @@ class Sample:
 
 
 def _out_of_reach(sample: Sample, folder: str | None, reason: str) -> str:
-    looked = (
-        f"{_ENVIRONMENT} is {folder!r}, where there is no {sample.file!r}"
-        if folder
-        else f"{_ENVIRONMENT} is not set"
-    )
+    looked = f"is {folder!r}, where there is no {sample.file!r}" if folder else "is not set"
     again = "" if sample.openml is None else ", or try again with a network connection"
     return (
-        f"samples: {sample.name!r} is not bundled with countwise, {looked}, and {reason}."
-        f" Set {_ENVIRONMENT} to a folder that holds {sample.file}{again}."
+        f"samples: {sample.name!r} is not bundled with countwise, {_ENVIRONMENT} {looked}, and "
+        f"{reason}. Set {_ENVIRONMENT} to a folder that holds {sample.file}{again}."
     )
 
 
@@ -142,16 +108,13 @@ def _from_openml(sample: Sample, number: int) -> Path:
 
 
 def _fetch(number: int) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of an OpenML set as text, the target last.
-
-    Arrays are fetched, so that pandas is not needed: a nominal cell is a position in
-    ``categories`` and is written as the word it stands for.
-    """
+    """Return header and rows of an OpenML set as text, the target last."""
     from sklearn.datasets import fetch_openml  # heavy, and seldom needed
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a retry that fails too is reported by the error
         bunch = fetch_openml(data_id=number, as_frame=False, parser="liac-arff", n_retries=1)
+    # Arrays need no pandas; in them a nominal cell is a position in its categories.
     names = [str(name) for name in bunch.feature_names]
     words = [bunch.categories.get(name) for name in names]
     rows = []
@@ -179,13 +142,13 @@ def _unquote(word: str) -> str:
 @cache
 def _index() -> dict[str, Sample]:
     text = resources.files(__name__).joinpath("index.json").read_text(encoding="utf-8")
-    return {entry["name"]: _sample(entry) for entry in json.loads(text)["samples"]}
-
-
-def _sample(entry: dict[str, Any]) -> Sample:
-    plain = {name: entry[name] for name in Sample.__dataclass_fields__ if name in entry}
-    tuples = {name: tuple(entry[name]) for name in ("aliases", "ledger")}
-    return Sample(**{**plain, **tuples, "bundled": entry["file"] is not None})
+    samples = {}
+    for entry in json.loads(text)["samples"]:
+        plain = {name: entry[name] for name in Sample.__dataclass_fields__ if name in entry}
+        tuples = {name: tuple(entry[name]) for name in ("aliases", "ledger")}
+        bundled = entry["file"] is not None
+        samples[entry["name"]] = Sample(**{**plain, **tuples, "bundled": bundled})
+    return samples
 
 
 def _fold(name: str) -> str:

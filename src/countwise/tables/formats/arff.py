@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 
 import numpy as np
@@ -13,10 +13,15 @@ import numpy as np
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables.formats.csv_dialect import encoding_notes
-from countwise.tables.formats.source import Source, not_text, one_byte_encoding
+from countwise.tables.formats.source import (
+    Source,
+    not_text,
+    one_byte_encoding,
+    refuse_duplicates,
+)
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import drop_marks, drop_unused, settle
+from countwise.tables.text_values import days_since_epoch, drop_marks, drop_unused, settle
 
 QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(rf"\s*(?:{QUOTED}|([^\s{{}}'\"%][^\s{{}}]*))\s*(.*)$", re.DOTALL)
@@ -147,7 +152,6 @@ _WEIGHT = re.compile(r".*[,\s]\{\s*[-+.\deE]+\s*\}\s*(%.*)?$", re.DOTALL)
 _DATA = re.compile(rb"(?:\A|[\r\n])\s*@data(?=\s)", re.IGNORECASE)
 _ROWS = 10_000
 _HELD = "\0"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read(source: Source, options: ReadOptions) -> RawTable:
@@ -214,23 +218,17 @@ def _text(source: Source) -> tuple[str, tuple[Note, ...]]:
 
 def _header(source: Source, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
     attributes: list[Attribute] = []
-    place: dict[str, int] = {}
     for number, line in lines:
         if not line.strip() or line.lstrip().startswith("%"):
             continue
         found = _KEYWORD.match(line)
         word = found[1].lower() if found else ""
         if word == "data" and attributes:
+            names = [attribute.name for attribute in attributes]
+            refuse_duplicates(names, source.path, "attributes", "Rename one.")
             return attributes
         if found and word == "attribute":
-            attribute = parse_attribute(found[2], source.path, number)
-            if attribute.name in place:
-                raise TableError(
-                    f"Table: column names must differ; {attribute.name!r} names attributes "
-                    f"{place[attribute.name]} and {len(place) + 1} of {source.path!r}. Rename one."
-                )
-            place[attribute.name] = len(place) + 1
-            attributes.append(attribute)
+            attributes.append(parse_attribute(found[2], source.path, number))
         elif word != "relation":
             if word == "data":
                 raise TableError(
@@ -302,9 +300,8 @@ def _cells(line: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _value(single: str | None, double: str | None, bare: str | None) -> str:
-    if single is not None:
-        return _hold(unquote(single))
-    return _hold(unquote(double)) if double is not None else (bare or "").strip()
+    text = _one(single, double, bare)
+    return text if single is double is None else _hold(text)
 
 
 def _absent(attribute: Attribute) -> str:
@@ -360,11 +357,9 @@ def _column(
         return settle(name, words, replace(options, columns=declared))
     if attribute.kind == "nominal":
         words = _check_levels(attribute, words)
-    return (
-        drop_marks(drop_unused(words), options.marks(name))
-        if options.has_own_marks(name)
-        else words
-    )
+    if not options.has_own_marks(name):
+        return words
+    return drop_marks(drop_unused(words), options.marks(name))
 
 
 def _check_levels(attribute: Attribute, words: Words) -> Words:
@@ -385,13 +380,13 @@ def _dates(attribute: Attribute, texts: Words, marks: frozenset[str]) -> Numbers
     assert isinstance(words, Words)
     for code, text in enumerate(words.distinct):
         try:
-            moment = datetime.strptime(str(text), attribute.format).replace(tzinfo=UTC)
+            moment = datetime.strptime(str(text), attribute.format)
         except ValueError:
             row = int(np.argmax(words.codes == code)) + 1
             raise TableError(
                 f"Table: column {attribute.name!r} holds dates but row {row} holds {text!r}, which "
                 "is not of the declared format. Correct the row or the @attribute line."
             ) from None
-        found.append((moment - _EPOCH).total_seconds() / 86_400)
+        found.append(days_since_epoch(moment))
     days = np.append(np.asarray(found, dtype=np.float64), np.nan)
     return Numbers(days[words.codes], dates=True)

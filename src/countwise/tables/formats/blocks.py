@@ -59,10 +59,7 @@ class Segment(Source):
 def pieces_of(
     path: str, options: ReadOptions, look: Callable[[Source, str, int], Scan] = scan
 ) -> Iterator[tuple[Piece, int]]:
-    """Yield what parses the next piece of a file, and how many bytes of it are then done.
-
-    `look` scans the file; a caller may have begun with that.
-    """
+    """Yield what parses the next piece of a file, and how many bytes of it are then done."""
     if detect.is_delimited(path):
         source = Source.at(path)
         if not source.gzipped:

@@ -58,11 +58,7 @@ def read(source: Source, options: ReadOptions) -> RawTable:
 def blocks(
     source: Source, options: ReadOptions, rows: int, dialect: Dialect | None = None
 ) -> Iterator[RawTable]:
-    """Read a delimited file block by block; the kinds of the columns never change on the way.
-
-    The first records decide the kinds of columns of kind ``infer``. A caller that knows the dialect
-    passes it.
-    """
+    """Read a delimited file block by block; its first records decide the kinds to be inferred."""
     dialect = dialect or sniff(source, options)
     needed = {name: at for at, name in enumerate(dialect.names) if options.is_needed(name)}
     wanted = [at for name, at in needed.items() if not options.column(name).left_out]
@@ -91,11 +87,7 @@ def blocks(
 
 
 class _Reader:
-    """Reads a delimited file by Arrow: whole numbers, floats, floats with a comma, or text.
-
-    The types come from the first records and from the options. When a later cell does not comply,
-    the type of its column is loosened and the file read again.
-    """
+    """Reads a file by Arrow, again with a looser type when a cell does not comply with its own."""
 
     def __init__(
         self, source: Source, dialect: Dialect, options: ReadOptions, columns: Sequence[int]
@@ -251,14 +243,11 @@ class _Reader:
         ) from None
 
     def find_doubtful(self, table: Any) -> list[int]:
-        """Return the columns that must be read as text after all, which they are from now on.
-
-        Arrow takes ``NAN`` for a number, rounds large integers, and does not see a missing mark
-        such as -999 if blanks surround it.
-        """
+        """Return the columns that must be read as text after all, which they are from now on."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        # Arrow takes NAN for a number, rounds large integers, and misses the mark " -999".
         marks = pa.array(sorted(numbers_among(self._nulls, comma=True)), pa.float64())
         found = []
         for at in self._columns:

@@ -16,7 +16,14 @@ from itertools import chain
 from countwise.errors import TableError, listing
 from countwise.notes import Note
 from countwise.numeric import NUMBER
-from countwise.tables.formats.source import Scan, Source, not_text, one_byte_encoding, scan
+from countwise.tables.formats.source import (
+    Scan,
+    Source,
+    not_text,
+    one_byte_encoding,
+    refuse_duplicates,
+    scan,
+)
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import MISSING_MARKS
 
@@ -39,16 +46,13 @@ _limit = threading.RLock()
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written, found in its first 256 kB and one scan.
-
-    ``start`` is the byte at which the rows begin, ``records`` are the first rows.
-    """
+    """How a delimited file is written, found in its first 256 kB and one scan."""
 
     encoding: str
     separator: str
     names: tuple[str, ...]
-    start: int
-    records: list[list[str]]
+    start: int  # the byte at which the rows begin
+    records: list[list[str]]  # the first rows
     scan: Scan
     notes: tuple[Note, ...] = ()
 
@@ -85,23 +89,19 @@ def sniff(
         # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
         head = head.decode(source, one_byte_encoding(source, head.bom))
     records, separator = head.records, head.separator
-    notes = [
-        *_separator_note(source, options, separator),
-        *encoding_notes(head.encoding),
-    ]
     names, odd = _names(source, records[0], options.header)
+    notes = (*_separator_note(source, options, separator), *encoding_notes(head.encoding), *odd)
+    rows = head.first[0]
     if options.header:
-        records = records[1:]
-    rows = head.first[1] if options.header else head.first[0]
+        records, rows = records[1:], head.first[1]
     start = head.bom + len(head.text[:rows].encode(head.encoding, "surrogatepass"))
     if head.whole and not records:
         raise TableError(
             f"Table: {source.path!r} must hold rows below its header; it ends there.",
             hint="Pass `header=False` if its only line is a row.",
         )
-    notes.extend(odd)
     _refuse_open_quote(source, head.encoding, separator, head.bom, found)
-    return Dialect(head.encoding, separator, names, start, records, found, tuple(notes))
+    return Dialect(head.encoding, separator, names, start, records, found, notes)
 
 
 def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:
@@ -168,11 +168,8 @@ def _decode(source: Source, head: bytes, encoding: str, start: int) -> tuple[str
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Let the csv module read cells of more than 131 072 characters.
-
-    Its limit is one for the whole process, so it is put back, and one thread at a time moves it.
-    """
-    with _limit:
+    """Let the csv module read cells of more than 131 072 characters."""
+    with _limit:  # the limit is one for the whole process
         before = csv.field_size_limit(_LONGEST_CELL)
         try:
             yield
@@ -196,15 +193,13 @@ class _Lines:
 def _records(
     source: Source, text: str, separator: str, whole: bool, most: int = _RECORDS
 ) -> tuple[tuple[int, int], list[list[str]]]:
-    """Return where the first record begins and ends in the text, and the first records.
-
-    Blank lines come to nothing, except where a row is one cell, which may be blank.
-    """
+    """Return where the first record begins and ends in the text, and the first records."""
     lines = _Lines(text)
     before, first, records = 0, (0, 0), list[list[str]]()
     try:
         with _long_cells():
             for record in csv.reader(lines, delimiter=separator):
+                # A blank line is no record, unless a row is one cell, which may be blank.
                 blank = not "".join(record).strip()
                 width = len(records[0]) if records else 2
                 if not record or (blank and len(record) == 1 < width):
@@ -273,19 +268,10 @@ def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, .
             f"numbers ({listing(held, 3)}).",
             hint="Pass `header=False` if the file has no header.",
         )
-    names, notes, place = list[str](), list[Note](), dict[str, int]()
-    for number, cell in enumerate(cells, start=1):
-        name = cell or f"column {number}"
-        if not cell:
-            notes.append(Note.of("F03", name, number=number))
-        if name in place:
-            raise TableError(
-                f"Table: column names must differ; {name!r} names columns {place[name]} and "
-                f"{number} of {source.path!r}. Rename one of them in the header."
-            )
-        place[name] = number
-        names.append(name)
-    return tuple(names), notes
+    names = tuple(cell or f"column {number}" for number, cell in enumerate(cells, start=1))
+    refuse_duplicates(names, source.path, how="Rename one of them in the header.")
+    unnamed = [number for number, cell in enumerate(cells, start=1) if not cell]
+    return names, [Note.of("F03", f"column {number}", number=number) for number in unnamed]
 
 
 def _refuse_open_quote(
@@ -298,7 +284,6 @@ def _refuse_open_quote(
     with source.open() as file, _long_cells():
         file.seek(start)
         lines = io.TextIOWrapper(file, encoding=encoding, newline="")
-        last: list[str] = []
         try:
             last = deque(csv.reader(chain(lines, [end]), delimiter=separator), maxlen=1)[-1]
         except csv.Error:

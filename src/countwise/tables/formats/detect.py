@@ -27,11 +27,7 @@ _WORKBOOK = (".xls", ".xlsx", ".xlsm", ".ods")
 
 
 def names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
-    """Return the names of the columns of a file in file order.
-
-    The header of a CSV or ARFF file and the footer of a Parquet file hold them; any row of a JSON
-    file may add a name, so such a file is read to its end.
-    """
+    """Return the names of the columns of a file in file order; a JSON file is read to its end."""
     source = Source.at(path)
     module = _module(source)
     with _plain_errors(source):
@@ -51,11 +47,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Ra
 def blocks(
     path: str | os.PathLike[str], options: ReadOptions | None = None, rows: int = 100_000
 ) -> Iterator[RawTable]:
-    """Yield a file in blocks of `rows` rows, in bounded memory and under the same rules.
-
-    If the options are a whole schema, only its columns are read. An ARFF file and a JSON array come
-    as one block.
-    """
+    """Yield a file in blocks of `rows` rows; an ARFF file and a JSON array come as one block."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("blocks", "rows", "a positive integer", rows)
     source = Source.at(path)

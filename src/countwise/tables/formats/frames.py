@@ -23,10 +23,7 @@ from countwise.tables.text_values import iso_days
 
 
 def array_columns(source: Any, known: Sequence[Column] | None = None) -> dict[str, Raw]:
-    """Turn a two-dimensional array (or a list of rows) into columns x1, x2 and so on.
-
-    With a schema the columns take its names, by position.
-    """
+    """Turn rows into columns x1, x2 and so on, or by position into those of a schema."""
     if isinstance(source, np.ndarray) and source.dtype.names:
         return {name: from_numpy(name, source[name]) for name in source.dtype.names}
     if not isinstance(source, np.ndarray):
@@ -43,25 +40,21 @@ def array_columns(source: Any, known: Sequence[Column] | None = None) -> dict[st
             f"Table: an array must have two dimensions, rows and columns; got {source.ndim}. "
             "Reshape your data, for example with array.reshape(-1, 1) for a single column."
         )
+    names = [f"x{place + 1}" for place in range(source.shape[1])]
     if known is not None:
-        names = [column.name for column in known if column.kind != "target"]
-        if len(names) != source.shape[1]:
-            names = [column.name for column in known]
+        every = [column.name for column in known]
+        attributes = [column.name for column in known if column.kind != "target"]
+        names = attributes if len(attributes) == source.shape[1] else every
         if len(names) != source.shape[1]:
             raise TableError(
                 f"Table: an array must have a column for each of the {len(names)} of the schema; "
                 f"got {source.shape[1]}."
             )
-    else:
-        names = [f"x{place + 1}" for place in range(source.shape[1])]
     return {name: from_numpy(name, source[:, place]) for place, name in enumerate(names)}
 
 
 def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
-    """Turn a data frame of any library narwhals knows, or a mapping of columns, into columns.
-
-    Columns that the options leave out are not looked at: they come back as all missing.
-    """
+    """Turn a data frame or a mapping into columns; those left out come back as all missing."""
     left_out = {str(name) for name, column in options.columns.items() if column.left_out}
 
     def is_wanted(name: str) -> bool:
@@ -162,10 +155,9 @@ def _categorical(name: str, series: Any) -> Raw:
         return column
     native = series.to_native()
     categories = getattr(getattr(native, "cat", None), "categories", None)
-    if categories is None or callable(categories) or isinstance(native, pa.ChunkedArray):
-        declared = str(series.dtype).startswith("Enum")
-        return Words(column.codes, column.distinct, declared)
-    return Words(column.codes, column.distinct, declared=True)
+    listed = not (categories is None or callable(categories) or isinstance(native, pa.ChunkedArray))
+    declared = listed or str(series.dtype).startswith("Enum")
+    return Words(column.codes, column.distinct, declared)
 
 
 def _sequence(name: str, column: Any) -> Raw:
@@ -173,24 +165,16 @@ def _sequence(name: str, column: Any) -> Raw:
         if column.ndim != 1:
             raise TableError(f"Table: column {name!r} must have one dimension; got {column.ndim}.")
         return from_numpy(name, column)
-    if (
-        hasattr(column, "to_arrow")
-        or hasattr(column, "__arrow_c_stream__")
-        or hasattr(column, "to_numpy")
-    ):
-        return _labels(name, column)
+    if any(hasattr(column, way) for way in ("to_arrow", "__arrow_c_stream__", "to_numpy")):
+        import narwhals as nw
+
+        series = nw.from_native(column, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _series(name, series)
+        return from_numpy(name, np.asarray(column))
     if isinstance(column, str | bytes) or not isinstance(column, Sequence):
         raise TableError(f"Table: column {name!r} must be a list of values; got {quote(column)}.")
     return from_objects(name, list(column))
-
-
-def _labels(name: str, column: Any) -> Raw:
-    import narwhals as nw
-
-    series = nw.from_native(column, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return _series(name, series)
-    return from_numpy(name, np.asarray(column))
 
 
 def target_column(target: Any, columns: Mapping[str, Raw]) -> tuple[str, Raw]:

@@ -99,8 +99,8 @@ def _to_columns(
         try:
             table = arrow_json.read_json(pa.BufferReader(content), blocks)
             names = table.column_names
-            coded = [name for name in names if options.column(name).coded]
-            texts = [name for name in coded if _is_temporal(table.schema, name)]
+            dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
+            texts = [name for name in dates if options.column(name).coded]
             if texts:
                 # Arrow takes texts such as 2024-01-31 for dates, also where a text is wanted.
                 schema = pa.schema([(name, pa.string()) for name in texts])
@@ -111,12 +111,6 @@ def _to_columns(
         if table.num_rows and table.num_columns:
             return to_raw_columns(table, options, names, offset)
     return _read_objects(source, content, options, offset)
-
-
-def _is_temporal(schema: Any, name: str) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_temporal(schema.field(name).type))
 
 
 def _read_objects(
@@ -133,11 +127,9 @@ def _read_objects(
             columns[name] = missing_numbers(len(rows))
             continue
         values = [row.get(name) for row in rows]
-        nested = next(
-            (at for at, value in enumerate(values) if isinstance(value, dict | list)), None
-        )
-        if nested is not None:
-            raise nested_error(name, f"row {nested + 1 + offset} holds one")
+        for row, value in enumerate(values, start=1 + offset):
+            if isinstance(value, dict | list):
+                raise nested_error(name, f"row {row} holds one")
         columns[name] = apply_options(name, from_objects(name, values), options, offset)
     return columns
 

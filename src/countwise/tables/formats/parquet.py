@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import TableError, listing
-from countwise.tables.formats.source import Source
+from countwise.tables.formats.source import Source, refuse_duplicates
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import drop_marks, drop_unused, settle
@@ -55,7 +55,7 @@ def _open(source: Source) -> Any:
         with pq.ParquetFile(source.path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        _check_names(source, schema.names)
+        refuse_duplicates(schema.names, source.path)
         if not rows or not schema.names:
             raise TableError(
                 f"Table: {source.path!r} must hold rows; got {rows} rows of {len(schema.names)} "
@@ -68,17 +68,6 @@ def _open(source: Source) -> Any:
             f"({str(error).splitlines()[0].rstrip('.')}). Write it again, or give it the extension "
             "of what it is."
         ) from None
-
-
-def _check_names(source: Source, names: Iterable[str]) -> None:
-    place: dict[str, int] = {}
-    for number, name in enumerate(names, start=1):
-        if name in place:
-            raise TableError(
-                f"Table: column names must differ; {name!r} names columns {place[name]} and "
-                f"{number} of {source.path!r}. Rename one of them."
-            )
-        place[name] = number
 
 
 def to_raw_columns(

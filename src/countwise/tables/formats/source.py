@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +27,7 @@ _ELSEWHERE = bytes(byte for byte in range(256) if byte not in _WINDOWS)
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read from, found to exist and to hold something.
-
-    Its first two bytes, not its name, show whether it is gzipped.
-    """
+    """One file to read from, found to exist and to hold something."""
 
     path: str
     gzipped: bool = False
@@ -38,10 +35,7 @@ class Source:
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> Source:
         """Return the source at `path`, or raise an error that says why there is none."""
-        try:
-            name = os.fspath(path)
-        except TypeError:
-            name = path  # type: ignore[assignment]
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
         if not isinstance(name, str):
             raise TableError(f"Table: a path must be a string or a Path; got {quote(path)}.")
         try:
@@ -67,7 +61,7 @@ class Source:
             raise TableError(
                 f"Table: {name!r} cannot be opened ({reason}). Check the path and its permissions."
             ) from None
-        source = cls(name, start == b"\x1f\x8b")
+        source = cls(name, start == b"\x1f\x8b")  # the mark of gzip
         if not start or (source.gzipped and not source.head(1)):
             raise TableError(
                 f"Table: {name!r} must hold rows; it is empty. Check that it was written."
@@ -166,10 +160,7 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
 
 
 class LookAhead:
-    """A scan of a file that begins at once, while others get ready to read it.
-
-    It is called like `scan`; with other arguments than those it began with, it scans again.
-    """
+    """A scan of a file that begins at once, while others get ready to read it."""
 
     def __init__(self, path: str) -> None:
         self._found: Future[Scan] = Future()
@@ -192,18 +183,14 @@ class LookAhead:
             self._found.set_exception(error)
 
     def __call__(self, source: Source, encoding: str, start: int) -> Scan:
-        """Return the findings, once the scan is done."""
+        """Return the findings once the scan is done; scan again if other arguments are given."""
         if self._key != (source.path, encoding, start):
             return scan(source, encoding, start)
         return self._found.result()
 
 
 def one_byte_encoding(source: Source, start: int = 0) -> str:
-    """Return the encoding of text that is not UTF-8: ``cp1252`` or ``latin-1``, by its bytes.
-
-    The two differ in 32 bytes only, among them the euro sign and curly quotes of Windows, which
-    in Latin-1 are control codes that no text holds.
-    """
+    """Return the encoding of text that is not UTF-8: ``cp1252`` or ``latin-1``, by its bytes."""
     found = False
     for chunk in source.chunks(start):
         if chunk.isascii():
@@ -221,6 +208,20 @@ def _decodes(decoder: codecs.IncrementalDecoder, raw: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def refuse_duplicates(
+    names: Iterable[str], path: str, what: str = "columns", how: str = "Rename one of them."
+) -> None:
+    """Refuse a file in which two columns have one name."""
+    place: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if name in place:
+            raise TableError(
+                f"Table: column names must differ; {name!r} names {what} {place[name]} and "
+                f"{number} of {path!r}. {how}"
+            )
+        place[name] = number
 
 
 def not_text(source: Source, what: str) -> TableError:
