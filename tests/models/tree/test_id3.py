@@ -605,7 +605,8 @@ def forged(plain, arrays, change):
     """A tree as plain data and arrays, with one of its fields changed."""
     for name, value in change.items():
         if isinstance(value, list) and isinstance(plain[name], dict):
-            kind = arrays[plain[name]["array"]].dtype
+            held = plain[name]
+            kind = held["type"] if "numbers" in held else arrays[held["array"]].dtype
             try:
                 array = np.array(value, dtype=kind)
             except ValueError:
