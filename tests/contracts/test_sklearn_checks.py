@@ -20,9 +20,6 @@ ESTIMATORS = [
 def list_expected_failures(estimator):
     """Return the checks that an example fails by what its parameters mean."""
     failures = {}
-    if getattr(estimator, "prune", None) == 0.2:
-        why = "the rows held out for pruning are drawn, a repeated row once or twice"
-        failures["check_sample_weight_equivalence_on_dense_data"] = why
     if getattr(estimator, "drop_least", 0) == 1:
         failures["check_classifiers_train"] = "one of the two columns that matter is dropped"
     return failures

@@ -94,7 +94,7 @@ def test_a_class_that_is_none_is_refused(cloud):
 
 @pytest.mark.parametrize("k", [[1.5], "ab", [], [0]])
 def test_a_grid_takes_whole_k_only(k):
-    with pytest.raises(CountwiseError, match="k must be whole numbers"):
+    with pytest.raises(CountwiseError, match="k must be one or more whole numbers"):
         cw.neighbor_grid("sample:iris", k=k)
 
 
@@ -279,8 +279,8 @@ def test_more_neighbors_than_rows_levels_or_cells(cloud, model):
         ({"folds": "leave-one-outt"}, "folds must be"),
         ({"repeats": 0}, "repeats must be"),
         ({"holdout": 2}, "holdout must be"),
-        ({"p": [0.5]}, "p must be numbers of at least 1"),
-        ({"p": []}, "p must be numbers"),
+        ({"p": [0.5]}, "p must be one or more numbers of at least 1"),
+        ({"p": []}, "p must be one or more numbers"),
         ({"metric": "minkovski"}, "Did you mean 'minkowski'"),
         ({"weights": "far"}, "weights must be"),
     ],
@@ -295,7 +295,7 @@ def test_a_grid_names_itself(cloud, asked, words):
     "model", [None, "neighbors", cw.Neighbors, cw.NeighborsRegressor(), cw.Quantizer()]
 )
 def test_regions_are_those_of_a_classifier(model):
-    with pytest.raises(ParameterError, match="regions: the model must be a classifier"):
+    with pytest.raises(ParameterError, match="regions: model must be a classifier"):
         cw.regions(model, "sample:iris")
 
 

@@ -206,7 +206,7 @@ def neighbor_grid(
     kind = registry.ENTRIES["Neighbors"].load()
     check(who, PROTOCOL | {name: kind.PARAMETERS[name] for name in _SHARED}, locals())
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
-    table = read_rows(neighbor_grid, data, None, read_options)
+    table = read_rows(neighbor_grid, data, read_options.pop("target", None), read_options)
     model = kind(
         metric=metric,
         scale=scale,
