@@ -164,13 +164,13 @@ MAX_ROWS = 400
 
 def draw_bayes_error(
     densities: Sequence[Any],
-    priors: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
     classes: Sequence[str] | None = None,
     axis: str = "x",
 ) -> Picture:
     """Draw known densities of one number, where the best class changes, and the least error."""
-    found = bayes_error(list(densities), priors)
-    given = np.full(len(densities), 1.0) if priors is None else np.asarray(priors, dtype=float)
+    found = bayes_error(list(densities), prior)
+    given = np.full(len(densities), 1.0) if prior is None else np.asarray(prior, dtype=float)
     given = given / given.sum()
     ends = np.concatenate([density.ppf([0.001, 0.999]) for density in densities])
     x = np.linspace(ends.min(), ends.max(), 400)

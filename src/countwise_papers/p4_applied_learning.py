@@ -226,7 +226,7 @@ def least_error(work: Work) -> Found:
     yield held(
         "P4.7",
         "two normals, two deviations apart: least error against Φ(-1)",
-        bayes_error(pair, priors=[0.5, 0.5]).error,
+        bayes_error(pair, prior=[0.5, 0.5]).error,
         (exact - 1e-9, exact + 1e-9),
         "{:.6f}",
         f"Φ(-1) = {exact:.6f}; the boundary lies midway.",
@@ -244,7 +244,7 @@ def least_error(work: Work) -> Found:
         (bound.low, bound.high),
         f"{bound.low:.3f} to {bound.high:.3f}",
     )
-    picture = draw_bayes_error(pair, priors=[0.5, 0.5])
+    picture = draw_bayes_error(pair, prior=[0.5, 0.5])
     yield Drawing("The minimum possible error", picture.svg, picture.title)
 
 

@@ -12,16 +12,16 @@ from countwise.errors import ParameterError, TableError
 from countwise.evaluation.bayes_error import bayes_error, bayes_error_bound, boundaries
 
 
-def overlap(densities, priors):
+def overlap(densities, prior):
     """The integral of all but the largest density: the Bayes error by another way."""
 
     def rest(x):
-        joint = [p * density.pdf(x) for p, density in zip(priors, densities, strict=True)]
+        joint = [p * density.pdf(x) for p, density in zip(prior, densities, strict=True)]
         return sum(joint) - max(joint)
 
     levels = [1e-13, 1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9]
     edges = np.concatenate([density.ppf([*levels, 1 - 1e-13]) for density in densities])
-    edges = np.unique(np.concatenate([edges, boundaries(densities, priors)]))
+    edges = np.unique(np.concatenate([edges, boundaries(densities, prior)]))
     return sum(quad(rest, low, high, limit=200)[0] for low, high in pairwise(edges))
 
 
@@ -45,7 +45,7 @@ def test_unequal_spreads_have_two_boundaries():
 
 
 @pytest.mark.parametrize(
-    ("densities", "priors"),
+    ("densities", "prior"),
     [
         ([stats.norm(0, 1), stats.norm(0.5, 2)], [0.7, 0.3]),
         ([stats.expon(), stats.gamma(3)], [0.5, 0.5]),
@@ -56,13 +56,13 @@ def test_unequal_spreads_have_two_boundaries():
     ],
     ids=range(6),
 )
-def test_exact_errors_are_the_integral_of_all_but_the_largest(densities, priors):
-    found = bayes_error(densities, priors).error
-    assert found == pytest.approx(overlap(densities, priors), abs=1e-6)
+def test_exact_errors_are_the_integral_of_all_but_the_largest(densities, prior):
+    found = bayes_error(densities, prior).error
+    assert found == pytest.approx(overlap(densities, prior), abs=1e-6)
     rng = np.random.default_rng(0)
-    label = rng.choice(len(priors), 200_000, p=priors)
+    label = rng.choice(len(prior), 200_000, p=prior)
     x = np.choose(label, [own.rvs(200_000, random_state=rng) for own in densities])
-    joint = np.stack([p * own.pdf(x) for p, own in zip(priors, densities, strict=True)])
+    joint = np.stack([p * own.pdf(x) for p, own in zip(prior, densities, strict=True)])
     assert np.mean(joint.argmax(axis=0) != label) == pytest.approx(found, abs=0.004)
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_known_is_refused():
     for wrong in ("text", [1, 2], [[-1, 2], [1, 1]], [], [[0, 0], [0, 0]]):
         with pytest.raises(ParameterError, match="bayes_error"):
             bayes_error(wrong)
-    with pytest.raises(ParameterError, match="priors must be 2 shares"):
+    with pytest.raises(ParameterError, match="prior must be 2 shares"):
         bayes_error([stats.norm(), stats.norm(1)], [1.0])
     with pytest.raises(TableError, match="classes"):
         bayes_error_bound({"x": [1.0, 2.0]})

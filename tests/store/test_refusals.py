@@ -168,9 +168,9 @@ def test_a_directory_of_members_without_end(saved, refused):
 
 
 def test_limits_of_size(saved, refused):
-    refused(saved, "unpacks to .* most_bytes", lambda path: load(path, most_bytes=1000))
-    with pytest.raises(ParameterError, match="most_bytes"):
-        load(saved, most_bytes=0)
+    refused(saved, "unpacks to .* max_bytes", lambda path: load(path, max_bytes=1000))
+    with pytest.raises(ParameterError, match="max_bytes"):
+        load(saved, max_bytes=0)
 
 
 def test_bombs_are_refused_in_bounded_memory(saved, zips, refused):

@@ -89,7 +89,7 @@ class Argmax(Rule):
 
 @dataclass(frozen=True)
 class RouletteWheel(Rule):
-    """Draw the class with the probability the model gives it, to vote without favourites.
+    """Draw the class with the probability the model gives it, to vote without favorites.
 
     The probabilistic voting of Liu, Gegov and Cocea (2016): W_i = P_i / sum P. Their worked
     example, P = (1/18, 2/9), prints W = (0.5463, 0.4537) after a slip in a product; it is

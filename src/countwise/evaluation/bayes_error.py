@@ -67,7 +67,7 @@ class BayesError:
         return "\n".join([text, *map(str, self.notes)])
 
 
-def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
+def bayes_error(known: Any, prior: ArrayLike | None = None) -> BayesError:
     """Return the least error that any rule can have, where densities or counts are known.
 
     Parameters
@@ -76,7 +76,7 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
         One frozen distribution of `scipy.stats` for each class, all continuous or all discrete;
         or a table classes × cells of counts, or `Counts` of one table: then it is a plug-in
         figure, which is too low where cells hold few rows.
-    priors
+    prior
         The share of each class; equal by default, and the counted ones for counts.
 
     Examples
@@ -84,7 +84,7 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
     Two normals a standard deviation apart on both sides of the boundary:
 
     >>> from scipy.stats import norm
-    >>> found = bayes_error([norm(0, 1), norm(2, 1)], priors=[0.5, 0.5])
+    >>> found = bayes_error([norm(0, 1), norm(2, 1)], prior=[0.5, 0.5])
     >>> round(found.error, 4), found.how
     (0.1587, 'exact')
     >>> bayes_error([[30, 10], [10, 30]]).error
@@ -98,9 +98,9 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
             )
         widest = max(known.tables, key=lambda names: (len(names), known.tables[names].size))
         cells = known.tables[widest][:-1]
-        return _plug_in(cells.reshape(len(cells), -1), priors)
+        return _plug_in(cells.reshape(len(cells), -1), prior)
     if isinstance(known, Sequence) and known and all(hasattr(density, "cdf") for density in known):
-        return _exact(list(known), _shares(priors, len(known)))
+        return _exact(list(known), _shares(prior, len(known)))
     try:
         table = np.asarray(known, dtype=np.float64)
     except (TypeError, ValueError):
@@ -111,22 +111,22 @@ def bayes_error(known: Any, priors: ArrayLike | None = None) -> BayesError:
             f"cells; got {type(known).__name__}.",
             hint="For rows use bayes_error_bound.",
         )
-    return _plug_in(table.reshape(len(table), -1), priors)
+    return _plug_in(table.reshape(len(table), -1), prior)
 
 
-def _shares(priors: ArrayLike | None, number: int) -> FloatArray:
-    given = np.full(number, 1.0) if priors is None else np.asarray(priors, dtype=np.float64)
+def _shares(prior: ArrayLike | None, number: int) -> FloatArray:
+    given = np.full(number, 1.0) if prior is None else np.asarray(prior, dtype=np.float64)
     if given.shape != (number,) or np.any(given < 0) or not given.sum() > 0:
         rule = f"{number} shares of at least 0, one a class"
-        raise ParameterError("bayes_error", "priors", rule, np.asarray(priors).tolist())
+        raise ParameterError("bayes_error", "prior", rule, np.asarray(prior).tolist())
     return np.asarray(given / given.sum())
 
 
-def _plug_in(cells: FloatArray, priors: ArrayLike | None) -> BayesError:
+def _plug_in(cells: FloatArray, prior: ArrayLike | None) -> BayesError:
     total = cells.sum(axis=1)
     joint = cells
-    if priors is not None:
-        shares = _shares(priors, len(cells))
+    if prior is not None:
+        shares = _shares(prior, len(cells))
         scale = np.divide(shares, total, out=np.zeros(len(cells)), where=total > 0)
         joint = cells * scale[:, None]
     joint = joint / joint.sum()
@@ -138,7 +138,7 @@ def _plug_in(cells: FloatArray, priors: ArrayLike | None) -> BayesError:
     return BayesError(error, "plug-in", error, error, notes)
 
 
-def _exact(densities: list[Any], priors: FloatArray) -> BayesError:
+def _exact(densities: list[Any], prior: FloatArray) -> BayesError:
     discrete = [hasattr(density, "pmf") and not hasattr(density, "pdf") for density in densities]
     kinds = [isinstance(getattr(density, "dist", None), stats.rv_discrete) for density in densities]
     if any(discrete) or any(kinds):
@@ -146,36 +146,36 @@ def _exact(densities: list[Any], priors: FloatArray) -> BayesError:
             raise ParameterError(
                 "bayes_error: all densities must be continuous or all discrete; got both."
             )
-        error = _discrete_error(densities, priors)
+        error = _discrete_error(densities, prior)
     else:
-        error = _continuous_error(densities, priors)
+        error = _continuous_error(densities, prior)
     return BayesError(error, "exact", error, error)
 
 
-def _discrete_error(masses: list[Any], priors: FloatArray) -> float:
+def _discrete_error(masses: list[Any], prior: FloatArray) -> float:
     low = min(float(density.ppf(1e-15)) for density in masses)
     high = max(float(density.ppf(1 - 1e-15)) for density in masses)
     places = np.arange(math.floor(low), math.ceil(high) + 1)
-    joint = np.stack([p * density.pmf(places) for p, density in zip(priors, masses, strict=True)])
+    joint = np.stack([p * density.pmf(places) for p, density in zip(prior, masses, strict=True)])
     return float(max(0.0, 1.0 - joint.max(axis=0).sum()))
 
 
-def _continuous_error(densities: list[Any], priors: FloatArray) -> float:
+def _continuous_error(densities: list[Any], prior: FloatArray) -> float:
     """Return one minus the mass of each class between the boundaries where it is the best."""
-    edges = np.concatenate([[-np.inf], boundaries(densities, priors), [np.inf]])
+    edges = np.concatenate([[-np.inf], boundaries(densities, prior), [np.inf]])
     right = 0.0
     for low, high in pairwise(edges):
         masses = [
             p * (density.cdf(high) - density.cdf(low))
-            for p, density in zip(priors, densities, strict=True)
+            for p, density in zip(prior, densities, strict=True)
         ]
         right += max(masses)
     return float(min(max(1.0 - right, 0.0), 1.0))
 
 
-def boundaries(densities: Sequence[Any], priors: ArrayLike | None = None) -> FloatArray:
+def boundaries(densities: Sequence[Any], prior: ArrayLike | None = None) -> FloatArray:
     """Return where the best class changes, for densities of one number."""
-    shares = _shares(priors, len(densities))
+    shares = _shares(prior, len(densities))
     if len(densities) == 2 and all(_normal(density) is not None for density in densities):
         return _between_normals(densities, shares)
 
@@ -206,10 +206,10 @@ def _normal(density: Any) -> tuple[float, float] | None:
     return float(density.mean()), float(density.std())
 
 
-def _between_normals(densities: Sequence[Any], priors: FloatArray) -> FloatArray:
+def _between_normals(densities: Sequence[Any], prior: FloatArray) -> FloatArray:
     (m, s), (n, t) = (_normal(density) or (0.0, 1.0) for density in densities)
     with np.errstate(divide="ignore"):
-        c = (np.log(priors[0]) - np.log(s)) - (np.log(priors[1]) - np.log(t))
+        c = (np.log(prior[0]) - np.log(s)) - (np.log(prior[1]) - np.log(t))
     if not np.isfinite(c):
         return np.empty(0)
     a = 0.5 / t**2 - 0.5 / s**2

@@ -393,7 +393,7 @@ class Archive:
         if self.unpacked > max_bytes:
             raise UnsoundError(
                 f"unpacks to {self.unpacked:,} bytes, more than the {max_bytes:,} allowed",
-                "If you trust it, give load a larger most_bytes.",
+                "If you trust it, give load a larger max_bytes.",
             )
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):

@@ -81,7 +81,7 @@ def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
         ) from why
 
 
-def load(path: Pathlike, *, most_bytes: int = MAX_BYTES) -> Any:
+def load(path: Pathlike, *, max_bytes: int = MAX_BYTES) -> Any:
     """Load what `save` wrote; nothing in the file is executed, whoever wrote it.
 
     Everything is checked before it is used: names, sizes and checksums of the members, types in the
@@ -92,7 +92,7 @@ def load(path: Pathlike, *, most_bytes: int = MAX_BYTES) -> Any:
     ----------
     path
         A file written by `save`.
-    most_bytes
+    max_bytes
         How much the file may unpack to. Loading needs a small multiple of that in memory.
 
     Raises
@@ -108,9 +108,9 @@ def load(path: Pathlike, *, most_bytes: int = MAX_BYTES) -> Any:
         ...
     countwise.errors.StoreError: load: there is no file 'no such model.cw'. Check the path.
     """
-    if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
-        raise ParameterError("load", "most_bytes", "a whole number of at least 1", most_bytes)
-    with _open("load", path, most_bytes) as archive, np.errstate(all="ignore"):
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
+        raise ParameterError("load", "max_bytes", "a whole number of at least 1", max_bytes)
+    with _open("load", path, max_bytes) as archive, np.errstate(all="ignore"):
         value = decode(_type_in(archive), archive.document("model.json"), archive)
         archive.document("notes.json")
         archive.check_all_read()

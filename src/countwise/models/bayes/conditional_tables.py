@@ -13,13 +13,13 @@ BACK_OFF = 5.0
 
 
 def prior_logs(weight: FloatArray) -> FloatArray:
-    """Return logs of the class shares; a class never counted has the log of nought."""
+    """Return logs of the class shares; a class never counted has the log of zero."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
 
 
 def backed_off(counts: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
-    """Return Friedman's estimate: shares among few rows lean on the share in all rows.
+    """Return Friedman's estimate: shares among few rows are drawn to the share in all rows.
 
     Friedman, Geiger & Goldszmidt (1997) mix θ(x | pa) = α P(x | pa) + (1 - α) P(x) with
     α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are

@@ -335,9 +335,9 @@ class CountedModel(Classifier):
             ],
             axis=1,
         )
-        nought = parts <= ZERO / 2
-        times = nought.sum(axis=1)
-        rest = np.where(nought, 0.0, parts).sum(axis=1)
+        is_zero = parts <= ZERO / 2
+        times = is_zero.sum(axis=1)
+        rest = np.where(is_zero, 0.0, parts).sum(axis=1)
         return np.where(times == times.min(axis=1, keepdims=True), rest, ZERO)
 
     def explain(self, X: Any) -> Explanation:

@@ -42,7 +42,7 @@ Family = tuple[str, ...]
 class KDB(JointClassifier):
     """Classify by naive Bayes in which each attribute may also depend on up to k stronger ones.
 
-    Attributes are ranked by mutual information with the class; each one leans on the k before it
+    Attributes are ranked by mutual information with the class; each one depends on the k before it
     with which it shares most, given the class (Sahami 1996), as far as the table of them all fits
     in memory. With `selective` only the best first part of the ranking is kept, judged by
     leave-one-out on the training rows, each row taken out of the counts as it is asked about
@@ -134,7 +134,7 @@ class KDB(JointClassifier):
     def _check_merge(self, other: Self) -> None:
         if not self._pairs_suffice and other.families_ != self.families_:
             raise CountsError(
-                "KDB: only models of the same families merge; these lean on different attributes.",
+                "KDB: only models of the same families merge; got different ones.",
                 hint="Fit one model, and add the other rows with partial_fit.",
             )
 
@@ -145,7 +145,7 @@ class KDB(JointClassifier):
             if child in before or len(parents) > self.k or not set(parents) <= before:
                 raise CountsError(
                     f"KDB: each attribute must occur once, after the {self.k} at most that "
-                    f"it leans on; {child!r} does not."
+                    f"it depends on; {child!r} does not."
                 )
             before.add(child)
         super().after_load()

@@ -49,7 +49,7 @@ def bandwidth_of(points: FloatArray, weights: FloatArray, rule: str | float, flo
 def density_of(
     points: FloatArray, weights: FloatArray, rule: str | float, floor: float
 ) -> KernelDensity:
-    """Return the density of weighted points; without any, a single bump around nought."""
+    """Return the density of weighted points; without any, a single bump around zero."""
     if not len(points):
         return KernelDensity(np.zeros(1), np.ones(1), 1.0)
     width = bandwidth_of(points, weights, rule, floor)

@@ -428,7 +428,7 @@ class NaiveBayes(CountedModel):
 
 
 def _normalize(joint: FloatArray) -> FloatArray:
-    """Normalize log figures over the classes (columns), keeping the logs of nought."""
+    """Normalize log figures over the classes (columns), keeping the logs of zero."""
     top = joint.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(np.maximum(joint - top, -745.0)).sum(axis=1, keepdims=True))
     return np.where(joint <= ZERO / 2, ZERO, joint - total)

@@ -28,7 +28,7 @@ from countwise.tables.table import Table
 if TYPE_CHECKING:
     from countwise.models.bayes.kernel_density import KernelDensity
 
-#: The log of nought: far below any log density, yet thousands of them still add up to a number.
+#: The log of zero: far below any log density, yet thousands of them still add up to a number.
 ZERO = -1e280
 #: No log density is let below this, so that a value beyond all measure still leaves a posterior.
 LOWEST = -1e250

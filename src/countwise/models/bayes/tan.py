@@ -48,7 +48,7 @@ class TAN(JointClassifier):
     smoothing: float | str | Smoothing | None = parameter(
         number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
         "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"': Friedman's estimate, "
-        "which leans on the child's share in all rows where its parent's value is rare in the "
+        "which is drawn to the child's share in all rows where its parent's value is rare in the "
         "class",
         default=1.0,
         kw_only=False,

@@ -101,7 +101,7 @@ class OutOfBag:
 
     @property
     def error_632_plus(self) -> float:
-        """The .632+ estimate, which leans on the bootstrap where a model overfits."""
+        """The .632+ estimate, which relies on the bootstrap where a model overfits."""
         weight = 0.632 / (1 - 0.368 * self.overfitting)
         worst = min(self.single_error, self.no_information)
         return float((1 - weight) * self.apparent_error + weight * worst)

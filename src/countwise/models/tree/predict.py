@@ -154,6 +154,6 @@ def trace_changes(
 
 
 def _log_ratio(then: FloatArray, now: FloatArray) -> FloatArray:
-    """Return the change of log shares; a share that is nought stays so."""
+    """Return the change of log shares; a share of zero stays so."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(now > 0, np.log(then) - np.log(now), 0.0)

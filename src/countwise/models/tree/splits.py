@@ -64,7 +64,7 @@ class Bits:
             self._known = x * np.log2(np.maximum(x, 1.0))
 
     def __call__(self, weight: FloatArray) -> FloatArray:
-        """Return x log2 x for each weight; nought gives nought."""
+        """Return x log2 x for each weight; zero gives zero."""
         if self._known is not None:
             return np.asarray(self._known[weight.astype(np.intp)])
         logs = np.log2(weight, out=np.zeros_like(weight), where=weight > 0)
