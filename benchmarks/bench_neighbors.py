@@ -58,7 +58,7 @@ def numbers(rows: int, columns: int, seed: int = 0) -> np.ndarray:
 
 
 def found(table: Table, asked: Table, metric: str, p: float = 2.0) -> float:
-    """Seconds to build a search and find the neighbours, together."""
+    """Seconds to build a search and find the neighbors, together."""
     return best(
         lambda: Search(learn_space(table, metric, p, None), table).nearest(asked, K), runs=3
     )
@@ -81,7 +81,7 @@ def search(quick: bool) -> Iterator[dict[str, Any]]:
         "ball_tree": sklearn("ball_tree", asked // 10),
     }
     name = min(quickest, key=lambda own: quickest[own])
-    what = f"{K} neighbours, {rows:,} × 16, {asked:,} queries"
+    what = f"{K} neighbors, {rows:,} × 16, {asked:,} queries"
     yield row(what, ours, f"scikit-learn {name}, its quickest", quickest[name], ">= 1")
 
     def flat() -> float:
