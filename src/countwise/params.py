@@ -249,13 +249,14 @@ def text(words: str = "a text") -> Constraint:
     return Constraint(words, lambda value: isinstance(value, str), bad=(7.5, []))
 
 
-def fraction() -> Constraint:
-    """A fraction of the rows: above 0 and below 1."""
+def fraction(zero: bool = False) -> Constraint:
+    """A fraction of the rows: below 1, and above 0 unless `zero` admits none of them, too."""
+    part = number(at_least=0) if zero else number(above=0)
     return Constraint(
-        "a fraction above 0 and below 1",
-        lambda value: number(above=0).admits(value) and float(value) < 1,
-        good=(0.25, 0.5),
-        bad=(0.0, 1.0, "half"),
+        "a share of at least 0 and below 1" if zero else "a fraction above 0 and below 1",
+        lambda value: part.admits(value) and float(value) < 1,
+        good=(0.0, 0.25) if zero else (0.25, 0.5),
+        bad=(-0.1 if zero else 0.0, 1.0, "half"),
     )
 
 

@@ -24,9 +24,9 @@ from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.numeric import draw_seed
 from countwise.params import (
-    Constraint,
     boolean,
     fitted,
+    fraction,
     nothing,
     number,
     one_of,
@@ -50,17 +50,6 @@ def _size(tree: TreeStructure) -> str:
     tests = "one test" if tree.depth == 1 else f"{tree.depth} tests"
     leaves = "one of them a leaf" if tree.leaves == 1 else f"{tree.leaves} of them leaves"
     return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
-
-
-def _share() -> Constraint:
-    """Constrain to a fraction of the rows that leaves some."""
-    part = number(at_least=0)
-    return Constraint(
-        "a share of at least 0 and below 1",
-        lambda value: part.admits(value) and float(value) < 1,
-        good=(0.0, 0.25),
-        bad=(-0.1, 1.0, "half"),
-    )
 
 
 class ID3(Classifier):
@@ -115,7 +104,7 @@ class ID3(Classifier):
         default=1.0,
     )
     prune: float = parameter(
-        _share(),
+        fraction(zero=True),
         "share of the rows held out, class by class, for reduced-error pruning; 0 keeps the "
         "tree as it was grown",
         default=0.0,
@@ -144,7 +133,7 @@ class ID3(Classifier):
         one_of(*METHODS), "how 'numeric=\"cuts\"' finds its intervals", default="width"
     )
     bins: int = parameter(
-        whole(at_least=2), "how 'numeric=\"cuts\"' finds its intervals", default=10
+        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
     )
     unseen: str = parameter(
         one_of("ignore", "error"),
