@@ -253,7 +253,7 @@ def fraction(zero: bool = False) -> Constraint:
     """A fraction of the rows: below 1, and above 0 unless `zero` admits none of them, too."""
     part = number(at_least=0) if zero else number(above=0)
     return Constraint(
-        "a share of at least 0 and below 1" if zero else "a fraction above 0 and below 1",
+        "a fraction of at least 0 and below 1" if zero else "a fraction above 0 and below 1",
         lambda value: part.admits(value) and float(value) < 1,
         good=(0.0, 0.25) if zero else (0.25, 0.5),
         bad=(-0.1 if zero else 0.0, 1.0, "half"),

@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countwise.params import Constraint, nothing, number, one_of, parameter, seed
+from countwise.params import Constraint, fraction, nothing, number, one_of, parameter, seed
 from countwise.tables.estimator import DeclaredEstimator
-
-
-def _fraction() -> Constraint:
-    part = number(at_least=0)
-    return Constraint(
-        "a fraction of at least 0 and below 1",
-        lambda value: part.admits(value) and float(value) < 1,
-        good=(0.0, 0.25),
-        bad=(-0.1, 1.0, "half"),
-    )
 
 
 def _levels() -> Constraint:
@@ -54,7 +44,7 @@ class SearchParameters(DeclaredEstimator):
         default="sweep",
     )
     validation: float = parameter(
-        _fraction(),
+        fraction(zero=True),
         "fraction of the rows held out to judge by, from 1 000 rows on; after the search they "
         "are counted too. 0: the training rows judge",
         default=0.3,
