@@ -20,7 +20,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Smoothing, a_smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
@@ -38,9 +38,7 @@ from countwise.models.bayes.score_terms import (
 )
 from countwise.numeric import softmax
 from countwise.params import (
-    instance,
     mapping,
-    nothing,
     number,
     one_of,
     parameter,
@@ -167,9 +165,10 @@ class NaiveBayes(CountedModel):
     {'no': 0.795, 'yes': 0.205}
     """
 
-    smoothing: float | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count (0 or None adds nothing), or a Laplace or MEstimate",
+    smoothing: float | str | Smoothing | None = parameter(
+        a_smoothing(),
+        "Laplace's pseudo-count (0 or None adds nothing), a rule in words, or a Laplace or "
+        "MEstimate",
         default=1.0,
         kw_only=False,
     )
