@@ -18,8 +18,10 @@ from countwise.cli.options import (
     notable,
     output_options,
     read_gains,
+    read_rule,
     read_source,
     repeats_option,
+    rule_option,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         "countwise compare sample:credit-g --gain sample --report credit.html",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
+        "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
+@rule_option
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
 def command(
@@ -71,6 +75,7 @@ def command(
     holdout: float | None,
     leave_one_out: bool,
     max_seconds: float | None,
+    rule: str | None,
     gain: str | None,
     reading: ReadOptions,
     seed: int,
@@ -82,7 +87,8 @@ def command(
 
     The default is ten-fold cross-validation; intervals are corrected for shared training rows.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row.
+    matrix, and the models are ranked by gain per row. With --rule roulette every model also draws
+    its decisions.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED
@@ -90,14 +96,22 @@ def command(
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
     gains = read_gains(gain, file)
+    wheel = read_rule(rule, None, seed)
     read = read_source(reading, file, "compare")
     table = read.table
     started = monotonic()
     if "folds" in protocol and protocol["folds"] is None:
         protocol["folds"] = max(min(10, len(table)), 2)
+    compared = build_models(read, names, COMPARED, seed)
+    if wheel is not None:
+        from countwise.decisions.decide import Decide
+
+        # Over the very same models: they are trained once.
+        drawn = {f"{name} by roulette": Decide(model, wheel) for name, model in compared.items()}
+        compared |= drawn
     with out.progress() as tell:
         trials = evaluate(
-            build_models(read, names, COMPARED, seed),
+            compared,
             table,
             gain=gains,
             random_state=seed,

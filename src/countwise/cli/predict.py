@@ -12,7 +12,10 @@ from countwise.cli.options import (
     gain_option,
     output_options,
     read_gains,
+    read_rule,
     reading_options,
+    rule_option,
+    seed_option,
     split_names,
 )
 
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
     examples=(
         "countwise predict model.cw new.csv -o answers.csv",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
+        "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
     ),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("file", metavar="FILE")
 @gain_option
+@rule_option
+@seed_option
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
 @reading_options("missing", "separator", "no_header")
 @output_options(
@@ -41,25 +47,35 @@ if TYPE_CHECKING:
     json="Print a summary as JSON (needs -o).",
 )
 def command(
-    model: str, file: str, gain: str | None, keep: str | None, reading: dict[str, Any], out: Output
+    model: str,
+    file: str,
+    gain: str | None,
+    rule: str | None,
+    seed: int,
+    keep: str | None,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
     probability of each class (six digits in CSV, exact in Parquet), and the decision, which may
-    differ from the class under a gain matrix. FILE may be larger than memory. If it has the class
-    column, the accuracy is printed to stderr.
+    differ from the class under a gain matrix or --rule. A model that predicts a number writes the
+    number. FILE may be larger than memory. If it has the class column, the accuracy is printed to
+    stderr; if it has the numbers to predict, their errors.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
     from countwise.predict_files import predict_file
 
+    wheel = read_rule(rule, gain, seed)
     with out.progress() as tell:
         summary = predict_file(
             model,
             file,
             sys.stdout.buffer if out.path is None else out.path,
             gain=read_gains(gain, file),
+            rule=wheel,
             keep=split_names(keep),
             progress=tell,
             **reading,

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import counted, percent, score_words, seconds, short, signed
+from countwise.reports.sentences import brief, counted, percent, score_words, seconds, short, signed
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -278,13 +278,34 @@ class Screen:
         if near := why.get("neighbors"):
             self._neighbors(near, most)
 
+    def number(self, why: Mapping[str, Any], row: int, most: int) -> None:
+        """Print what each attribute changes in a predicted number."""
+        self.say(f"row {row}: {brief(why['prediction'])}", "bold")
+        lines = [("mean of the training rows", "", why["mean"], "")]
+        largest = max((abs(part["change"]) for part in why["parts"]), default=0.0)
+        for part in why["parts"][:most]:
+            bar = two_sided_bar(part["change"], largest, 16)
+            lines.append((part["attribute"], part["value"], part["change"], bar))
+        if rest := why["parts"][most:]:
+            total = sum(part["change"] for part in rest)
+            lines.append((f"{len(rest)} further attributes", "", total, ""))
+        table = grid("attribute", "value", "change", "", right=(2,))
+        for at, (name, value, change, bar) in enumerate(lines):
+            sign = "+" if at and change > 0 else ""
+            table.add_row(*_cells(name, value, f"{sign}{brief(change)}", bar))
+        table.add_row(*_cells("sum", "", brief(why["prediction"]), ""), style="bold")
+        self.show(table)
+        self._neighbors(why["neighbors"], most)
+
     def _neighbors(self, near: Sequence[Mapping[str, Any]], most: int) -> None:
         """Print the nearest training rows, and the attributes in which they differ most."""
-        table = grid("training row", "class", "distance", "differs most in", right=(0, 2))
+        what = "value" if near and isinstance(near[0]["label"], float) else "class"
+        table = grid("training row", what, "distance", "differs most in", right=(0, 2))
         for row in near[:most]:
             far = sorted(row["parts"].items(), key=lambda item: -item[1])[:_MAX_GAPS]
             differs = ", ".join(name for name, part in far if part > 0)
-            table.add_row(*_cells(row["row"], row["label"], f"{row['distance']:.3g}", differs))
+            label = brief(row["label"]) if what == "value" else row["label"]
+            table.add_row(*_cells(row["row"], label, f"{row['distance']:.3g}", differs))
         self.say()
         self.show(table)
         if len(near) > most:
