@@ -342,10 +342,22 @@ def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
     return add_options(*options, gather)
 
 
+#: Extensions of files that hold a picture.
+PICTURES = (".svg", ".html", ".png", ".pdf")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written for want of a package, before any work is done."""
+    if path is not None and path.lower().endswith((".png", ".pdf")):
+        from countwise.reports.rasterize import check_can_rasterize
+
+        check_can_rasterize()
+
+
 #: Extensions of files that options other than ``-o`` name.
 _EXTENSIONS = {
     "report": (".html", ".htm"),
-    "picture": (".svg", ".html"),
+    "picture": PICTURES,
     "write_schema": (".json",),
 }
 

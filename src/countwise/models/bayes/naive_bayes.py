@@ -49,7 +49,7 @@ from countwise.tables.table import Table
 
 if TYPE_CHECKING:
     from countwise.models.explanation import Coefficient
-    from countwise.models.views import View
+    from countwise.models.views import Coefficients, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +122,28 @@ class LogisticWeights:
             for place, label in enumerate(self.classes)
             if place or not two
             for name, level, by_class in weights
+        )
+
+    def view(self) -> Coefficients:
+        """Return the weights as the coefficients of a linear model, the largest first."""
+        from countwise.models.views import Coefficients, Term
+
+        by_term: dict[tuple[str | None, str | None], list[float]] = {}
+        for weight in self.coefficients:
+            by_term.setdefault((weight.column, weight.level), []).append(weight.value)
+        intercept = tuple(by_term.pop((None, None)))
+        terms = [
+            Term(str(column), level, tuple(values), tuple(values))
+            for (column, level), values in by_term.items()
+        ]
+        terms.sort(key=lambda term: -max(map(abs, term.values)))
+        labels = tuple(str(label) for label in self.classes)
+        note = (
+            "The logistic regression that this naive Bayes is: a level, or one unit of a number, "
+            "adds its coefficient to the log-odds."
+        )
+        return Coefficients(
+            labels[1:] if len(labels) == 2 else labels, intercept, tuple(terms), note
         )
 
 
@@ -414,7 +436,8 @@ class NaiveBayes(CountedModel):
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
-                f"combine='bayes' and when_missing='omit'; got {self!r}. Fit such a model."
+                f"combine='bayes' and when_missing='omit'; got {self!r}.",
+                hint="Fit it with variance='shared' (on the command line --param variance=shared).",
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 

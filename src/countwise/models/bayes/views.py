@@ -166,6 +166,11 @@ def _describe(rule: Smoothing) -> str:
         return f"They are m-estimates with m = {rule.m:g} and p = {rule.p}."
     if not rule.alpha:
         return "Nothing is added to the counts."
+    if rule.by == "classes":
+        return (
+            f"{rule.alpha:g} is added to every count, and {rule.alpha:g} for each class to every "
+            "total (Laplace by classes)."
+        )
     return f"{rule.alpha:g} is added to every count (Laplace)."
 
 
