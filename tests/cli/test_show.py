@@ -116,3 +116,18 @@ def test_show_writes_json(run, folder):
     facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     assert facts["kind"] == "NaiveBayes"
     assert "Model written to model.json." in done.stderr
+
+
+def test_the_slice_of_cells_shows_the_decision_of_each_pair_of_levels(run, folder):
+    model = cw.DiscreteBayes(random_state=0).fit(cw.read("sample:weather"))
+    cw.save(model, "cells.cw")
+    lines = run("show", "cells.cw").stdout.splitlines()
+    (view,) = model.views()
+    across, up = view.slice.across, view.slice.up
+    head = next(at for at, line in enumerate(lines) if line.startswith("Decisions by"))
+    assert lines[head] == f"Decisions by {up.name} (lines) and {across.name} (columns)"
+    assert lines[head + 1].split() == list(across.levels[: across.width])
+    for place, level in enumerate(up.levels[: up.width]):
+        cells = lines[head + 3 + place].split()
+        decided = [view.slice.labels[int(row[place])] for row in view.slice.decisions]
+        assert cells == [level, *decided[: across.width]]
