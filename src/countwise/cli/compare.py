@@ -17,13 +17,13 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
-    read_gains,
     read_source,
     repeats_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
 
@@ -71,7 +71,7 @@ def command(
     holdout: float | None,
     leave_one_out: bool,
     max_seconds: float | None,
-    gain: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     jobs: int,
@@ -89,7 +89,6 @@ def command(
 
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
-    gains = read_gains(gain, file)
     read = read_source(reading, file, "compare")
     table = read.table
     started = monotonic()
@@ -99,7 +98,7 @@ def command(
         trials = evaluate(
             build_models(read, names, COMPARED, seed),
             table,
-            gain=gains,
+            gain=gain,
             random_state=seed,
             n_jobs=jobs,
             max_seconds=max_seconds,

@@ -10,9 +10,8 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    gain_option,
+    gain_options,
     output_options,
-    read_gains,
     read_source,
     reading_options,
     seed_option,
@@ -21,6 +20,7 @@ from countwise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Parameter of the model, such as smoothing=0.5; may be repeated.",
 )
-@gain_option
+@gain_options
 @reading_options()
 @seed_option
 @output_options(
@@ -61,7 +61,7 @@ def command(
     file: str,
     name: str,
     pairs: tuple[str, ...],
-    gain: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     out: Output,
@@ -77,17 +77,16 @@ def command(
 
     path = out.path or _default_path(file)
     model = _build(name, pairs, seed)
-    gains = read_gains(gain, file)
     read = read_source(reading, file, "fit")
     started = perf_counter()
-    if gains is not None and "gain" in model.get_params():
+    if gain is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.
-        model.set_params(gain=gains)
+        model.set_params(gain=gain)
     reports = has_fit_parameter(model, "progress")
-    if gains is not None:
+    if gain is not None:
         from countwise.decisions.decide import Decide
 
-        model = Decide(model, gains)
+        model = Decide(model, gain)
     with out.progress() as tell:
         model.fit(read.table, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started

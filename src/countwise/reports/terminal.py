@@ -275,6 +275,8 @@ class Screen:
             table.add_row(*_cells(name, value, _odds(odds), bar))
         table.add_row(*_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
         self.show(table)
+        if decision := why.get("decision"):
+            self.say(decision["sentence"])
         if near := why.get("neighbors"):
             self._neighbors(near, most)
 
