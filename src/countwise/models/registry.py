@@ -190,6 +190,12 @@ def remove(name: str) -> None:
         del COMMANDS[command.name]
 
 
+def can_be_kept(model: Any) -> bool:
+    """Return whether a model can be saved and explained: one of ours, or one that was added."""
+    entry = ENTRIES.get(type(model).__name__)
+    return entry is not None and entry.kind == "model" and type(model).__module__ == entry.module
+
+
 def models() -> list[Entry]:
     """Return the models that can be saved: ours, and those that were added."""
     return [entry for entry in ENTRIES.values() if entry.kind == "model"]

@@ -38,6 +38,7 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "model": trials.entries[name].model,
                 "rule": line["rule"],
                 "baseline": bool(line["baseline"]),
+                "yardstick": bool(line["yardstick"]),
                 "scores": {
                     what: estimate(trials.score(what, name, gain=gains.get(what), level=level))
                     for what in scores

@@ -155,7 +155,7 @@ class Screen:
         self.say(f"{trials.protocol}; 95 % intervals", "dim")
         self.say()
         columns: dict[str, list[str]] = {
-            "#": [str(line["rank"]) for line in lines],
+            "#": [str(line["rank"] or "") for line in lines],
             "model": [line["model"] for line in lines],
             score_words(key).lower(): [short(line[key]) for line in lines],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
@@ -174,6 +174,8 @@ class Screen:
             table.add_column("", no_wrap=True)
         for place, cells in enumerate(zip(*columns.values(), strict=True)):
             style = "dim" if lines[place]["baseline"] else None
+            if place and lines[place]["yardstick"] and not lines[place - 1]["yardstick"]:
+                table.add_row("", Text("yardsticks: not to be saved or explained", "dim italic"))
             table.add_row(*_cells(*cells, *bars[place : place + 1]), style=style)
         self.show(table)
         self.say()
