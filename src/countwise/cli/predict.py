@@ -47,8 +47,8 @@ def command(
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
     probability of each class (six digits in CSV, exact in Parquet), and the decision, which may
-    differ from the class under a gain matrix. FILE may be larger than memory. If it has the class
-    column, the accuracy is printed to stderr.
+    differ from the most probable class if there is a gain matrix. FILE may be larger than memory.
+    If it has the class column, the accuracy is printed to stderr.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
