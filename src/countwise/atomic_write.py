@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
+"""Write a file whole or not at all: after an interruption, the old or the new file is there."""
 
 from __future__ import annotations
 

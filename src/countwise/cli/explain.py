@@ -1,4 +1,4 @@
-"""``countwise explain``: why a saved model answers as it does."""
+"""``countwise explain``: explain the predictions of a saved model."""
 
 from __future__ import annotations
 

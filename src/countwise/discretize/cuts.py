@@ -1,4 +1,4 @@
-"""Numbers cut into intervals, as a transformer in front of any model."""
+"""A transformer that cuts each numeric column into intervals, in front of any model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numeric columns cut together, as a transformer in front of any model."""
+"""A transformer that cuts all numeric columns together, in front of any model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning curves: the same tested rows, and training sets each of which holds the one before."""
+"""Learning curves: the same test rows, and training sets of which each contains the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the axes of a grid of cells: levels within a budget, boundaries where they earn most."""
+"""Find the grid of cells: the number of levels within a budget, and the best boundaries."""
 
 from __future__ import annotations
 

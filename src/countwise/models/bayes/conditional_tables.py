@@ -1,4 +1,4 @@
-"""Shares of a child given its parents and the class, as figures to look up."""
+"""Conditional probability tables: an attribute given its parents and the class."""
 
 from __future__ import annotations
 

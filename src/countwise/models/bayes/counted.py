@@ -1,4 +1,4 @@
-"""Models that are functions of counts: learning is counting; counts add, subtract and travel."""
+"""Models that learn from counts: training is counting, and counts add and subtract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-dependence Bayes: each attribute may depend on k stronger ones; weak ones are left out."""
+"""k-dependence Bayes: each attribute may depend on k others; weak attributes are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naive Bayes, and the weights of the logistic regression that it is where variances are shared.
+"""Naive Bayes, and the equal logistic regression if all classes share their variances.
 
 With one variance a column for all classes, the log of a normal density is linear in the value but
 for a part that all classes share: P(c | x) is a softmax of w₀ + Σ w x with w = μ/σ² and, in w₀, the

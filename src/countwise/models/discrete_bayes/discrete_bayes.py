@@ -1,4 +1,4 @@
-"""The discrete Bayes rule: cells within a budget, cut where it earns most."""
+"""The discrete Bayes rule: class frequencies in cells that are cut to maximize the gain."""
 
 from __future__ import annotations
 

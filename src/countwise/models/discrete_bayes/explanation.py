@@ -1,4 +1,4 @@
-"""The cell of a row in words: its levels, its counts and those of its neighbors."""
+"""Explain a prediction by the cell of the row: its levels, its counts and those of nearby cells."""
 
 from __future__ import annotations
 

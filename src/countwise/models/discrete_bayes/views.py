@@ -1,4 +1,4 @@
-"""The view of a model of cells: where columns are cut, the search, and slices of the decisions."""
+"""Views of discrete Bayes: cut points, the search, and slices of the decisions."""
 
 from __future__ import annotations
 

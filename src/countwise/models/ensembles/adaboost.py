@@ -1,4 +1,4 @@
-"""AdaBoost: rules of one column, found from weighted counts, or other models vote by weight."""
+"""AdaBoost: a weighted vote of one-column rules, found from weighted counts, or of other models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bagging: models trained on bootstrap samples vote, and rows not drawn estimate their error.
+"""Bagging: models trained on bootstrap samples vote; the rows not drawn estimate the error.
 
 The out-of-bag error is the ensemble's (Breiman 1996). The leave-one-out bootstrap, .632 and .632+
 are estimates for a single model of the kind (Efron & Tibshirani 1997).

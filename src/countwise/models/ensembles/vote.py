@@ -1,4 +1,4 @@
-"""Vote: unlike models answer the same rows, and their votes are counted."""
+"""Vote: models of different kinds vote on the class of each row."""
 
 from __future__ import annotations
 

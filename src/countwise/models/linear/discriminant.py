@@ -1,4 +1,4 @@
-"""Fisher's linear discriminant: normal classes that share a covariance."""
+"""Fisher's linear discriminant: normal distributions with a common covariance matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of models with one layer or more: coefficients, and the training curve of a network."""
+"""Views of linear models and networks: coefficients, and the training curve."""
 
 from __future__ import annotations
 

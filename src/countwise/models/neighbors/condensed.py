@@ -1,4 +1,4 @@
-"""Condensed neighbors: the few rows whose nearest classifies every training row right."""
+"""Condensed neighbors: a small set of rows that classifies every training row correctly."""
 
 from __future__ import annotations
 

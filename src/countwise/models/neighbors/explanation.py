@@ -1,4 +1,4 @@
-"""The nearest rows and their votes, explained: distances, and what each attribute adds."""
+"""Explain a vote by the nearest rows: their distances, and what each attribute adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k nearest neighbors for a number: the mean, or weighted mean, of the most similar rows."""
+"""k-nearest-neighbor regression: the mean, or weighted mean, of the most similar rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view of a model of stored rows: a few of them with the rows nearest to them."""
+"""Views of models that store rows: a few stored rows and the rows nearest to them."""
 
 from __future__ import annotations
 

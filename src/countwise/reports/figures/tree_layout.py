@@ -1,4 +1,4 @@
-"""Positions of the nodes of a tree: each subtree has a strip to itself, so no two edges cross.
+"""Positions of the nodes of a tree: each subtree has its own strip, so no two edges cross.
 
 Nodes are numbered so that a parent comes before its children; a root has the parent -1. Nothing
 recurses, so a chain may have any length.
