@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: after an interruption, the old or the new file is there."""
+"""Write a file whole or not at all: an interruption leaves either the old or the new file."""
 
 from __future__ import annotations
 

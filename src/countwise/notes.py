@@ -219,7 +219,7 @@ NOTES: dict[str, NoteKind] = {
         "only the most frequent levels are kept. If rare levels matter, group the levels yourself.",
     ),
     "P02": NoteKind(
-        "Parents passed over",
+        "Parents left out",
         "caution",
         "Column {column!r} does not depend on {others}, because their joint table would not fit "
         "in memory.",
@@ -246,8 +246,9 @@ NOTES: dict[str, NoteKind] = {
         "info",
         "The boundaries were found on a sample of {rows:,} rows; the cells are counted on all "
         "rows.",
-        "The search could not use all rows, because there are too many cells or because of its "
-        "aim. The boundaries come from a sample; the counts are those of all rows.",
+        "The search cannot use all rows if there are too many cells, or if it maximizes "
+        "information instead of gain. The boundaries come from a sample; the counts are those of "
+        "all rows.",
     ),
     "P12": NoteKind(
         "Search ended early",
@@ -260,8 +261,8 @@ NOTES: dict[str, NoteKind] = {
         "No rule better than chance",
         "warning",
         "No rule was better than chance; the answer is the class frequencies of all rows.",
-        "Boosting combines rules that are better than chance, and on these rows no single column "
-        "gives one. Choose an estimator that uses several columns, such as a tree.",
+        "Boosting combines rules that are better than chance. On these rows no single column "
+        "gives such a rule. Choose an estimator that uses several columns, such as a tree.",
     ),
     "V02": NoteKind(
         "Members too alike",
@@ -273,7 +274,7 @@ NOTES: dict[str, NoteKind] = {
         "kinds.",
     ),
     "E01": NoteKind(
-        "Class rarer than the folds",
+        "Class with fewer rows than folds",
         "caution",
         "Classes with fewer rows than folds: {classes}. Some folds have no row of such a class, "
         "and a class with a single row is never in training when it is tested.",

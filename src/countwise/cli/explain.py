@@ -1,4 +1,4 @@
-"""``countwise explain``: explain the predictions of a saved model."""
+"""``countwise explain``: explain the predictions of a saved model, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning curves: the same test rows, and training sets of which each contains the last."""
+"""Learning curves: the same test rows, and growing training sets."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ for _entry in (
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of models in which all attributes depend on the same one",
+        "average of naive Bayes models in which all attributes also depend on one of them",
         (Command("aode", {"cuts": "mdl"}),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),

@@ -400,7 +400,7 @@ class JointClassifier(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the one most informative cut) or 'mdl' (Fayyad & Irani 1993)",
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
         default="width",
     )
     bins: int = parameter(

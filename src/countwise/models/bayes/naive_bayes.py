@@ -1,4 +1,4 @@
-"""Naive Bayes, and the equal logistic regression if all classes share their variances.
+"""Naive Bayes, and the equivalent logistic regression if all classes share their variances.
 
 With one variance a column for all classes, the log of a normal density is linear in the value but
 for a part that all classes share: P(c | x) is a softmax of w₀ + Σ w x with w = μ/σ² and, in w₀, the
@@ -191,7 +191,7 @@ class NaiveBayes(CountedModel):
     combine: str = parameter(
         one_of("bayes", "posteriors"),
         "'bayes' computes P(c) Π P(x|c). 'posteriors' computes Π P(c|x), as Liu, Gegov and Cocea "
-        "do; this equals 'bayes' with the prior raised to the number of attributes",
+        "do; this equals 'bayes' with P(c) raised to the power of the number of attributes",
         default="bayes",
     )
     when_missing: str = parameter(
@@ -221,7 +221,7 @@ class NaiveBayes(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the one most informative cut) or 'mdl' (Fayyad & Irani 1993)",
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
         default="width",
     )
     bins: int = parameter(

@@ -1,4 +1,4 @@
-"""Tree-augmented naive Bayes: each attribute may depend on one other, along the best tree."""
+"""Tree-augmented naive Bayes: each attribute may depend on one other; together they form a tree."""
 
 from __future__ import annotations
 

@@ -134,9 +134,8 @@ class ID3(Classifier):
     )
     cuts: str = parameter(
         one_of(*METHODS),
-        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal "
-        "'frequency', 'two-way' (the one most informative cut) or 'mdl' (Fayyad "
-        "& Irani 1993)",
+        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
         default="width",
     )
     bins: int = parameter(
