@@ -15,8 +15,7 @@ from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.ensembles.adaboost import AdaBoost
 from countwise.models.linear.logistic import Logistic
 from countwise.reports.draw import Picture
-from countwise.reports.figures.axes import Scale, bottom_axis, left_axis, tick_words, ticks
-from countwise.reports.figures.legend import legend
+from countwise.reports.figures.axes import Scale, bottom_axis, left_axis, legend, tick_words, ticks
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import circle, drawing, group, label, line, path, rect
 from countwise.reports.sentences import names

@@ -15,8 +15,8 @@ from countwise.discretize.joint_search.rows import Part, from_array, ranges_of
 from countwise.discretize.joint_search.search import equal_weight, nominal_axis
 from countwise.discretize.joint_search.time_limit import SearchClock
 from countwise.discretize.recode import Recode
-from countwise.models.bayes.conditional_tables import backed_off, prior_logs
 from countwise.models.bayes.kernel_density import KernelDensity, bandwidth_of
+from countwise.models.bayes.score_terms import backed_off, prior_logs
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, candidates
 from countwise.models.discrete_bayes.explanation import level_names
 from countwise.models.ensembles.adaboost import best_rule

@@ -12,14 +12,14 @@ from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.reports.figures.bar_chart import information_figure
-from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.svg import two_lines, width_of, wrapped
-from countwise.reports.figures.tree_layout import (
+from countwise.reports.figures.decision_tree import (
     children_of,
     depths_of,
     place_in_strips,
     size_limit,
 )
+from countwise.reports.figures.dependency_graph import dependency_figure
+from countwise.reports.figures.svg import two_lines, width_of, wrapped
 from countwise.reports.model_facts import model_facts, view_facts
 
 from .pieces import kinds_of, tables_of

@@ -19,10 +19,17 @@ from countwise.reports.comparison_facts import (
     ranking_facts,
 )
 from countwise.reports.data_facts import data_facts
-from countwise.reports.figures.axes import Scale, bottom_axis, left_axis
+from countwise.reports.figures.axes import (
+    Scale,
+    bottom_axis,
+    left_axis,
+    legend,
+    legend_figure,
+    mark,
+    mark_legend,
+)
 from countwise.reports.figures.cell_grid import heat_figure
 from countwise.reports.figures.dependency_graph import layered, outline
-from countwise.reports.figures.legend import legend, legend_figure, mark, mark_legend
 from countwise.reports.figures.line_plot import by_k_figure, search_figure
 from countwise.reports.figures.palette import page_css, shade, standalone_css, variables
 from countwise.reports.figures.panels import cut_table_figure

@@ -3,8 +3,8 @@
 import pytest
 
 import countwise as cw
-from countwise.html_table import MAX_ROWS, html_table
 from countwise.models.registry import models
+from countwise.show_rows import MAX_ROWS, html_table
 
 from .test_html import read
 

@@ -16,7 +16,7 @@ from countwise.counts.histogram import Grid
 from countwise.counts.moments import SLACK, Moments, check_amounts
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, listing
-from countwise.html_table import html_table
+from countwise.show_rows import html_table
 from countwise.tables.schema import Column, Level, Schema, by_value, level_key
 
 Key = tuple[str, ...]

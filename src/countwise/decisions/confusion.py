@@ -17,7 +17,7 @@ from countwise.decisions.class_prior import Prior, class_shares
 from countwise.decisions.expected_gain import earned_by_cells, gains_of
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.html_table import html_table
+from countwise.show_rows import html_table
 from countwise.tables.labels import Label, as_array, find, plain, positions
 from countwise.tables.weights import weights_or_ones
 

@@ -26,8 +26,8 @@ from countwise.decisions.read_gains import (
     order_of,
 )
 from countwise.errors import GainError
-from countwise.html_table import html_table
 from countwise.params import Constraint
+from countwise.show_rows import html_table
 from countwise.tables.labels import Label, plain, quoted
 from countwise.tables.schema import Level
 

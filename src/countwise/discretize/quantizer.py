@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from countwise._typing import FloatArray
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.cuts import CutTransformer
-from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import Part, SearchTask
-from countwise.discretize.joint_search.search import quantize
+from countwise.discretize.joint_search.search import SearchParameters, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
 from countwise.notes import Note
 from countwise.params import fitted, nothing, number, one_of, parameter

@@ -26,9 +26,9 @@ from countwise.evaluation.scores import (
     estimate_fold,
     score_fold,
 )
-from countwise.html_table import html_table
 from countwise.notes import Note
 from countwise.params import Parameter, check, nothing, one_of
+from countwise.show_rows import html_table
 from countwise.tables.labels import Label
 
 #: The scores a summary shows beside the one it ranks by.

@@ -10,8 +10,8 @@ import numpy as np
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.html_table import html_table
 from countwise.numeric import softmax
+from countwise.show_rows import html_table
 from countwise.tables.table import Table
 
 #: Where only posteriors are known, one below this counts as this in an explanation.

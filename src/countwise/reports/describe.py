@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from countwise.html_table import html_table
 from countwise.reports.data_facts import data_facts
+from countwise.show_rows import align, html_table
 from countwise.store.files import describe as describe_model
 from countwise.tables.read import read
-from countwise.tables.show import align
 from countwise.tables.table import Table
 
 _HEADER = ("column", "kind", "levels or range", "missing", "notes")

@@ -14,11 +14,11 @@ from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.neighbor_grid import NeighborGrid
 from countwise.models.views import CellGrid, DependencyGraph
+from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import coefficient_figure, error_figure, member_figure
 from countwise.reports.figures.cell_grid import agreement_figure, coefficient_grid, heat_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.line_plot import by_k_figure, search_figure, training_figure
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT

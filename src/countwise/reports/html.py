@@ -14,6 +14,7 @@ from typing import Any
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError
 from countwise.reports.comparison_facts import FORMAT, VERSION
+from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     balance_figure,
     coefficient_figure,
@@ -29,7 +30,6 @@ from countwise.reports.figures.cell_grid import (
 )
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.legend import legend_figure
 from countwise.reports.figures.line_plot import curve_figure, search_figure, training_figure
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT, STEPS, dark_ink, page_css, variables

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, did_you_mean, listing, quote
-from countwise.html_table import html_table
 from countwise.numeric import read_number
-from countwise.tables.show import align
+from countwise.show_rows import align, html_table
 
 Kind = Literal["nominal", "numeric", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]

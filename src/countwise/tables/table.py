@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise.errors import TableError, did_you_mean, listing
-from countwise.html_table import html_table
 from countwise.notes import Note
+from countwise.show_rows import align, html_table
 from countwise.tables.schema import Column, Level, Schema, labels_array
-from countwise.tables.show import align
 
 if TYPE_CHECKING:
     from countwise.tables.raw_columns import Raw, RawTable

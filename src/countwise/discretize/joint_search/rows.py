@@ -21,7 +21,7 @@ from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
-    from countwise.discretize.joint_search.parameters import SearchParameters
+    from countwise.discretize.joint_search.search import SearchParameters
 
 #: Rows that are worked on together: their addresses stay in the processor's cache.
 BLOCK = 1 << 16

@@ -22,8 +22,13 @@ from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier
-from countwise.models.bayes.conditional_tables import child_figures, prior_logs
-from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm
+from countwise.models.bayes.score_terms import (
+    ZERO,
+    ScoreTerms,
+    TableTerm,
+    child_figures,
+    prior_logs,
+)
 from countwise.notes import Note
 from countwise.params import derived, fitted, one_of, parameter, whole
 from countwise.tables.schema import Column, Level, Schema, labels_array

@@ -16,9 +16,14 @@ from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.decisions.class_prior import prior_of
-from countwise.models.bayes.conditional_tables import backed_off
 from countwise.models.bayes.kernel_density import KernelDensity
-from countwise.models.bayes.score_terms import LOWEST, ZERO, estimate_normal, presence_logs
+from countwise.models.bayes.score_terms import (
+    LOWEST,
+    ZERO,
+    backed_off,
+    estimate_normal,
+    presence_logs,
+)
 from countwise.numeric import softmax
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table

@@ -21,7 +21,7 @@ from countwise.counts.information import information_gain
 from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.discretize.cut_points import cut_counts
-from countwise.models.bayes.conditional_tables import BACK_OFF
+from countwise.models.bayes.score_terms import BACK_OFF
 from countwise.models.views import (
     Densities,
     Density,

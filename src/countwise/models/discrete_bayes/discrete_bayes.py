@@ -18,7 +18,6 @@ from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.cell_grid import CellGrid
-from countwise.discretize.joint_search.parameters import SearchParameters
 from countwise.discretize.joint_search.rows import (
     Labelled,
     Part,
@@ -30,7 +29,7 @@ from countwise.discretize.joint_search.rows import (
     keep_weighted,
     ranges_of,
 )
-from countwise.discretize.joint_search.search import nominal_axis, quantize
+from countwise.discretize.joint_search.search import SearchParameters, nominal_axis, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
 from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.models.base import Classifier
@@ -623,7 +622,7 @@ class DiscreteBayes(SearchParameters, Classifier):
 
     def views(self) -> Sequence[View]:
         """Return the grid of cells: cut points, the search, the decisions."""
-        from countwise.models.discrete_bayes.views import cell_grid
+        from countwise.models.discrete_bayes.explanation import cell_grid
 
         check_is_fitted(self, "cells_")
         return (cell_grid(self),)

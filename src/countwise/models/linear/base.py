@@ -18,14 +18,17 @@ from countwise.errors import ParameterError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
 from countwise.models.linear.encoder import Features
+from countwise.models.views import Coefficients, Term
 from countwise.numeric import draw_seed, log_softmax
 from countwise.params import derived, fitted, mapping, nothing, one_of, parameter
+from countwise.tables.labels import text
 from countwise.tables.schema import level_text
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
 if TYPE_CHECKING:
     from countwise.models.views import View
+
 
 #: Cells of the matrix that are held at a time.
 _CELLS = 1 << 22
@@ -203,8 +206,6 @@ class MatrixModel(Classifier):
 
     def views(self) -> Sequence[View]:
         """Return the coefficients of a model of one layer."""
-        from countwise.models.linear.views import coefficients
-
         check_is_fitted(self, "layers_")
         return (coefficients(self),) if len(self.layers_) == 1 else ()
 
@@ -310,3 +311,34 @@ def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) 
 
     found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
     return float(np.exp(found.x) * unit)
+
+
+def coefficients(model: MatrixModel) -> Coefficients:
+    """Return the coefficients by column and level, the largest first, numbers by their spread."""
+    labels = [text(label) for label in model.classes_.tolist()]
+    if len(labels) == 2:
+        labels = labels[1:]
+    by_term: dict[tuple[str | None, str | None], list[float]] = {}
+    for coefficient in model.coefficients_:
+        by_term.setdefault((coefficient.column, coefficient.level), []).append(coefficient.value)
+    intercept = by_term.pop((None, None))
+    # The layer's weights are those of columns divided by their standard deviation.
+    weights = model.layers_[0].weights
+    scaled = weights[:, 1:] - weights[:, :1] if weights.shape[1] == 2 else weights
+    terms = [
+        Term(
+            feature.column,
+            feature.level,
+            tuple(by_term[feature.column, feature.level]),
+            tuple(line.tolist()),
+        )
+        for feature, line in zip(model.features_.names, scaled, strict=True)
+    ]
+    terms.sort(key=lambda term: -max(map(abs, term.scaled)))
+    unit = "margin" if model.scale_ != 1.0 else "log-odds"
+    of_class = f"class {labels[0]!r}" if len(labels) == 1 else "each class"
+    note = (
+        f"A level, or one unit of a number, adds its coefficient to the {unit} of {of_class}. In "
+        "the figure a number changes by one standard deviation, so that terms can be compared."
+    )
+    return Coefficients(tuple(labels), tuple(intercept), tuple(terms), note)

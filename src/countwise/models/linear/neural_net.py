@@ -14,6 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
+from countwise.models import views
 from countwise.models.linear.base import Layer, MatrixModel, Rows, to_layer
 from countwise.numeric import log_softmax
 from countwise.params import Constraint, fitted, number, one_of, parameter, seed, whole
@@ -183,9 +184,7 @@ class NeuralNet(MatrixModel):
 
     def views(self) -> Sequence[View]:
         """Return the training curve, and the coefficients if there is no hidden layer."""
-        from countwise.models.linear.views import training_curve
-
-        return (*super().views(), training_curve(self))
+        return (*super().views(), _training_curve(self))
 
 
 def _layers(net: MLPClassifier) -> tuple[Layer, ...]:
@@ -196,3 +195,19 @@ def _layers(net: MLPClassifier) -> tuple[Layer, ...]:
     ]
     layers[-1] = to_layer(net.coefs_[-1].T, net.intercepts_[-1])
     return tuple(layers)
+
+
+def _training_curve(model: NeuralNet) -> views.TrainingCurve:
+    """Return the loss and the error of a network by epoch."""
+    sizes = [layer.weights.shape[1] for layer in model.layers_[:-1]]
+    # A model from a file has the weights alone.
+    epochs = tuple(
+        views.Epoch(epoch.number, epoch.loss, None if epoch.error != epoch.error else epoch.error)
+        for epoch in getattr(model, "curve_", ())
+    )
+    best_epoch = getattr(model, "best_epoch_", 0)
+    hidden = f"{' and '.join(map(str, sizes))} hidden neurons" if sizes else "no hidden layer"
+    note = f"A network of {len(model.features_.names)} inputs and {hidden}."
+    if epochs:
+        note += f" The weights are those of epoch {best_epoch} of {len(epochs)}."
+    return views.TrainingCurve(epochs, best_epoch, note)

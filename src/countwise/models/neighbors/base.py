@@ -194,7 +194,7 @@ class StoredRowsModel(TableEstimator):
 
     def views(self) -> Sequence[View]:
         """Return a few stored rows with those nearest to them."""
-        from countwise.models.neighbors.views import neighbor_sample
+        from countwise.models.neighbors.explanation import neighbor_sample
 
         check_is_fitted(self, "rows_")
         return (neighbor_sample(self, self.get_params(deep=False).get("n_neighbors", 1)),)

@@ -10,6 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from countwise.reports.figures.decision_tree import (
+    children_of,
+    depths_of,
+    place_in_strips,
+    size_limit,
+)
 from countwise.reports.figures.svg import (
     circle,
     drawing,
@@ -25,12 +31,6 @@ from countwise.reports.figures.svg import (
     two_lines,
     width_of,
     wrapped,
-)
-from countwise.reports.figures.tree_layout import (
-    children_of,
-    depths_of,
-    place_in_strips,
-    size_limit,
 )
 from countwise.reports.sentences import short
 

@@ -10,13 +10,13 @@ from countwise.reports.figures.axes import (
     Scale,
     bottom_axis,
     left_axis,
+    legend,
     log_ticks,
     padded_range,
     tick_room,
     tick_words,
     ticks,
 )
-from countwise.reports.figures.legend import legend
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import circle, drawing, label, path, width_of
 from countwise.reports.sentences import interval_words, score_words

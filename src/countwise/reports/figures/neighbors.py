@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.axes import Scale, bottom_axis
-from countwise.reports.figures.legend import mark, mark_legend
+from countwise.reports.figures.axes import Scale, bottom_axis, mark, mark_legend
 from countwise.reports.figures.svg import drawing, label, line, width_of
 from countwise.reports.sentences import brief
 

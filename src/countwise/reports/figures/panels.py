@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.axes import Scale, bottom_axis, tick_label
+from countwise.reports.figures.axes import Scale, bottom_axis, legend, tick_label
 from countwise.reports.figures.cell_grid import Cell, Grid
-from countwise.reports.figures.legend import legend
 from countwise.reports.figures.palette import HUES, shade
 from countwise.reports.figures.svg import (
     drawing,

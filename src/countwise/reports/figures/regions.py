@@ -9,11 +9,13 @@ from typing import Any
 from countwise.reports.figures.axes import (
     Scale,
     left_axis,
+    legend,
+    mark,
+    mark_legend,
     number_marks,
     tick_label,
     tick_room,
 )
-from countwise.reports.figures.legend import legend, mark, mark_legend
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, element, label, line, number, rect, wrapped
 
