@@ -8,10 +8,10 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    best_model,
     build_models,
     chosen_names,
     comparison_options,
-    drawable,
     models_option,
     notable,
     output_options,
@@ -103,9 +103,9 @@ def command(
 
 def _write_report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.models.registry import COMMANDS
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = drawable(curve.names)
+    name = best_model(curve.trials[-1]) or DEFAULT
     model = COMMANDS[name].build().fit(table)
     report(curve.trials[-1], path, table, model=model, name=name, curve=curve, source=file)

@@ -15,6 +15,7 @@ from countwise.errors import GainError, ParameterError, TableError, did_you_mean
 
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
+    from countwise.evaluation.trials import Trials
     from countwise.notes import Note
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
@@ -43,7 +44,7 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
         found = _find_usual_target(reading, source)
         if found is not None:
             reading = replace(reading, target=found)
-            remarks = (f"Column {found!r} is taken as the class; --target names another.",)
+            remarks = (f"Column {found!r} is taken as the class. To choose another, use --target.",)
     table = read_with(source, reading)
     if need_target:
         _check_trainable(who, table)
@@ -174,11 +175,12 @@ def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], se
     return {model.name: model.build(seed) for model in compared}
 
 
-def drawable(names: Iterable[str]) -> str:
-    """Return the first model that a report can draw, or the default model."""
-    from countwise.models.registry import COMMANDS, DEFAULT
+def best_model(trials: Trials) -> str | None:
+    """Return the best model of a ranking that can be saved, by its name; None if there is none."""
+    from countwise.models.registry import COMMANDS
 
-    return next((n for n in names if n in COMMANDS and COMMANDS[n].can_be_saved), DEFAULT)
+    names = (trials.entries[line["model"]].model for line in trials.summary())
+    return next((name for name in names if name in COMMANDS and COMMANDS[name].can_be_saved), None)
 
 
 #: Sentences about a gain matrix that are printed; the rest of a large matrix is counted.
@@ -329,8 +331,8 @@ _READING: dict[str, dict[str, Any]] = {
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
-        "help": "Treatment of missing cells: omit (the default), value (a level of its own) or "
-        "drop (the row); COLUMN=WORD for one column.",
+        "help": "Treatment of missing cells: omit (leave the cell out; the default), value (treat "
+        "missing as a level) or drop (drop the row). COLUMN=WORD applies to one column.",
     },
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},

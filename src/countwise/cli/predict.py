@@ -52,8 +52,8 @@ def command(
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
-    probability of each class (six digits in CSV, exact in Parquet), and the decision. Under a gain
-    matrix the decision may differ from the class, and the expected gain of every decision follows.
+    probability of each class (six digits in CSV, exact in Parquet), and the decision. With a gain
+    matrix the decision may differ from the class, and the expected gain of each decision is added.
     FILE may be larger than memory. If it has the class column, the accuracy is printed to stderr.
     """
     if out.as_json and out.path is None:

@@ -148,8 +148,8 @@ class Screen:
         lines = [line.rstrip() for line in capture.get().splitlines()]
         self.console.file.write("\n".join(lines) + "\n")
 
-    def ranking(self, trials: Trials, title: str) -> None:
-        """Print the ranking with its intervals, and the verdict."""
+    def ranking(self, trials: Trials, title: str, keep: str | None = None) -> None:
+        """Print the ranking with its intervals, the verdict, and the command to `keep` the best."""
         lines, key = trials.summary(), trials.ranked_by
         self.say(title, "bold")
         self.say(f"{trials.protocol}; 95 % intervals", "dim")
@@ -180,6 +180,10 @@ class Screen:
         self.show(table)
         self.say()
         self.say(trials.verdict())
+        if keep is not None:
+            self.say()
+            self.say("To train the best model on all rows and save it:")
+            self.console.print(Text(f"  {keep}"), soft_wrap=True)
 
     def curve(self, curve: Curve, title: str) -> None:
         """Print scores by the number of training rows."""
