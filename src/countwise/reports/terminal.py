@@ -175,10 +175,13 @@ class Screen:
         for place, cells in enumerate(zip(*columns.values(), strict=True)):
             style = "dim" if lines[place]["baseline"] else None
             if place and lines[place]["yardstick"] and not lines[place - 1]["yardstick"]:
-                table.add_row("", Text("yardsticks: not to be saved or explained", "dim italic"))
+                table.add_row("", Text("yardsticks", "dim italic"))
             table.add_row(*_cells(*cells, *bars[place : place + 1]), style=style)
         self.show(table)
         self.say()
+        if lines[-1]["yardstick"]:
+            text = "Yardsticks are models of other libraries; they cannot be saved or explained."
+            self.say(text, "dim")
         self.say(trials.verdict())
         if keep is not None:
             self.say()
