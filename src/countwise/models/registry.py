@@ -307,21 +307,21 @@ for _entry in (
         "TAN",
         "countwise.models.bayes.tan",
         "naive Bayes in which each attribute may depend on one other (tree-augmented)",
-        (Command("tan", {"cuts": "mdl"}),),
+        (Command("tan"),),
         ({}, {"smoothing": "back-off", "cuts": "mdl"}, {"smoothing": 0, "cuts": "frequency"}),
     ),
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
         "average of naive Bayes models in which all attributes also depend on one of them",
-        (Command("aode", {"cuts": "mdl"}),),
+        (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
         "naive Bayes in which each attribute may depend on k more informative ones",
-        (Command("kdb", {"cuts": "mdl"}),),
+        (Command("kdb"),),
         (
             {},
             {"k": 1, "selective": False, "cuts": "frequency", "bins": 5},
@@ -332,7 +332,7 @@ for _entry in (
         "DiscreteBayes",
         "countwise.models.discrete_bayes.discrete_bayes",
         "joint probability table over jointly discretized columns",
-        (Command("discrete-bayes", {"levels": "merit"}),),
+        (Command("discrete-bayes"),),
         (
             {"random_state": 0},
             {"budget": None, "search": None, "random_state": 0},
@@ -343,8 +343,8 @@ for _entry in (
     Entry(
         "ID3",
         "countwise.models.tree.id3",
-        "decision tree grown by information gain, pruned",
-        (Command("id3", {"prune": 0.2}),),
+        "decision tree grown by information gain",
+        (Command("id3"),),
         (
             {},
             {"prune": 0.2},
@@ -376,7 +376,7 @@ for _entry in (
         "CondensedNeighbors",
         "countwise.models.neighbors.condensed",
         "1-nearest neighbor on a condensed training set",
-        (Command("condensed", {"metric": "heom"}),),
+        (Command("condensed"),),
         ({}, {"method": "fast", "metric": "heom"}),
     ),
     Entry(
@@ -440,7 +440,7 @@ for _entry in (
         "AdaBoost",
         "countwise.models.ensembles.adaboost",
         "AdaBoost: models trained in turn, each with more weight on misclassified rows",
-        (Command("adaboost", {"n_estimators": 100}, "AdaBoost of 100 decision stumps"),),
+        (Command("adaboost", {}, "AdaBoost of 100 decision stumps"),),
         (
             {"n_estimators": 10},
             {"n_estimators": 10, "method": "resampling"},
@@ -456,7 +456,7 @@ for _entry in (
                 "vote",
                 {
                     "estimators": {
-                        "aode": Later("countwise.models.bayes.aode", "AODE", {"cuts": "mdl"}),
+                        "aode": Later("countwise.models.bayes.aode", "AODE"),
                         "logistic": Later("countwise.models.linear.logistic", "Logistic"),
                         "bagging": Later(
                             "countwise.models.ensembles.bagging", "Bagging", {"n_estimators": 25}

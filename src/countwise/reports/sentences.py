@@ -41,10 +41,10 @@ def short(figure: float | None, digits: int = 3) -> str:
 
 
 def brief(figure: float | None) -> str:
-    """Return a value of the data with four significant digits."""
+    """Return a value of the data with four significant digits; years have no thousands mark."""
     if figure is None:
         return "–"
-    large = 1000 <= abs(figure) < 1e9
+    large = 10_000 <= abs(figure) < 1e9
     return (f"{figure:,.0f}" if large else f"{figure:.4g}").replace("-", "−")
 
 

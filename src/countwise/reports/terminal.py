@@ -14,7 +14,7 @@ from rich.text import Text
 
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import counted, percent, score_words, seconds, short, signed
+from countwise.reports.sentences import brief, counted, percent, score_words, seconds, short, signed
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -347,7 +347,7 @@ def _holds(column: Mapping[str, Any]) -> str:
         more = ", …" if column["distinct"] > 6 else ""
         return f"{counted(column['distinct'])} levels: {shown}{more}"
     if "quartiles" in column:
-        write = _date if column.get("dates") else short
+        write = _date if column.get("dates") else brief
         low, middle, high = column["least"], column["quartiles"][1], column["most"]
         return f"{write(low)} to {write(high)}, median {write(middle)}"
     return "nothing" if column["kind"] == "numeric" else ""

@@ -272,7 +272,7 @@ class AdaBoost(Ensemble):
         whole(at_least=1),
         "largest number of rounds. Boosting ends early if a rule makes no error (it then decides "
         "alone) or is no better than chance (it is discarded)",
-        default=50,
+        default=100,
     )
     method: str = parameter(
         one_of("weights", "resampling"),
