@@ -18,7 +18,7 @@ from countwise.atomic_write import atomic_write, check_writable
 from countwise.decisions.decide import Decide
 from countwise.decisions.expected_gain import earned_by_row
 from countwise.decisions.gain_matrix import GainMatrix
-from countwise.decisions.rules import Argmax, RouletteWheel
+from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import (
     ParameterError,
     SchemaError,
@@ -72,6 +72,8 @@ class PredictionSummary:
         The same in sentences.
     seconds
         The time it took.
+    unit
+        The unit of the gain, if the matrix has one.
     r2, mean_absolute_error, root_mean_squared_error
         How good predicted numbers are on the labelled rows; None for a model that predicts classes.
     """
@@ -86,6 +88,7 @@ class PredictionSummary:
     unseen: dict[str, dict[Any, int]]
     notes: tuple[str, ...]
     seconds: float
+    unit: str = ""
     r2: float | None = None
     mean_absolute_error: float | None = None
     root_mean_squared_error: float | None = None
@@ -99,22 +102,24 @@ class PredictionSummary:
 
     def sentences(self) -> list[str]:
         """Return how good the predictions are, where the class is known."""
-        found = []
-        if self.accuracy is not None:
-            found.append(
-                f"Accuracy {self.accuracy:.4f} on the {self.labelled_rows} rows whose class is "
-                "known."
-            )
-        if self.gain_per_row is not None:
-            found.append(f"The decisions earn {self.gain_per_row:.4g} a row on them.")
         if self.mean_absolute_error is not None:
             r2 = "" if self.r2 is None else f"R² {self.r2:.4f}, "
-            found.append(
+            return [
                 f"{r2}mean absolute error {self.mean_absolute_error:.4g}, root mean squared error "
                 f"{self.root_mean_squared_error:.4g} on the {self.labelled_rows} rows whose value "
                 "is known."
-            )
-        return found
+            ]
+        if self.accuracy is None or self.decision_accuracy is None:
+            return []
+        rows = f"on the {self.labelled_rows} rows whose class is known"
+        if self.gain_per_row is None:
+            return [f"Accuracy {self.accuracy:.4f} {rows}."]
+        unit = self.unit and f" {self.unit}"
+        return [
+            f"Accuracy of the most probable class {self.accuracy:.4f}, of the decision "
+            f"{self.decision_accuracy:.4f} {rows}.",
+            f"The decisions earn {self.gain_per_row:.4g}{unit} per row on them.",
+        ]
 
     def __str__(self) -> str:
         done = "classified" if self.classes else "predicted"
@@ -137,9 +142,9 @@ def predict_file(
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, exact in Parquet), and the decision, which differs from the class
-    where gains say so. For a model that predicts a number the line has that number. A file is
-    written whole or not at all.
+    class (six digits in CSV, exact in Parquet), and the decision. With a gain matrix the decision
+    may differ from the class, and the expected gain of each decision follows. For a model that
+    predicts a number the line has that number. A file is written whole or not at all.
 
     Parameters
     ----------
@@ -248,11 +253,14 @@ class Predictions:
     posteriors: FloatArray
     decisions: Sequence[Any]
     decided: NDArray[Any]
+    #: Expected gain of each decision, if a gain matrix decides.
+    gains: FloatArray | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
-        return output_names(list(self.kept), self.classes)
+        decisions = () if self.gains is None else self.decisions
+        return output_names(list(self.kept), self.classes, decisions)
 
     def columns(self, as_text: bool) -> list[Any]:
         """Return the columns behind the kept ones as Arrow arrays."""
@@ -261,7 +269,11 @@ class Predictions:
         columns = [_decode(self.best, self.classes, as_text)]
         for column in self.posteriors.T:
             columns.append(_decimals(column) if as_text else pa.array(np.ascontiguousarray(column)))
-        return [*columns, _decode(self.decided, self.decisions, as_text)]
+        columns.append(_decode(self.decided, self.decisions, as_text))
+        if self.gains is not None:
+            gains = self.gains.round(DIGITS) + 0.0 if as_text else self.gains
+            columns += [pa.array(np.ascontiguousarray(column)) for column in gains.T]
+        return columns
 
 
 @dataclass(frozen=True)
@@ -284,9 +296,12 @@ class Numbered:
         return [pa.array(texts) if as_text else pa.array(self.numbers)]
 
 
-def output_names(keep: Sequence[str], classes: Sequence[Any]) -> list[str]:
-    """Return the names of the columns of the output."""
-    return [*keep, "class", *(f"p_{label}" for label in classes), "decision"]
+def output_names(
+    keep: Sequence[str], classes: Sequence[Any], decisions: Sequence[Any] = ()
+) -> list[str]:
+    """Return the names of the columns of the output; `decisions` are those with expected gains."""
+    gains = (f"gain_{label}" for label in decisions)
+    return [*keep, "class", *(f"p_{label}" for label in classes), "decision", *gains]
 
 
 class Writer(Protocol):
@@ -315,8 +330,7 @@ class _CsvWriter:
         import pyarrow as pa
 
         if not self._started:
-            names = predictions.names
-            self._write_all(csv_lines(pa.table({name: [name] for name in names})))
+            self._write_all(csv_lines(pa.table({name: [name] for name in predictions.names})))
             self._started = True
         self._write_all(rendered)
 
@@ -534,6 +548,13 @@ class Tally:
             )
 
 
+def gains_of(model: Any) -> GainMatrix | None:
+    """Return the gains that a fitted model, or a rule, decides by; None without any."""
+    rule = model if isinstance(model, Rule) else getattr(model, "rule_", None)
+    gain = getattr(rule, "gain", None)
+    return gain if isinstance(gain, GainMatrix) else None
+
+
 class Scorer:
     """A fitted model, ready for the raw columns of any number of blocks."""
 
@@ -558,13 +579,13 @@ class Scorer:
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self.classes: list[Any] = self.decide.classes_.tolist()
         self.decisions: list[Any] = self.decide.decisions_.tolist()
-        rule_gain = getattr(self.rule, "gain", None)
-        self.gain: GainMatrix | None = rule_gain if isinstance(rule_gain, GainMatrix) else None
+        self.gain = gains_of(self.rule)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
-        return output_names(self.keep, self.classes)
+        decisions = () if self.gain is None else self.decisions
+        return output_names(self.keep, self.classes, decisions)
 
     @property
     def unseen_treatment(self) -> str:
@@ -594,7 +615,8 @@ class Scorer:
         decided = best if isinstance(self.rule, Argmax) else self.rule.choose(posteriors)
         self._count(table, best, decided, tally)
         kept = {name: _to_codes(columns[name]) for name in self.keep}
-        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided)
+        gains = None if self.gain is None else posteriors @ self.gain.values
+        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided, gains)
 
     def read_rows(
         self, path: str, options: ReadOptions, wanted: Sequence[int]
@@ -641,6 +663,7 @@ class Scorer:
             unseen={name: dict(levels.most_common(20)) for name, levels in tally.unseen.items()},
             notes=tuple(tally.notes(self.unseen_treatment)),
             seconds=seconds,
+            unit="" if self.gain is None else self.gain.unit,
         )
 
     def _check(self, columns: Mapping[str, Raw]) -> None:
