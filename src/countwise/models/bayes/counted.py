@@ -275,7 +275,7 @@ class CountedModel(Classifier):
         return counts
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
-        self.counts_ = counts
+        self.counts_ = counts = counts.without_unused_words()
         known = self.schema_ if table is None else table.schema
         self.schema_ = self.recode_.input_schema(known, counts.schema)
         named = set(self._named)
@@ -289,14 +289,14 @@ class CountedModel(Classifier):
         self._model = self.terms(self._view_counts(counts))
         before = self.notes_ if table is None else table.notes
         self.notes_ = (
-            *(note for note in before if note.code not in (*RECODE_NOTES, "P02")),
+            *(note for note in before if note.code not in (*RECODE_NOTES, "P02", "W03")),
             *self.recode_.notes,
             *self._family_notes(),
         )
         return self
 
     def _family_notes(self) -> tuple[Note, ...]:
-        """Return remarks, of code P02, on attributes that depend on fewer others than wished."""
+        """Return remarks on dependencies left out (P02) and words left out (W03)."""
         return ()
 
     def _view_counts(self, counts: Counts) -> Counts:
