@@ -156,8 +156,7 @@ NOTES: dict[str, NoteKind] = {
     "W02": NoteKind(
         "Text left out",
         "caution",
-        "Column {column!r} holds free text, which {who} does not use; {models} can count its "
-        "words.",
+        "Column {column!r} holds free text and was left out by {who}; {models} counts its words.",
         "The model was trained on the other columns alone.",
     ),
     "W03": NoteKind(

@@ -145,6 +145,7 @@ def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "nominal": [column.name for column in schema.nominal],
         "numeric": [column.name for column in schema.numeric],
+        "text": [column.name for column in schema.text],
         "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
         "parameters": {key: repr(value) for key, value in model.get_params(deep=False).items()},
         **({} if gain is None else {"levels": model.levels_, "gain": gain}),
@@ -152,14 +153,14 @@ def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
 
 
 def _show(screen: Any, facts: dict[str, Any]) -> None:
-    from countwise.reports.sentences import seconds
+    from countwise.reports.sentences import kind_words, seconds
 
+    kinds = {kind: len(facts[kind]) for kind in ("nominal", "numeric", "text")}
     screen.say(
         f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
         f"{seconds(facts['seconds'])}: "
         f"class {facts['target']!r} with {len(facts['classes'])} classes "
-        f"({listing(facts['classes'])}), {len(facts['nominal'])} nominal and "
-        f"{len(facts['numeric'])} numeric columns."
+        f"({listing(facts['classes'])}), {kind_words(kinds)} columns."
     )
     if "gain" in facts:
         train, validation = facts["gain"]["train"], facts["gain"]["validation"]

@@ -243,7 +243,7 @@ class Counts:
         if self.weight.shape != (slots,):
             raise CountsError(f"Counts: there must be a weight for each of {slots} classes.")
         check_amounts("Counts: the class weights", self.weight)
-        plan = Plan(*map(tuple, (self.tables, self.moments, self.grids, self.words)))
+        plan = Plan(tuple(self.tables), tuple(self.moments), tuple(self.grids), tuple(self.words))
         if not (self.plan in plan and plan in self.plan and abs(self.rows) < 2**62):
             raise CountsError("Counts: what is counted must be what the plan names.")
         for names, table in self.tables.items():

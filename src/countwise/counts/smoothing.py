@@ -10,7 +10,6 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
 
-
 #: A number of levels, or one for each figure.
 Number = int | FloatArray
 

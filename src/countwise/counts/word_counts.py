@@ -89,7 +89,8 @@ class WordCounts:
         """Return the weight of the rows with a class that hold each word."""
         width = len(self.vocabulary)
         known = self.keys < width * (len(self.weight) - 1)
-        return np.bincount(self.keys[known] % max(width, 1), self.rows[known], minlength=width)
+        places = self.keys[known] % max(width, 1)
+        return np.bincount(places, self.rows[known], minlength=width).astype(np.float64)
 
     def __add__(self, other: WordCounts) -> WordCounts:
         left, right = _aligned(self, other)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from countwise.reports.data_facts import data_facts
+from countwise.reports.sentences import kind_words
 from countwise.show_rows import align, html_table
 from countwise.store.files import describe as describe_model
 from countwise.tables.read import read
@@ -57,10 +58,7 @@ class Description(Mapping[str, Any]):
     def _headline(self) -> str:
         kinds, target = self["kinds"], self["target"]
         about = "" if target is None else f", target {target!r} with {len(self['balance'])} classes"
-        return (
-            f"{self.title}: {self['rows']} rows, {kinds['nominal']} nominal and "
-            f"{kinds['numeric']} numeric columns{about}"
-        )
+        return f"{self.title}: {self['rows']} rows, {kind_words(kinds)} columns{about}"
 
     def _model_rows(self) -> list[tuple[str, object]]:
         facts = {**self._facts, **self._facts.get("summary", {})}
@@ -79,6 +77,8 @@ def _row(column: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
         holds = ", ".join(levels[:_SHOWN_LEVELS]) + (f", … {more} more" if more > 0 else "")
     elif "least" in column:
         holds = f"{column['least']:g} to {column['most']:g}"
+    elif "texts" in column:
+        holds = f"{column['texts']} different texts"
     missing = str(column["missing"]) if column.get("missing") else ""
     return column["name"], column["kind"], holds, missing, " ".join(column["codes"])
 

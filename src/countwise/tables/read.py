@@ -20,7 +20,7 @@ from countwise.tables.formats.frames import (
     record_columns,
     target_column,
 )
-from countwise.tables.raw_columns import Raw, RawTable
+from countwise.tables.raw_columns import Raw, RawTable, Words
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -253,7 +253,7 @@ def _decide(
             why = None
             if kind == "infer":
                 kind = infer_schema.kind_of(name, raw)
-                if kind == "text":
+                if kind == "text" and isinstance(raw, Words):
                     notes.append(Note.of("W01", name, texts=len(raw.distinct)))
                 elif not (options.keep_identifiers or is_array):
                     why = infer_schema.why_identifier(name, raw)

@@ -348,6 +348,10 @@ class Schema:
         """Return the schema of the attributes alone."""
         return Schema(tuple(column for column in self.columns if column.kind != "target"))
 
+    def without_text(self) -> Schema:
+        """Return the schema with its text columns left out."""
+        return self.with_columns(replace(column, kind="drop") for column in self.text)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain data."""
         return {"columns": [column.to_dict() for column in self.columns]}

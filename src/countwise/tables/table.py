@@ -72,7 +72,7 @@ class Table:
         self._data: dict[str, NDArray[Any]] = {
             column.name: _checked(column, data[column.name])
             for column in schema
-            if column.name in data
+            if column.name in data and not column.left_out
         }
         lengths = {len(array) for array in self._data.values()}
         if len(lengths) > 1:
@@ -268,6 +268,12 @@ class Table:
             return str(column.levels[code])
         return "missing" if code == column.width else "never seen"
 
+    def without_text(self) -> Table:
+        """Return the same rows without their texts, as models see them that count no words."""
+        if not self.schema.text:
+            return self
+        return Table(self.schema.without_text(), self._data, self.notes, self.unseen, self._rows)
+
     def with_notes(self, notes: Iterable[Note]) -> Table:
         """Return the same rows with these notes instead."""
         return Table(self.schema, self._data, notes, self.unseen, self._rows)
@@ -388,5 +394,5 @@ def _blank(column: Column) -> float:
 
 def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
     if isinstance(left, TextCodes) and isinstance(right, TextCodes):
-        return left.decode().tolist() == right.decode().tolist()
+        return bool(left.decode().tolist() == right.decode().tolist())
     return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

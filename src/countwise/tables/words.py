@@ -175,6 +175,10 @@ class TextCodes(np.ndarray[Any, np.dtype[np.int32]]):
         if source is not None:
             self.texts = getattr(source, "texts", NO_TEXTS)
 
+    def __getitem__(self, index: Any) -> Any:
+        """Return the codes of some rows, which know the texts, or one code."""
+        return super().__getitem__(index)
+
     def decode(self) -> NDArray[np.object_]:
         """Return the texts of the rows as they were written, None where missing."""
         every = np.empty(len(self.texts.texts) + 1, dtype=object)
@@ -202,13 +206,19 @@ def text_codes(codes: ArrayLike, texts: Sequence[str] | Texts) -> TextCodes:
 NO_TEXTS = Texts(())
 
 
-def join_texts(parts: Sequence[TextCodes]) -> TextCodes:
-    """Return the texts of several blocks of rows one after the other."""
+def join_cells(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the cells of several blocks of rows one after the other; texts are put together."""
+    if not all(isinstance(part, TextCodes) for part in parts):
+        return np.concatenate(parts)
     place: dict[str, int] = {}
     codes = [np.empty(0, np.int32)]
     for part in parts:
-        lookup = [place.setdefault(text, len(place)) for text in part.texts.texts]
-        codes.append(np.asarray([*lookup, -1], np.int32)[np.asarray(part)])
+        assert isinstance(part, TextCodes)
+        used, at = np.unique(np.asarray(part), return_inverse=True)
+        every = (*part.texts.texts, None)
+        texts = [every[code] for code in used.tolist()]
+        new = [-1 if text is None else place.setdefault(text, len(place)) for text in texts]
+        codes.append(np.asarray(new, np.int32)[at.reshape(-1)])
     return text_codes(np.concatenate(codes), tuple(place))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
@@ -53,15 +53,16 @@ def _words(
 ) -> WordCounts:
     """Count words (or pairs of words) one row after the other."""
     seen, missing = np.zeros(slots), np.zeros(slots)
-    rows, times = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    rows: dict[tuple[str, int], float] = defaultdict(float)
+    times: dict[tuple[str, int], float] = defaultdict(float)
     for text, slot, one in zip(texts.decode(), classes.tolist(), ones.tolist(), strict=True):
         (missing if text is None else seen)[slot] += one
         words = split_words(text or "")
         found = words if size == 1 else [" ".join(pair) for pair in pairwise(words)]
         for word in found if one > 0 else ():
-            times[word, slot] += one  # type: ignore[assignment]
+            times[word, slot] += one
         for word in set(found) if one > 0 else ():
-            rows[word, slot] += one  # type: ignore[assignment]
+            rows[word, slot] += one
     vocabulary = tuple(sorted({word for word, _ in rows}))
     cells = sorted((slot * len(vocabulary) + vocabulary.index(w), w, slot) for w, slot in rows)
     return WordCounts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -138,6 +139,9 @@ class CountedModel(Classifier):
     ) -> Self:
         """Learn from counts of rows of this schema that were recoded like this."""
         restricted = counts.restricted(self._plan(counts.schema))
+        if not self.uses_text:
+            schema = schema.without_text()
+            restricted = replace(restricted, schema=restricted.schema.without_text())
         self._match_columns_by_name()
         self.schema_, self.recode_, self._named, self.notes_ = schema, recode, (), ()
         self._given = {column.name: column.levels for column in schema if column.coded}

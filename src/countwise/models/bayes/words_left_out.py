@@ -39,6 +39,10 @@ class _Cells:
     times: FloatArray
     stays: NDArray[np.bool_]
 
+    def between(self, first: int, last: int) -> _Cells:
+        here = slice(first, last)
+        return _Cells(self.row[here], self.word[here], self.times[here], self.stays[here])
+
 
 class WordsLeftOut:
     """The words of one text column, each row taken out of the counts; figures are classes × rows.
@@ -69,12 +73,10 @@ class WordsLeftOut:
         for start in range(0, len(table), step):
             stop = min(start + step, len(table))
             first, last = np.searchsorted(cells.row, [start, stop])
-            part = (cells.row, cells.word, cells.times, cells.stays)
-            here = _Cells(*(array[first:last] for array in part))
-            scores[:, start:stop] = add(here, start, stop)
+            scores[:, start:stop] = add(cells.between(first, last), start, stop)
         missing = table.missing(self.name)
         known, absent = self._presence(missing)
-        return np.where(missing, absent, scores + known)
+        return np.asarray(np.where(missing, absent, scores + known))
 
     def _cells(self) -> _Cells:
         """Return the kept words of all rows, in the order of the rows."""
@@ -112,11 +114,11 @@ class WordsLeftOut:
         # Of a word that the others do not know, nothing is left in any class.
         gone = np.where(cells.stays, before - count, before)
         for place, line in enumerate(gone):
-            total[place] = _less(total[place], np.bincount(row, line, minlength=number))
+            total[place] = _less(total[place], _sum(row, line, number))
         known = len(self.in_rows) - np.bincount(row[~cells.stays], minlength=number)
         share = self.rule.share(count, total[:, row], known[row].astype(np.float64))
         logs = np.log(np.maximum(share, LEAST_SHARE)) * (cells.times * cells.stays)
-        return np.stack([np.bincount(row, line, minlength=number) for line in logs])
+        return np.stack([_sum(row, line, number) for line in logs])
 
     def _bernoulli(self, cells: _Cells, start: int, stop: int) -> FloatArray:
         row, number = cells.row - start, stop - start
@@ -138,11 +140,13 @@ class WordsLeftOut:
         both = np.stack([left, fewer[row] - left])[None]
         share = np.log(np.maximum(self.rule.shares(both)[0, 0], LEAST_SHARE))
         added[at] = np.where(cells.stays, share, 0.0) - self._lacking(before, fewer[row])
-        return scores + np.stack([np.bincount(row, line, minlength=number) for line in added])
+        scores += np.stack([_sum(row, line, number) for line in added])
+        return scores
 
     def _lacking(self, rows: FloatArray, texts: Any) -> FloatArray:
         """Return the log share of texts without a word that is in so many rows of one class."""
-        return bernoulli_logs(rows[None], np.asarray(texts), self.rule)[1][0]
+        logs = bernoulli_logs(rows[None], np.asarray(texts), self.rule)[1]
+        return np.asarray(logs[0])
 
     def _presence(self, missing: NDArray[np.bool_]) -> tuple[Any, Any]:
         """Return what having a text, and having none, adds where missing counts as a value."""
@@ -164,6 +168,11 @@ def _places(words: tuple[str, ...], counted: tuple[str, ...]) -> Places:
     """Return the place of each word among those that were counted; -1 if it was not."""
     place = {word: at for at, word in enumerate(counted)}
     return np.asarray([place.get(word, -1) for word in words], dtype=np.int64)
+
+
+def _sum(row: Places, amounts: FloatArray, rows: int) -> FloatArray:
+    """Return the sum of the amounts of each row."""
+    return np.bincount(row, amounts, minlength=rows).astype(np.float64)
 
 
 def _less(amounts: FloatArray, taken: FloatArray) -> FloatArray:
