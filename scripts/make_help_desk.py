@@ -14,7 +14,18 @@ CHANNELS = ("email", "chat", "phone")
 HEADER = ("message", "channel", "order value", "team")
 ROWS, SEED = 600, 20240517
 
-_ITEMS = "kettle lamp router keyboard blender jacket backpack monitor charger toaster".split()
+_ITEMS = [
+    "kettle",
+    "lamp",
+    "router",
+    "keyboard",
+    "blender",
+    "jacket",
+    "backpack",
+    "monitor",
+    "charger",
+    "toaster",
+]
 _OPENINGS = (
     "Hello,",
     "Hi there,",
