@@ -1,4 +1,4 @@
-"""Plans of counting: which tables, moments, fine grids and words one pass fills."""
+"""Plans: which tables, moments, histograms and words one pass over the rows fills."""
 
 from __future__ import annotations
 
