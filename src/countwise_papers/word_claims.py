@@ -229,9 +229,9 @@ def _by_bins(table: Table, bins: Sequence[int], repeats: int, seed: int) -> list
     splits = split_holdout(table, _HOLDOUT, repeats, True, np.random.default_rng(seed))
     parts = [(table.take(rows.train), table.take(rows.test)) for rows in splits.folds()]
     learners: list[Callable[[int], Any]] = [
-        lambda number: NaiveBayes(numeric="cuts", bins=number),
-        lambda number: TAN(bins=number),
-        lambda number: ID3(numeric="cuts", bins=number),
+        lambda number: NaiveBayes(numeric="cuts", cuts="width", bins=number),
+        lambda number: TAN(cuts="width", bins=number),
+        lambda number: ID3(numeric="cuts", cuts="width", bins=number),
     ]
     return [
         [[accuracy(make(number), *rows) for rows in parts] for make in learners] for number in bins
