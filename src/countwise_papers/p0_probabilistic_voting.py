@@ -319,7 +319,12 @@ def _wins(every: Mapping[str, Trials]) -> Iterator[Finding | Drawing]:
         )  # fmt: skip
         title = f"{name}: accuracy of the wheel less that of the largest probability"
         entries = [
-            {"name": key, "baseline": False, "scores": {"difference_in_accuracy": gap.to_dict()}}
+            {
+                "name": key,
+                "baseline": False,
+                "yardstick": False,
+                "scores": {"difference_in_accuracy": gap.to_dict()},
+            }
             for key, gap in gaps.items()
         ]
         svg = ranking_figure({"entries": entries, "ranked_by": "difference_in_accuracy"})
