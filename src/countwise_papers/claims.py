@@ -37,6 +37,7 @@ LEDGER: Mapping[str, str] = {
     "P0.6": "accuracies on 15 data sets (Table 3)",
     "P0.7": "kNN for K = 2 to 5, both votes (Fig. 2)",
     "P0.8": "probabilistic voting inside bagging",
+    "P0.9": "wins of the wheel, counted",
     "P1.1": "identifiers left out",
     "P1.2": "binning learned on the training fold",
     "P1.3": "stratified ten-fold cross-validation",
@@ -48,6 +49,7 @@ LEDGER: Mapping[str, str] = {
     "P1.9": "ID3 and its tree (Fig. 4)",
     "P1.10": "four learners on five data sets (Table 1)",
     "P1.11": "learning curves (Fig. 5)",
+    "P1.12": "best number of bins and number of classes",
     "P2.1": "naive Bayes on the weather data",
     "P2.2": "missing values in naive Bayes",
     "P2.3": "kernel densities for numeric attributes",
@@ -58,6 +60,7 @@ LEDGER: Mapping[str, str] = {
     "P2.8": "condensed nearest neighbor",
     "P2.9": "perceptron and multi-layer perceptron",
     "P2.10": "lazy against eager: times apart",
+    "P2.11": "redundant columns, noise, irrelevant columns, families of models",
     "P2.12": "text classification by counts of words",
     "P3.1": "the Bayes rule of a gain matrix",
     "P3.2": "confusion as joint probabilities, expected gain",
@@ -79,6 +82,7 @@ LEDGER: Mapping[str, str] = {
     "P4.9": "the error of 25 independent members",
     "P4.10": "bagging and the 0.632 bootstrap",
     "P4.11": "AdaBoost",
+    "P4.12": "robustness of naive Bayes, size of k, variance under bagging",
 }
 
 

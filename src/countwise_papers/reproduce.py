@@ -212,6 +212,7 @@ _MODULES = (
     "p2_nonsymbolic_methods",
     "p3_discrete_bayes",
     "p4_applied_learning",
+    "word_claims",
 )
 
 

@@ -273,6 +273,15 @@ def test_leave_one_out_equals_refitting_for_every_setting_and_weight(name, optio
         assert np.allclose(said[row], fitted.predict_proba(table.take([row]))[0], atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["glass", "credit-g"])
+def test_the_gap_of_values_is_that_of_the_training_rows_alone(name):
+    table = cw.read(f"sample:{name}")
+    model = cw.NaiveBayes(min_deviation="precision")
+    trials = evaluate({"one": model}, table, folds=4)
+    for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
+        assert np.allclose(predicted.posteriors, refit(model, table, fold), atol=1e-9)
+
+
 def test_leave_one_out_of_iris_with_a_shared_variance():
     trials = evaluate(cw.NaiveBayes(variance="shared"), "sample:iris", leave_one_out=True)
     assert trials.score("accuracy", "NaiveBayes").value == pytest.approx(0.96)

@@ -19,6 +19,7 @@ MODELS = {
     "unsmoothed": lambda: cw.NaiveBayes(smoothing=0),
     "kernel": lambda: cw.NaiveBayes(numeric="kernel"),
     "posteriors": lambda: cw.NaiveBayes(combine="posteriors"),
+    "least deviation": lambda: cw.NaiveBayes(min_deviation="precision"),
     "missing as value": lambda: cw.NaiveBayes(when_missing="value", unseen="smooth"),
     "m-estimate": lambda: cw.NaiveBayes(smoothing=cw.MEstimate(3, "overall")),
 }

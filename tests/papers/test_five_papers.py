@@ -70,7 +70,9 @@ def test_p3_every_hidden_boundary_is_recovered(remade):
     assert by_words["no smoothing (k = 0) is best"].verdict == "agrees"
     beside = next(f for what, f in by_words.items() if what.startswith("the paper's own"))
     assert beside.verdict == "agrees"
-    assert [f.what for f in found if f.holds is False] == []
+    volumes = [f.what for f in found if "equal" in f.what and f.holds is not None]
+    assert len(volumes) == 1
+    assert {f.what for f in found if f.holds is False} <= set(volumes)
 
 
 def test_p3_figures_of_other_rows_are_shown_and_not_judged(remade):
@@ -87,7 +89,8 @@ def test_p3_figures_of_other_rows_are_shown_and_not_judged(remade):
 def test_p0_table_3_has_sixty_figures_and_the_claim_is_judged(remade):
     run = remade("p0-table-3", quick=True)
     found = run.findings
-    (sizes,) = run.results[0].outcome.remarks
+    sizes, distance = run.results[0].outcome.remarks
+    assert distance.startswith("Our argmax is ")
     assert sizes.endswith("anneal 798 (here 898), heart-c 920 (here 303), heart-h 920 (here 294).")
     cells = [f for f in found if f.table == "Table 3"]
     assert len(cells) == 90  # sixty printed ones, naive Bayes in two readings
@@ -95,6 +98,9 @@ def test_p0_table_3_has_sixty_figures_and_the_claim_is_judged(remade):
     claim = next(f for f in found if f.what.startswith("cells in which the wheel"))
     assert claim.verdict == "differs"
     assert claim.value <= 5  # of thirty, where the paper prints 26
+    wins = [f for f in found if f.ledger == "P0.9"]
+    assert [f.verdict for f in wins] == ["differs", "differs"]
+    assert len(run.results[0].outcome.pictures) == 2
     readings = [f for f in found if f.what.startswith("reading:")]
     assert len(readings) == 10
     assert [f.verdict for f in readings] == ["differs"] + [None] * 9  # the others are our guesses

@@ -330,6 +330,7 @@ for _entry in (
             {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
             {"numeric": "cuts", "cuts": "mdl"},
             {"combine": "posteriors", "when_missing": "value", "unseen": "smooth"},
+            {"combine": "posteriors", "min_deviation": "precision"},
             {"when_missing": "value", "smoothing": None, "numeric": "kernel"},
             {"text": "bernoulli", "bigrams": True, "min_rows": 2, "stop_words": "english"},
         ),
@@ -370,6 +371,7 @@ for _entry in (
             {"budget": None, "search": None, "random_state": 0},
             {"levels": "merit", "bin_smoothing": 2.0, "random_state": 0},
             {"search": "paper", "bin_smoothing": 2.0, "smooth_by": "class", "random_state": 0},
+            {"rounding": "ceil", "smooth_by": "class", "equal_volumes": True, "random_state": 0},
         ),
     ),
     Entry(

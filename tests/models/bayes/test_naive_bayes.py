@@ -318,6 +318,56 @@ def test_a_constant_column_is_evidence_when_posteriors_are_multiplied():
     np.testing.assert_allclose(shares, both / both.sum(), atol=1e-12)
 
 
+@pytest.mark.parametrize("smoothing", [0, 1.0])
+@pytest.mark.parametrize("kind", ["nominal", "numeric", "kernel"])
+def test_missing_cells_leave_multiplied_posteriors_as_they_are(kind, smoothing):
+    """P(A | x) is that of the rows that have x, whatever rows lack it."""
+    values = ["v", "v", "v", "v"] if kind == "nominal" else [1.0, 3.0, 1.0, 3.0]
+    labels = [*"AABB"]
+    estimate = "kernel" if kind == "kernel" else "gaussian"
+    for lacking in ("", "AAAA", "AB", "BBBBBBB"):
+        rows = {"x": values + [None] * len(lacking), "y": ["u"] * (4 + len(lacking))}
+        model = cw.NaiveBayes(smoothing, numeric=estimate, combine="posteriors")
+        model.fit(cw.read({**rows, "class": [*labels, *lacking]}, target="class"))
+        row = {"x": values[:1], "y": [None]}
+        assert model.predict_proba(row)[0] == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
+def test_a_class_without_a_value_is_ruled_out_only_without_smoothing():
+    table = cw.read({"x": ["v", "v", None], "class": [*"ABC"]}, target="class")
+    plain = cw.NaiveBayes(0, combine="posteriors").fit(table).predict_proba({"x": ["v"]})[0]
+    assert plain.tolist() == pytest.approx([0.5, 0.5, 0.0])
+    smooth = cw.NaiveBayes(1, combine="posteriors").fit(table).predict_proba({"x": ["v"]})[0]
+    assert smooth.min() > 0
+
+
+def test_the_least_deviation_of_normal_densities():
+    x = np.array([1.0, 1.0, 1.0, 2.0, 4.0, 7.0])
+    y = np.array([*"aaabbb"])
+    query = np.array([[2.0]])
+
+    def log_odds(least):
+        model = cw.NaiveBayes(min_deviation=least).fit(x[:, None], y)
+        return float(np.diff(model.predict_joint_log_proba(query)[0])[0])
+
+    def by_hand(least):
+        means, deviations = (1.0, 13 / 3), (least, max(np.std(x[3:], ddof=1), least))
+        logs = [
+            -np.log(s) - (2.0 - m) ** 2 / (2 * s * s)
+            for m, s in zip(means, deviations, strict=True)
+        ]
+        return logs[1] - logs[0]
+
+    assert log_odds(0.5) == pytest.approx(by_hand(0.5))
+    assert log_odds("precision") == pytest.approx(by_hand((7.0 - 1.0) / 3 / 6))  # 1, 2, 4, 7
+    assert log_odds(0) > 1e6  # class a has no spread of its own
+    assert np.isfinite(cw.NaiveBayes(min_deviation="precision").fit([[3.0], [3.0]], [*"ab"])
+                       .predict_proba([[3.0]])).all()  # fmt: skip
+    for wrong in (-1, "width"):
+        with pytest.raises(ParameterError, match="min_deviation"):
+            cw.NaiveBayes(min_deviation=wrong).fit(x[:, None], y)
+
+
 def test_forgetting_levels_outliers_and_strangers():
     model = cw.NaiveBayes().fit({"a": ["u", "u", "v"]}, ["p", "p", "q"])
     model.partial_fit({"a": ["w"]}, ["p"]).forget({"a": ["w"]}, ["p"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import countwise as cw
+from countwise.discretize.joint_search.cell_budget import entropy_levels
 from countwise.discretize.joint_search.rows import NONE, Part
 from countwise.discretize.joint_search.search import equal_weight
 from countwise.discretize.joint_search.sweep import Line
@@ -64,6 +65,49 @@ def test_five_uniform_columns_get_six_levels_each(correction):
     assert model.levels_ == [6] * 5
     for edges in model.boundaries_:
         np.testing.assert_allclose(edges, np.arange(1, 6) / 6, atol=0.03)
+
+
+def test_the_ceiling_of_levels_is_taken_where_the_budget_allows():
+    assert entropy_levels([1.0] * 5, 10_000) == [6] * 5
+    assert entropy_levels([1.0] * 5, 10_000, "ceil") == [7] * 5  # 16 807 cells
+    assert entropy_levels([1.0, 1.0], 49, "ceil") == entropy_levels([1.0, 1.0], 49) == [7, 7]
+    rng = np.random.default_rng(0)
+    X, y = rng.random((5000, 5)), rng.integers(0, 2, 5000)
+    model = cw.DiscreteBayes(10_000, rounding="ceil", search=None).fit(X, y)
+    assert sorted(model.levels_) == [6, 6, 6, 6, 7]
+    assert np.prod(model.levels_) <= 10_000 < 7 * np.prod(model.levels_) / 6
+
+
+@pytest.mark.parametrize("search", [None, "sweep", "paper"])
+def test_validation_rows_change_neither_levels_nor_the_boundaries_to_begin_with(search):
+    rng = np.random.default_rng(0)
+    X, other = rng.normal(size=(2000, 3)), rng.normal(size=(800, 3))
+    y, truth = (X[:, 0] > 0) ^ (X[:, 1] > 0.4), (other[:, 0] > 0) ^ (other[:, 1] > 0.4)
+    model = cw.DiscreteBayes(60, search=search, random_state=0)
+    one = model.fit(X, y, validation=(other, truth))
+    levels, start = one.levels_, one.start_boundaries_
+    far = model.fit(X, y, validation=(100 * other, truth))
+    assert far.levels_ == levels
+    assert all(map(np.array_equal, far.start_boundaries_, start))
+
+
+def test_equal_volumes_count_cells_instead_of_measuring_them():
+    X = np.array([[0.0], [0.1], [0.4], [0.6], [0.9], [1.0]])  # cut at 0.25 and 0.75
+    y = ["a", "a", "a", "b", "b", "b"]
+    settings = {"levels": [3], "search": None, "bin_smoothing": 3.0, "smooth_by": "class"}
+    plain = cw.DiscreteBayes(3, **settings).fit(X, y)
+    equal = cw.DiscreteBayes(3, **settings, equal_volumes=True).fit(X, y)
+    assert plain.levels_ == equal.levels_ == [3]
+    cells = equal.predict_proba(np.array([[0.0], [0.55], [1.0]]))
+    # Rows of a by cell are 2, 1, 0 and of b 0, 1, 2. The first cell finds three rows of a in two
+    # cells, the others in all three. Classes are scaled to their rows.
+    a, b = np.array([3 / 2, 3 / 3, 3 / 3]), np.array([3 / 3, 3 / 3, 3 / 2])
+    expected = np.stack([a / a.sum(), b / b.sum()], axis=1)
+    np.testing.assert_allclose(cells, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+    measured = np.array([3 / 0.75 * 0.25, 3 * 0.5, 3 * 0.25])  # rows over volume, times volume
+    expected = np.stack([measured, measured[::-1]], axis=1)
+    shares = plain.predict_proba(np.array([[0.0], [0.55], [1.0]]))
+    np.testing.assert_allclose(shares, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -170,6 +214,24 @@ def test_the_papers_search_finds_less():
         X, y
     )
     assert theirs.gain_["validation"] < ours.gain_["validation"]
+
+
+def test_the_papers_search_looks_at_every_row_and_counts_as_it_moves():
+    X, y = HiddenGrid(BOUNDARIES[:2]).rows(260_000)  # more than any sample
+    model = cw.DiscreteBayes(36, search="paper", random_state=0, bin_smoothing=None).fit(X, y)
+    assert model.notes_ == ()
+    last = [step for step in model.history_ if step["stage"] == "paper"][-1]
+    # What was added up move by move is what the cells of all rows earn.
+    assert last["validation"] == pytest.approx(model.gain_["validation"], abs=1e-12)
+    assert last["train"] == pytest.approx(model.gain_["train"], abs=1e-12)
+
+
+def test_the_papers_search_refuses_more_cells_than_a_table_can_hold():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((1000, 5)), rng.integers(0, 2, 1000)
+    model = cw.DiscreteBayes(1e9, levels=[60] * 5, search="paper")
+    with pytest.raises(cw.CountwiseError, match="a table of all cells, at most 4,194,304; got"):
+        model.fit(X, y)
 
 
 def test_a_saved_model_answers_the_same(tmp_path):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import floor, log, prod, sqrt
+from math import ceil, floor, log, prod, sqrt
 
 import numpy as np
 
@@ -63,11 +63,16 @@ def entropies(
     return in_threads(measure, places)
 
 
-def entropy_levels(bits: Sequence[float], budget: float) -> list[int]:
-    """Return levels by entropy: the floor of M to the power of a column's part (eq. 12, 13)."""
+def entropy_levels(bits: Sequence[float], budget: float, rounding: str = "floor") -> list[int]:
+    """Return levels by entropy: M to the power of a column's part (eq. 12, 13), made whole.
+
+    The product of the floors is within the budget; that of the ceilings may lie above it.
+    """
     total = sum(bits)
     powers = [column / total if total > 0 else 1 / len(bits) for column in bits]
     # A power that is whole but for rounding is that whole number.
+    if rounding == "ceil":
+        return [max(ceil(budget**power - 1e-9), 1) for power in powers]
     return [max(floor(budget**power + 1e-9), 1) for power in powers]
 
 
@@ -94,7 +99,7 @@ class Granted:
     dropped: tuple[int, ...]
 
 
-def grant(demands: Sequence[Demand], budget: float) -> Granted:
+def grant(demands: Sequence[Demand], budget: float, rounding: str = "floor") -> Granted:
     """Share the budget: nominal columns first, numeric ones by entropy; drop the least telling."""
     kept = list(range(len(demands)))
     dropped: list[int] = []
@@ -111,7 +116,7 @@ def grant(demands: Sequence[Demand], budget: float) -> Granted:
             levels[at] = min(width, most)
     taken = prod(levels[at] + demands[at].blank for at in kept if demands[at].levels is not None)
     numeric = [at for at in kept if demands[at].levels is None]
-    shares = entropy_levels([demands[at].bits for at in numeric], budget / taken)
+    shares = entropy_levels([demands[at].bits for at in numeric], budget / taken, rounding)
     for at, share in zip(numeric, shares, strict=True):
         levels[at] = max(share - demands[at].blank, 2 if share >= 2 + demands[at].blank else 1)
     _mend(levels, demands, numeric, budget / taken)

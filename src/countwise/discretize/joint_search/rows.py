@@ -160,6 +160,8 @@ class SearchTask:
         self.columns, self.classes = tuple(columns), classes
         if judge is None and hold_out:
             rows = rows.hold_out(options.validation, self.rng)
+        #: The rows that levels and start boundaries come from; those given to judge are no part.
+        self.given = [rows]
         self.parts = [rows] if judge is None else [rows, judge]
         #: The weight of each class, of training and of checking rows.
         self.by_class = np.sum([part.by_class(classes) for part in self.parts], axis=0)

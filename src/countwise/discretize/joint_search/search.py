@@ -77,6 +77,12 @@ class SearchParameters(DeclaredEstimator):
         "after the search they are counted, too. 0: boundaries are evaluated on the training rows",
         default=0.3,
     )
+    rounding: str = parameter(
+        one_of("floor", "ceil"),
+        "how 'entropy' makes whole levels of eq. 13: the 'floor', or 'ceil' (the paper allows "
+        "both), of which the widest columns give up levels until all cells are within the budget",
+        default="floor",
+    )
     correction: str = parameter(
         one_of("miller-madow", "printed", "none"),
         "bias correction of the entropies: 'miller-madow', 'printed' (eq. 11 exactly as printed) "
@@ -112,7 +118,7 @@ _JUDGED, _INTERVALS = 50_000, 16
 def equal_weight(parts: Sequence[Part], at: int, levels: int) -> FloatArray:
     """Cut a numeric column so that its levels weigh about the same (P3, eq. 14 and 15).
 
-    The boundaries are those of `Line.quantiles`; without weights only the numbers are copied.
+    Without weights only the numbers are copied.
     """
     known = [~np.isnan(part.columns[at]) for part in parts]
     values = np.concatenate([p.columns[at][rows] for p, rows in zip(parts, known, strict=True)])
@@ -147,6 +153,8 @@ class BoundarySearch:
         self.judged = task.totals[1] > 0
         self.moving = [at for at, axis in enumerate(axes) if axis.numeric and axis.width > 1]
         most = int(min(max(SAMPLE, 20 * CellGrid(self.axes).cells), _MOST_SAMPLE))
+        if task.options.search == "paper":  # it is compared with, so it looks at every row
+            most = sum(len(part) for part in task.parts)
         self.sample, self.whole = draw_sample(task.parts, most, task.rng)
         fixed = [at for at, axis in enumerate(axes) if not axis.numeric and axis.size > 1]
         self.search = CutSearch(
@@ -161,10 +169,15 @@ class BoundarySearch:
         self.sample_totals = float(weight[~checking].sum()), float(weight[checking].sum())
         self.squares = Aim.squares(task.fractions)
         self._free = False
+        given = self.sample
+        if len(task.parts) > len(task.given):
+            given = given.take(np.flatnonzero(~checking))
+        #: Where the search begins, by moving axis: equal weight of the training rows.
+        self.start = [equal_weight([given], at, self.axes[at].width) for at in self.moving]
         self.search.put_all(
             [
-                line.quantiles(self.axes[at].width)
-                for at, line in zip(self.moving, self.search.lines, strict=True)
+                [line.place(edge) for edge in edges.tolist()]
+                for line, edges in zip(self.search.lines, self.start, strict=True)
             ]
         )
 
@@ -320,18 +333,18 @@ class Quantized:
 
 def quantize(task: SearchTask, budget: float, aim: Aim) -> Quantized:
     """Make the axes of a grid of at most `budget` cells for the columns of a task."""
-    parts, columns, options = task.parts, task.columns, task.options
-    ranges = ranges_of(parts, columns)
+    given, columns, options = task.given, task.columns, task.options
+    ranges = ranges_of(given, columns)
     if np.isinf(budget):
         every = tuple(
-            _every_level(parts, at, column, ranges[at]) for at, column in enumerate(columns)
+            _every_level(given, at, column, ranges[at]) for at, column in enumerate(columns)
         )
         return Quantized(every, every, {}, (), ())
     levels, dropped = _share_levels(task, ranges, budget)
     kept = {}
     for at, column in enumerate(columns):
         if column.kind != "numeric" and 1 < levels[at] < column.width:
-            weight = np.sum([part.tally(at, column.width + 2) for part in parts], axis=0)
+            weight = np.sum([part.tally(at, column.width + 2) for part in given], axis=0)
             kept[column.name] = kept_levels(column, weight[:-2], levels[at])
     axes = [
         _axis(column, levels[at], kept.get(column.name), ranges[at])
@@ -340,12 +353,14 @@ def quantize(task: SearchTask, budget: float, aim: Aim) -> Quantized:
     notes = [Note.of("P01", name, levels=len(some), why=_WHY) for name, some in kept.items()]
     notes += [Note.of("P10", name, bits=max(merit, 0.0)) for name, merit in dropped.items()]
     search = BoundarySearch(task, axes, aim)
-    start = search.cut(search.search.boundaries())
+    start = search.cut(search.start)
     if options.search is None and not search.whole:
-        start = search.cut([equal_weight(parts, at, axes[at].width) for at in search.moving])
+        start = search.cut([equal_weight(given, at, axes[at].width) for at in search.moving])
         task.clock.note("start", levels=[axis.width for axis in start if axis.numeric])
         return Quantized(start, start, kept, tuple(dropped), tuple(notes))
     found = search.run(options.search, budget if options.levels == "merit" else None)
+    if options.search is None:
+        found = start
     if not search.whole and options.search is not None and search.moving:
         notes += search.notes()
     return Quantized(found, start, kept, tuple(dropped), tuple(notes))
@@ -363,7 +378,7 @@ def _share_levels(
         raise ParameterError(type(options).__name__, "levels", rule, stated)
     bits = [0.0] * len(numeric)
     if stated is None:
-        bits = entropies(task.parts, numeric, ranges, options.correction)
+        bits = entropies(task.given, numeric, ranges, options.correction)
     entropy = dict(zip(numeric, bits, strict=True))
     size = [2.0 if column.kind == "numeric" else max(column.width, 1) for column in columns]
     merit = [0.0] * len(columns)
@@ -379,7 +394,7 @@ def _share_levels(
         )
         for at, column in enumerate(columns)
     ]
-    granted = grant(demands, budget)
+    granted = grant(demands, budget, options.rounding)
     levels = list(granted.levels)
     if stated is None:
         return levels, {columns[at].name: merit[at] for at in granted.dropped}
@@ -390,7 +405,7 @@ def _share_levels(
 
 def _merits(task: SearchTask) -> list[float]:
     """Return the bits each column alone tells about the class, less what chance would tell."""
-    rows, _ = draw_sample(task.parts, _JUDGED, task.rng)
+    rows, _ = draw_sample(task.given, _JUDGED, task.rng)
     weight, merits = rows.weight_or_ones, []
     for values, column in zip(rows.columns, task.columns, strict=True):
         if column.kind == "numeric":

@@ -15,8 +15,10 @@ from countwise._typing import FloatArray
 from countwise.counts.information import partition_gain
 from countwise.discretize.cut_points import equal_frequency
 from countwise.discretize.joint_search._sweep import sweep
+from countwise.discretize.joint_search.cell_grid import DIRECT
 from countwise.discretize.joint_search.rows import NONE
 from countwise.discretize.joint_search.time_limit import SearchClock
+from countwise.errors import ParameterError
 
 #: Contexts are numbered directly up to so many; beyond, only those that occur are.
 _DIRECT = 1 << 20
@@ -101,6 +103,26 @@ class CutSearch:
         if number > _DIRECT:
             address, number = _renumber(address)
         return address.astype(np.int32), number
+
+    def addresses(self) -> tuple[NDArray[np.int64], list[int], int]:
+        """Return the cell of each row, by column the distance of neighboring cells, and all cells.
+
+        There must be a table with a line for each of them.
+        """
+        sizes = [self.size(at) for at in range(len(self.lines))] + [size for _, size in self.fixed]
+        if prod(sizes) > DIRECT:
+            raise ParameterError(
+                f"search='paper' keeps a table of all cells, at most {DIRECT:,}; got "
+                f"{prod(sizes):,}.",
+                hint="Lower budget=, or use search='sweep'",
+            )
+        strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+        address = np.zeros(len(self), np.int64)
+        for level, stride in zip(
+            [*self._levels, *(level for level, _ in self.fixed)], strides, strict=True
+        ):
+            address += level * np.int64(stride)
+        return address, strides[: len(self.lines)], prod(sizes)
 
     def view(self, at: int, aim: Aim) -> View:
         """Look at one column in the contexts of the others."""
@@ -408,6 +430,17 @@ class View:
                     lifted.check + slab.best_check - slab.check,
                 )
         return best
+
+
+def worth_of_cells(table: FloatArray, aim: Aim) -> tuple[float, float]:
+    """Return what cells × (class, part) are worth in training and in checking, by any aim."""
+    cells, slots = np.nonzero(table)
+    weight = table[cells, slots]
+    none, order = np.zeros(len(cells), np.uint8), np.arange(len(cells), dtype=np.int32)
+    line = Line(order, NONE, none, slots.astype(np.uint16), weight)
+    room = np.zeros((len(table), 2 * table.shape[1] + 5))
+    found = walk(line, cells.astype(np.int32), 0, len(cells), aim, 0.0, room)
+    return found.value, found.check
 
 
 def walk(

@@ -248,7 +248,8 @@ class _NaiveBayesLeftOut:
         gap = np.isnan(values)
         moments = self.left_out.moments(name)
         slots = self.left_out.present
-        mean, variance = estimate_normal(moments, slots, self.model.variance)
+        least = float(self.model.min_deviation)  # the gap of values is counted row by row
+        mean, variance = estimate_normal(moments, slots, self.model.variance, least)
         present = absent = np.zeros_like(mean)
         if self.model.when_missing == "value":
             rule = smoothing_of(self.model.smoothing)

@@ -247,6 +247,12 @@ class NaiveBayes(CountedModel):
         "to_logistic)",
         default="sample",
     )
+    min_deviation: float | str = parameter(
+        number(at_least=0) | one_of("precision"),
+        "the least standard deviation of a normal density: a number, or 'precision', a sixth of "
+        "the mean gap between neighboring values of the column (as Weka has it)",
+        default=0,
+    )
     bandwidth: str | float = parameter(
         one_of("silverman", "scott") | number(above=0),
         "bandwidth of kernel densities: the rule of 'silverman' or 'scott', or a number",
@@ -318,7 +324,11 @@ class NaiveBayes(CountedModel):
         if self._together(schema):
             return None
         normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
-        fine = tuple(c.name for c in schema.numeric if self._estimate(c.name) != "gaussian")
+        fine = tuple(
+            c.name
+            for c in schema.numeric
+            if self._estimate(c.name) != "gaussian" or self.min_deviation == "precision"
+        )
         sizes = (1, 2) if self.bigrams else (1,)
         words = tuple((column.name, size) for column in schema.text for size in sizes)
         return Plan(tuple((c.name,) for c in schema.nominal), normal, fine, words)
@@ -326,11 +336,13 @@ class NaiveBayes(CountedModel):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
-        Row by row where a row changes more than its terms: with cuts, posteriors multiplied, rows
-        without weight, words beyond `max_words`, or terms of a subclass.
+        Row by row where a row changes more than its terms: with cuts, gaps between values,
+        posteriors multiplied, rows without weight, words beyond `max_words`, or terms of a subclass.
         """
         plan = self.counts_needed(table.schema)
-        cut = any(self._estimate(column.name) == "cuts" for column in table.schema.numeric)
+        cut = self.min_deviation == "precision" or any(
+            self._estimate(column.name) == "cuts" for column in table.schema.numeric
+        )
         weightless = weight is not None and bool((weight <= 0).any())
         other_terms = type(self).terms is not NaiveBayes.terms
         if plan is None or cut or weightless or other_terms or self.combine != "bayes":
@@ -409,16 +421,29 @@ class NaiveBayes(CountedModel):
         smooth = self.unseen == "smooth" and not (new <= ZERO).all()
         figures = np.concatenate([logs, *omitted, new if smooth else blank], axis=1).T
         if self._multiplies_posteriors:
+            if self.when_missing == "omit":
+                weight = weight + self._log_present(known.sum(axis=1), every[:, -1])
             figures = _normalize(figures + weight)
             figures[np.append(never, [True] * len(omitted) + [not smooth])] = 0.0
         return TableTerm((name,), np.ascontiguousarray(figures))
 
     def _gaussian_term(self, name: str, counts: Counts, weight: FloatArray) -> GaussianTerm:
         moments = counts.moments[name]
-        mean, variance = estimate_normal(moments, self._present, self.variance)
-        present, absent = self._presence(moments.weight, moments.missing, weight)
+        mean, variance = estimate_normal(
+            moments, self._present, self.variance, self._least_deviation(name, counts)
+        )
+        present, absent = self._presence(
+            self.by_class(moments.weight), self.by_class(moments.missing), weight
+        )
         normalize = self._multiplies_posteriors
         return GaussianTerm((name,), mean, variance, weight + present, absent, normalize)
+
+    def _least_deviation(self, name: str, counts: Counts) -> float:
+        if not isinstance(self.min_deviation, str):
+            return float(self.min_deviation)
+        grid = counts.grids[name]
+        points = grid.points[grid.table[:-1].any(axis=0)]
+        return float(points[-1] / 6 - points[0] / 6) / (len(points) - 1) if len(points) > 1 else 0.0
 
     def _kernel_term(self, name: str, counts: Counts, weight: FloatArray) -> KernelTerm:
         from countwise.models.bayes.kernel_density import density_of
@@ -434,8 +459,7 @@ class NaiveBayes(CountedModel):
             share = counted if counted.sum() > 0 else everywhere
             filled = share > 0
             densities.append(density_of(points[filled], share[filled], self.bandwidth, least))
-        seen = np.asarray(grid.table.sum(axis=1))
-        present, absent = self._presence(seen, grid.missing, weight)
+        present, absent = self._presence(table.sum(axis=1), self.by_class(grid.missing), weight)
         normalize = self._multiplies_posteriors
         return KernelTerm((name,), tuple(densities), weight + present, absent, normalize)
 
@@ -488,15 +512,30 @@ class NaiveBayes(CountedModel):
     def _presence(
         self, seen: FloatArray, missing: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return log shares of present and of missing cells, where missing counts as a value."""
+        """Return log shares of present and of missing cells by class, where they count."""
         if self.when_missing == "omit":
             zeros = np.zeros(len(self.classes_))
-            return zeros, zeros
-        rule = smoothing_of(self.smoothing)
-        present, absent = presence_logs(self.by_class(seen), self.by_class(missing), rule)
+            present = self._log_present(seen, missing) if self._multiplies_posteriors else zeros
+            return present, zeros
+        present, absent = presence_logs(seen, missing, smoothing_of(self.smoothing))
         if self._multiplies_posteriors and absent.any():
             absent = _normalize((absent + weight)[None, :])[0]
         return present, absent
+
+    def _log_present(self, seen: FloatArray, missing: FloatArray) -> FloatArray:
+        """Return by class the log share of rows that have a value.
+
+        The prior times this share is P(c) among the rows with a value: missing cells then change
+        no P(c | x).
+        """
+        if not smoothing_of(self.smoothing).share(np.zeros(1), np.ones(1), 2).any():
+            some = seen
+        else:  # no class is ruled out: one without any value counts as one row
+            some = np.where(seen > 0, seen, np.minimum(missing, 1.0))
+        every = seen + missing
+        share = np.divide(some, every, out=np.ones_like(every), where=every > 0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.maximum(np.log(share), ZERO))
 
     def _scores(self, table: Table) -> FloatArray:
         scores = super()._scores(table)

@@ -232,10 +232,11 @@ def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
 
 
 def estimate_normal(
-    moments: Moments, present: NDArray[np.intp], kind: str
+    moments: Moments, present: NDArray[np.intp], kind: str, min_deviation: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance by class; where a class has too few values, those of the column.
 
+    No variance is below the square of `min_deviation`, or a small share of the column's variance.
     Axes after that of the classes are alternatives, such as the moments without each row.
     """
     total, middle, square = moments.pooled()
@@ -245,7 +246,9 @@ def estimate_normal(
     with np.errstate(divide="ignore", invalid="ignore"):
         overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
         pooled = np.where(spread > 0, spread / free, overall)
-    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
+    least = np.maximum(
+        LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), min(min_deviation, 1e150) ** 2
+    )
     variance = moments.variance(sample=kind == "sample")[present]
     # One row alone has no spread of its own.
     few = (weight <= 0) | ((weight < 2) & (within <= 0))

@@ -46,9 +46,11 @@ def candidates(rows: float, cells: int) -> list[float]:
 class BinSmoothing:
     """Class weights of any cell of a grid; one with fewer than k rows uses its neighbors, too."""
 
-    def __init__(self, table: CellTable, k: float = 0.0, by: str = "rows") -> None:
+    def __init__(
+        self, table: CellTable, k: float = 0.0, by: str = "rows", equal_volumes: bool = False
+    ) -> None:
         self.table, self.k, self.by = table, float(k), by
-        self._geometry = Geometry(table.grid)
+        self._geometry = Geometry(table.grid, equal_volumes)
 
     def weights(self, levels: Levels) -> FloatArray:
         """Return the class weights of cells given by their levels, `ANY` allowed."""
@@ -155,9 +157,12 @@ class BinSmoothing:
 
 
 class Geometry:
-    """The middles, widths and distances of the levels of a grid's axes."""
+    """The middles, widths and distances of the levels of a grid's axes.
 
-    def __init__(self, grid: CellGrid) -> None:
+    With `equal_volumes` all cells are taken as equally large, wherever their columns are cut.
+    """
+
+    def __init__(self, grid: CellGrid, equal_volumes: bool = False) -> None:
         self.grid = grid
         sizes = [axis.size for axis in grid.axes]
         self.sorted = grid.direct and max(sizes, default=0) <= _SORTED
@@ -169,6 +174,8 @@ class Geometry:
         middles, widths = zip(*map(_middles, grid.axes), strict=True) if grid.axes else ((), ())
         self._middles = np.concatenate([*middles, np.empty(0)])
         self._volumes = np.concatenate([*widths, np.empty(0)])
+        if equal_volumes:
+            self._volumes = np.ones_like(self._volumes)
         if self.sorted:
             self._sort()
 

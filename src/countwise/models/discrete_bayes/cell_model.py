@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.rows import BLOCK, as_kernel_column
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels
 from countwise.parallel import blocks, in_threads
@@ -25,11 +24,10 @@ def prior_factor(prior: FloatArray, by_class: FloatArray) -> FloatArray:
 class CellModel:
     """A table of cells that answers: the posterior of a row is that of its cell."""
 
-    def __init__(self, table: CellTable, prior: FloatArray, k: float, by: str) -> None:
-        self.table, self.prior = table, prior
-        self.smoothing = BinSmoothing(table, k, by)
-        self.factor = prior_factor(prior, table.by_class)
-        self._occupied = self.posteriors(table.levels)
+    def __init__(self, prior: FloatArray, smoothing: BinSmoothing) -> None:
+        self.table, self.prior, self.smoothing = smoothing.table, prior, smoothing
+        self.factor = prior_factor(prior, self.table.by_class)
+        self._occupied = self.posteriors(self.table.levels)
 
     def posteriors(self, levels: Levels) -> FloatArray:
         """Return the posteriors of cells; where the prior leaves nothing, the prior."""

@@ -38,7 +38,7 @@ from countwise.models.discrete_bayes.cell_model import CellModel, Columns, prior
 from countwise.models.discrete_bayes.explanation import CellStory, describe_cells, level_names
 from countwise.models.explanation import Explanation
 from countwise.notes import Note
-from countwise.params import derived, fitted, infinity, nothing, number, one_of, parameter
+from countwise.params import boolean, derived, fitted, infinity, nothing, number, one_of, parameter
 from countwise.progress import Progress, open_progress
 from countwise.tables.estimator import check_class_labels
 from countwise.tables.labels import positions
@@ -125,6 +125,11 @@ class DiscreteBayes(SearchParameters, Classifier):
         "class by itself and divides by the volume, as printed in the paper",
         default="rows",
     )
+    equal_volumes: bool = parameter(
+        boolean(),
+        "with smooth_by='class': take all cells as equally large, as the paper's appendix does",
+        default=False,
+    )
     cells_: CellTable = fitted("the class weights of every cell that holds rows")
     bin_smoothing_: float = fitted("the k of bin smoothing that is used")
     bin_smoothing_table_: list[dict[str, float]] = fitted(
@@ -166,7 +171,8 @@ class DiscreteBayes(SearchParameters, Classifier):
         """Find the boundaries and count the cells.
 
         An array of single-precision numbers is not converted. Rows to judge by come as
-        `validation`, a pair of X and y or a `Table`; without it a fraction of the rows is held out.
+        `validation`, a pair of X and y or a `Table`; levels and the boundaries to begin with then
+        come from the training rows alone. Without it a fraction of the rows is held out.
         `progress` is called after each step of the search with stages done, stages in all, and a
         text; True shows a bar on stderr.
         """
@@ -280,7 +286,11 @@ class DiscreteBayes(SearchParameters, Classifier):
         """Answer by these cells from now on."""
         self._learn_stakes(cells.by_class)
         self.cells_ = cells
-        self._cell_model = CellModel(cells, self.class_prior_, self.bin_smoothing_, self.smooth_by)
+        smoothing = self._smoothing(cells, self.bin_smoothing_)
+        self._cell_model = CellModel(self.class_prior_, smoothing)
+
+    def _smoothing(self, cells: CellTable, k: float) -> BinSmoothing:
+        return BinSmoothing(cells, k, self.smooth_by, self.equal_volumes)
 
     def _aim(self, by_class: FloatArray) -> Aim:
         """Scale the gains so that their sum over rows is what the prior's fractions earn."""
@@ -337,7 +347,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         total: float,
     ) -> tuple[float, float]:
         """Return expected gain and accuracy on rows in cells, the training rows deciding."""
-        weights = BinSmoothing(train, k, self.smooth_by).weights(check.levels) * factor
+        weights = self._smoothing(train, k).weights(check.levels) * factor
         chosen = (weights @ self.gain_matrix_).argmax(axis=1)
         every = np.arange(len(chosen))
         right = chosen < len(self.classes_)

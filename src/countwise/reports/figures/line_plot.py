@@ -103,14 +103,7 @@ def _bands_and_lines(lines: Sequence[_Line], across: Scale, up: Scale) -> list[s
 def curve_figure(curve: Mapping[str, Any], width: float = 680) -> str:
     """Draw a learning curve: one line an entry over a logarithmic axis, intervals as bands."""
     sizes, entries = curve["sizes"], curve["lines"][:HUES]
-    lines = []
-    for entry in entries:
-        points = []
-        for size, point in zip(sizes, entry["points"], strict=True):
-            if point["value"] is not None:
-                words = f"{entry['name']}, {interval_words(point)}"
-                points.append(_Point(size, point["value"], point["low"], point["high"], words))
-        lines.append(_Line(entry["name"], points))
+    lines = [_estimates(entry["name"], sizes, entry["points"]) for entry in entries]
     description = "; ".join(
         f"{entry['name']}: {interval_words(entry['points'][-1])} with {sizes[-1]} rows"
         for entry in entries
@@ -123,6 +116,42 @@ def curve_figure(curve: Mapping[str, Any], width: float = 680) -> str:
         width,
         "training rows (logarithmic)",
         probability=curve["score"] in ("accuracy", "balanced_accuracy"),
+    )
+
+
+def _estimates(name: str, xs: Sequence[float], estimates: Sequence[Mapping[str, Any]]) -> _Line:
+    """Return the line through estimates with intervals; those without a value are left out."""
+    points = []
+    for x, point in zip(xs, estimates, strict=True):
+        if point["value"] is not None:
+            words = f"{name}, {interval_words(point)}"
+            points.append(_Point(x, point["value"], point["low"], point["high"], words))
+    return _Line(name, points)
+
+
+def estimates_figure(
+    title: str,
+    xs: Sequence[float],
+    lines: Mapping[str, Sequence[Mapping[str, Any]]],
+    below: str,
+    aside: str,
+    width: float = 640,
+) -> str:
+    """Draw estimates over a setting, one line each, intervals as bands; from 0 on not as logs."""
+    described = [
+        f"{name}: {interval_words(line[-1])} at {xs[-1]:g}" for name, line in lines.items()
+    ]
+    marks = None if xs[0] > 0 else [(x, f"{x:g}") for x in xs]
+    return _line_plot(
+        title,
+        "; ".join(described),
+        [_estimates(name, xs, line) for name, line in lines.items()],
+        (xs[0], xs[-1]),
+        width,
+        below,
+        aside=aside,
+        marks=marks,
+        probability=True,
     )
 
 
