@@ -336,8 +336,8 @@ class NaiveBayes(CountedModel):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
-        Row by row where a row changes more than its terms: with cuts, gaps between values,
-        posteriors multiplied, rows without weight, words beyond `max_words`, or terms of a subclass.
+        Row by row where a row changes more than its terms: with cuts, gaps between values, words
+        beyond `max_words`, posteriors multiplied, rows without weight, or terms of a subclass.
         """
         plan = self.counts_needed(table.schema)
         cut = self.min_deviation == "precision" or any(
