@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import StoreError
 from countwise.store.codec import MAX_DIGITS, UnsoundError, decode
+from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 
 #: What the manifest of every file says it is.
 FORMAT = "countwise"
@@ -144,6 +145,8 @@ def parse_json(data: bytes, name: str) -> Any:
     """Read JSON strictly: no NaN, no endless numbers, no name twice, no depth without end."""
     if _count_values(data) > MAX_VALUES:
         raise UnsoundError(f"holds more than {MAX_VALUES} values in {name!r}")
+    if is_too_deep(data):
+        raise UnsoundError(f"holds JSON nested deeper than {MAX_NESTING} levels in {name!r}")
     try:
         return json.loads(
             data.decode("utf-8"),
@@ -152,8 +155,6 @@ def parse_json(data: bytes, name: str) -> Any:
             parse_constant=_refuse_constant,
             object_pairs_hook=_parse_object,
         )
-    except RecursionError:
-        raise UnsoundError(f"holds JSON nested without end in {name!r}") from None
     except ValueError as why:
         raise UnsoundError(f"holds no proper JSON in {name!r} ({str(why)[:100]})") from None
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, did_you_mean, listing, quote
 from countwise.numeric import read_number
 from countwise.show_rows import align, html_table
+from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 
 Kind = Literal["nominal", "numeric", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
@@ -372,8 +373,10 @@ class Schema:
         except (OSError, UnicodeDecodeError) as why:
             raise SchemaError(f"Schema: {str(path)!r} cannot be read ({why}).") from None
         try:
+            if is_too_deep(text.encode()):
+                raise ValueError(f"nested deeper than {MAX_NESTING} levels")
             plain = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as why:
+        except ValueError as why:
             raise SchemaError(
                 f"Schema: {str(path)!r} must be JSON; reading it failed ({why}). Write one with "
                 "table.schema.write(path) and edit that."
