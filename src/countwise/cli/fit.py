@@ -91,7 +91,9 @@ def command(
     with out.progress() as tell:
         model.fit(read.table, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
-    save(model, path, notes={"source": file, "command": "countwise fit"})
+    # A file name need not be text that can be written.
+    source = file.encode("utf-8", "replace").decode()
+    save(model, path, notes={"source": source, "command": "countwise fit"})
     inner = getattr(model, "model_", model)
     notes = list(dict.fromkeys((*read.table.notes, *getattr(inner, "notes_", ()))))
     facts = _facts(read.table, inner, name) | {

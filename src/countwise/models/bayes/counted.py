@@ -17,7 +17,7 @@ from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Smoothing, smoothing_of
-from countwise.discretize.cut_points import METHODS
+from countwise.discretize.cut_points import MAX_BINS, METHODS
 from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
@@ -409,7 +409,9 @@ class JointClassifier(CountedModel):
         default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "how many intervals 'width' and 'frequency' make",
+        default=10,
     )
     unseen: str = parameter(
         one_of("ignore", "error"),

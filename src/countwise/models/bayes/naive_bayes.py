@@ -22,7 +22,7 @@ from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
-from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
+from countwise.discretize.cut_points import MAX_BINS, METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.counted import CountedModel
@@ -221,7 +221,9 @@ class NaiveBayes(CountedModel):
         default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "how many intervals 'width' and 'frequency' make",
+        default=10,
     )
 
     def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:

@@ -245,7 +245,8 @@ def estimate_normal(
     with np.errstate(divide="ignore", invalid="ignore"):
         overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
         pooled = np.where(spread > 0, spread / free, overall)
-    least = LEAST_VARIANCE * np.where(overall > 0, overall, 1.0)
+    # A variance below 1e-300 has no inverse.
+    least = np.maximum(LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), 1e-300)
     variance = moments.variance(sample=kind == "sample")[present]
     # One row alone has no spread of its own.
     few = (weight <= 0) | ((weight < 2) & (within <= 0))

@@ -53,7 +53,8 @@ class Axis:
         shape = None if self.figures is None else self.figures.shape
         coded = column.kind == "nominal"
         fits = {
-            "number": shape == ((column.width + 2,) if coded else None),
+            "number": shape == ((column.width + 2,) if coded else None)
+            and self.width in (0, column.width),
             "differs": self.width == column.width if coded else shape == (self.width,),
             "table": coded and self.width == column.width and shape == (self.width + 2,) * 2,
         }
