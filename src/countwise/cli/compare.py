@@ -106,7 +106,7 @@ def command(
             progress=tell,
             **protocol,
         )
-    notes = [*read.remarks, *notable(trials.notes)]
+    notes: list[Any] = [*notable(trials.notes)]
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
         notes += _write_report(table, trials, file, seed, report, out, left)
@@ -119,6 +119,7 @@ def command(
         lambda screen: screen.ranking(trials, title),
         records=trials.summary(),
         notes=notes,
+        first=read.remarks,
         written={"Ranking": out.path, "Report": report},
     )
 

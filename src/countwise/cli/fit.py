@@ -104,7 +104,7 @@ def command(
         "notes": [note.to_dict() for note in notes],
     }
     show = None if out.quiet else lambda screen: _show(screen, facts)
-    out.finish(facts, show, notes=[*read.remarks, *notes])
+    out.finish(facts, show, notes=notes, first=read.remarks)
 
 
 def _default_path(file: str) -> str:
