@@ -17,8 +17,8 @@ STAGES = ("start", "squares", "gain", "information", "merit", "paper", "all rows
 def check_history(history: Iterable[Mapping[str, Any]]) -> None:
     """Refuse steps that no search takes: without a stage, or with figures that are no numbers."""
     for step in history:
-        figures: list[Any] = [step.get("seconds")]
-        figures += [step.get(name) or 0.0 for name in ("train", "validation")]
+        gains = [step.get(name) for name in ("train", "validation")]
+        figures: list[Any] = [step.get("seconds"), *(gain for gain in gains if gain is not None)]
         numbers = all(type(figure) in (int, float) and math.isfinite(figure) for figure in figures)
         if type(step.get("stage")) is not str or not numbers:
             raise ValueError("every step of a search must have a stage, seconds and gains")
