@@ -760,7 +760,7 @@ def _check_sizes(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that would take more room or time than any model does."""
     for name, value in parameters.items():
         if isinstance(value, int | np.integer) and abs(int(value)) > MAX_WHOLE:
-            raise MisfitError(f"must be at most {MAX_WHOLE}", "Give a smaller one").at(f".{name}")
+            raise MisfitError(f"must be at most {MAX_WHOLE}", "Give a smaller one.").at(f".{name}")
 
 
 def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None:
