@@ -155,21 +155,23 @@ def infinity() -> Constraint:
     )
 
 
-def whole(at_least: int) -> Constraint:
-    """A whole number with a lower bound."""
+def whole(at_least: int, at_most: int | None = None) -> Constraint:
+    """A whole number with a lower bound, perhaps with an upper one, too."""
 
     def admits(value: Any) -> bool:
         return (
             isinstance(value, numbers.Integral)
             and not isinstance(value, bool)
             and int(value) >= at_least
+            and (at_most is None or int(value) <= at_most)
         )
 
     return Constraint(
-        f"a whole number of at least {at_least}",
+        f"a whole number of at least {at_least}"
+        + ("" if at_most is None else f", at most {at_most}"),
         admits,
         good=(at_least, at_least + 3),
-        bad=(at_least - 1, 1.5, []),
+        bad=(at_least - 1, 1.5, [], *(() if at_most is None else (at_most + 1,))),
     )
 
 

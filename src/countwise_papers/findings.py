@@ -175,7 +175,8 @@ def figure(
     figure with an interval is kept only if the verdict is *differs*.
     """
     if isinstance(ours, Estimate):
-        interval, ours = (ours.low, ours.high), ours.value
+        interval = None if math.isnan(ours.low) else (ours.low, ours.high)
+        ours = ours.value
     value = float(ours)
     low, high = interval or (None, None)
     if digits is None:
@@ -227,6 +228,8 @@ def same_figures(
 
 def gain_text(gain: Estimate) -> str:
     """Return a gain, with its sign, and its interval."""
+    if math.isnan(gain.low):
+        return f"{gain.value:+.3f}"
     return f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
 
 

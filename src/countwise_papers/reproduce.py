@@ -84,7 +84,7 @@ def load_outcome(key: dict[str, Any]) -> tuple[Outcome, float] | None:
         if plain["key"] != key:
             return None
         return Outcome.from_dict(plain["outcome"]), float(plain["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

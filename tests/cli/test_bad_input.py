@@ -314,4 +314,4 @@ def test_bad_header_names_are_named(run, folder):
     write_csv("good2.csv", rows_of(), tuple(name.upper() for name in HEADER))
     done = run("fit", "good2.csv", "-o", "out.cw")
     assert done.exit_code == 0
-    assert "Column 'CLASS' is taken as the class" in done.stderr
+    assert "Column 'CLASS' is taken as the class" in done.stdout

@@ -57,7 +57,34 @@ def test_a_usual_class_column_is_taken_and_said(run, folder, name):
     write_csv("usual.csv", rows_of(), ("a", "x", name))
     done = run("fit", "usual.csv", "-o", "usual.cw")
     assert done.exit_code == 0, done.stderr
-    assert f"Column {name!r} is taken as the class" in done.stderr
+    first = f"Column {name!r} is taken as the class. To choose another, use --target."
+    assert done.stdout.splitlines()[0] == first
+    for command in (["inspect"], ["compare", "-m", "naive-bayes"], ["neighbors", "-k", "1"]):
+        assert run(command[0], "usual.csv", *command[1:]).stdout.splitlines()[0] == first
+    assert first in run("compare", "usual.csv", "-m", "naive-bayes", "-o", "out.csv").stdout
+
+
+TICKETS = [(*row[:2], f"{1 + at % 3}", row[2]) for at, row in enumerate(rows_of())]
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "curve", "neighbors"])
+def test_where_several_columns_could_be_the_class_it_must_be_named(run, folder, command):
+    write_csv("titanic.csv", TICKETS, ("a", "x", "class", "survived"))
+    done = run(command, "titanic.csv")
+    assert done.exit_code == 2
+    assert "'class', 'survived' could be it" in done.stderr
+    assert "--target" in done.stderr
+    assert run("fit", "titanic.csv", "--target", "survived", "-o", "t.cw").exit_code == 0
+    done = run("inspect", "titanic.csv")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("No class is assumed: 'class', 'survived' could be it.")
+
+
+def test_a_column_of_many_values_is_no_other_class(run, folder):
+    rows = [(a, x, f"{at}.5", label) for at, (a, x, label) in enumerate(rows_of())]
+    write_csv("points.csv", rows, ("a", "x", "y", "class"))
+    done = run("fit", "points.csv", "-o", "points.cw")
+    assert done.stdout.startswith("Column 'class' is taken as the class.")
 
 
 def test_compare_ranks_and_says_what_the_data_support(run, folder):

@@ -173,3 +173,16 @@ def test_what_is_refused():
         Cuts().fit(IRIS).transform(cw.read("sample:weather"))
     with pytest.raises(ValueError, match="feature names"):
         Cuts().fit(frame()).transform(frame().rename(columns={"petal_length": "length"}))
+
+
+@pytest.mark.parametrize("transformer", [cw.Cuts(), cw.Cuts("mdl"), cw.Quantizer()])
+def test_a_frame_without_numbers_stays_as_it_is(transformer):
+    frame = pd.DataFrame({"a": list("xyxyxyxy"), "b": list("aabbaabb")})
+    y = list("ppnnppnn")
+    assert transformer.fit(frame, y).transform(frame).equals(frame)
+
+
+@pytest.mark.parametrize("transformer", [cw.Cuts(), cw.Quantizer()])
+def test_a_frame_without_columns_is_refused(transformer):
+    with pytest.raises(TableError, match="at least one column is needed; got a frame of none"):
+        transformer.fit(pd.DataFrame(index=range(8)), list("ppnnppnn"))

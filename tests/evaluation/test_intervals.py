@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import countwise as cw
 from countwise.evaluation.intervals import Estimate, corrected, effective, of_rows, quantile, wilson
 
 
@@ -63,3 +64,33 @@ def test_an_estimate_is_plain_and_can_be_cut():
     assert own.high == 1.0
     assert own.to_dict()["values"] == [0.99, None]
     assert str(Estimate(0.5, math.nan, math.nan, (0.5,), 0.95, "x")) == "0.5"
+
+
+@pytest.mark.parametrize("what", ["accuracy", "balanced_accuracy", "brier", "recall"])
+def test_folds_that_all_score_the_same_leave_the_interval_to_the_rows(what):
+    trials = cw.evaluate(cw.Neighbors(), "sample:iris", folds=3)
+    label = "Iris-setosa" if what == "recall" else None
+    found = trials.score(what, "Neighbors", label=label)
+    assert found.low < found.value < found.high or (found.value == 1.0 and found.low < 1.0)
+    if what == "accuracy":
+        assert found.values == (0.96, 0.96, 0.96)
+        rows = wilson(0.96, 150)
+        assert (found.low, found.high, found.method) == (rows.low, rows.high, rows.method)
+
+
+def test_repeats_do_not_make_the_rows_more():
+    trials = cw.evaluate(cw.NaiveBayes(), "sample:iris", folds=3, repeats=4)
+    found = trials.score("accuracy", "majority")
+    assert len(set(found.values)) == 1
+    assert found.method == "Wilson over 150 rows"
+
+
+def test_values_that_do_not_differ_have_no_interval():
+    assert math.isnan(corrected([0.5, 0.5, 0.5], 0.1).low)
+    assert math.isnan(of_rows(np.ones(9), None).low)
+    trials = cw.evaluate(
+        {"NaiveBayes": cw.NaiveBayes(), "again": cw.NaiveBayes()}, "sample:iris", folds=3
+    )
+    gap = trials.difference("NaiveBayes", "again")
+    assert (gap.value, math.isnan(gap.low), math.isnan(gap.high)) == (0.0, True, True)
+    assert "nan" not in trials.verdict()

@@ -107,3 +107,22 @@ def test_laws_2_and_3_of_whitened_distances(data):
     all_ = distances(cw.Neighbors(metric="mahalanobis").fit(table.take(many)), table)
     first = np.searchsorted(many, heavy)
     np.testing.assert_allclose(one, all_[:, first], atol=1e-6 * (1.0 + one.max()))
+
+
+def test_law_3_where_rows_are_almost_equally_near():
+    """The third row is as near as the second, but not as the first, which takes both places."""
+    table = cw.read(
+        {
+            "word": ["a", "🙂", "d", None, None, "b", None, "b", "é", None, "c", "a", None],
+            "number": [
+                *(None, 2.0, None, 16.0, -2.0, 314880.4375, 0.0),
+                *(None, 3.0, -446320.40625, None, -3.0, None),
+            ],
+            "other": ["a", None, "b", "é", None, "🙂", "c", None, "c", "b", "b", "🙂", "é"],
+            "class": list("pypynppyynypp"),
+        },
+        target="class",
+        identifiers="keep",
+    )
+    weight = np.array([2.0, 3, 0, 3, 3, 3, 3, 1, 2, 2, 1, 2, 1])
+    laws.law_3_weights_repeat_rows(MODELS["relief"], table, weight)

@@ -63,7 +63,7 @@ def same(one, two):
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        (str, "中文 \ud800"),
+        (str, "中文"),
         (int, -(10**90)),
         (float, 0.1),
         (float, 3),

@@ -1,9 +1,13 @@
 """A thousand damaged files: each is loaded as the model it was, or refused in one sentence."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +142,31 @@ def test_forged_members_with_mended_checksums(any_model, rows, zips, tmp_path, r
         start = time.perf_counter()
         tried(path, any_model, rows, equal=False)
         assert time.perf_counter() - start < 20
+
+
+@pytest.mark.slow
+def test_twenty_thousand_changes_of_every_model():
+    """Every example of the registry, changed at random in programs of their own; see fuzz.py."""
+    count, program = 10_000, Path(__file__).with_name("fuzz.py")
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, program, "7", str(first), str(count)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for first in (0, count)
+    ]
+    try:
+        for worker in workers:
+            printed, errors = worker.communicate(timeout=1800)
+            assert worker.returncode == 0, errors[-2000:]
+            *wrong, totals = map(json.loads, printed.splitlines())
+            assert wrong == []
+            assert totals["refused"] + totals["loaded"] == count
+            assert totals["loaded"] > count // 20
+    finally:
+        for worker in workers:
+            worker.kill()

@@ -123,7 +123,7 @@ def command(
             progress=tell,
             **protocol,
         )
-    notes = [*read.remarks, *notable(trials.notes)]
+    notes: list[Any] = [*notable(trials.notes)]
     keep = _keep_command(trials, file)
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
@@ -137,6 +137,7 @@ def command(
         lambda screen: screen.ranking(trials, title, keep),
         records=trials.summary(),
         notes=notes,
+        first=read.remarks,
         written={"Ranking": out.path, "Report": report},
     )
 

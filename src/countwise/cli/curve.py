@@ -96,7 +96,8 @@ def command(
             {name: value for name, value in record.items() if name != "values"}
             for record in curve.records()
         ],
-        notes=[*read.remarks, *notable(curve.notes)],
+        notes=notable(curve.notes),
+        first=read.remarks,
         written={"Points": out.path, "Report": report},
     )
 

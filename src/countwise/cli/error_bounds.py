@@ -49,7 +49,8 @@ def bayes_error(file: str, reading: ReadOptions, seed: int, out: Output) -> None
         facts,
         lambda screen: screen.say(found.describe().splitlines()[0]),
         records=records,
-        notes=[*read.remarks, *read.table.notes, *found.notes],
+        notes=[*read.table.notes, *found.notes],
+        first=read.remarks,
         written={"Figures": out.path},
     )
 

@@ -121,7 +121,9 @@ def command(
         labels = () if target is None or read.table.labelled else (target,)
         model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
-    save(model, path, notes={"source": file, "command": "countwise fit"})
+    # A file name need not be text that can be written.
+    source = file.encode("utf-8", "replace").decode()
+    save(model, path, notes={"source": source, "command": "countwise fit"})
     inner = getattr(model, "model_", model)
     notes = list(dict.fromkeys((*(() if numbers else read.table.notes), *inner.notes_)))
     by = "argmax" if inner is model else "gain" if gain is not None else "roulette"
@@ -134,7 +136,7 @@ def command(
         "notes": [note.to_dict() for note in notes],
     }
     show = None if out.quiet else lambda screen: _show(screen, facts)
-    out.finish(facts, show, notes=[*read.remarks, *notes])
+    out.finish(facts, show, notes=notes, first=read.remarks)
 
 
 def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:

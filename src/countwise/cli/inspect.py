@@ -41,7 +41,7 @@ def command(file: str, reading: ReadOptions, write_schema: str | None, out: Outp
         from countwise.predict_files import load_model
         from countwise.store.files import describe
 
-        facts, notes = describe(file), tuple[str, ...]()
+        facts, first = describe(file), tuple[str, ...]()
         model = None if write_schema is None else load_model(file, "inspect")
         schema: Any = getattr(getattr(model, "model_", model), "schema_", None)
         show = partial(_show_model, file=file, facts=facts)
@@ -49,7 +49,7 @@ def command(file: str, reading: ReadOptions, write_schema: str | None, out: Outp
         from countwise.reports.comparison_facts import inspect_facts
 
         read = read_source(reading, file, "inspect", need_target=False)
-        facts, notes, schema = inspect_facts(read.table, file), read.remarks, read.table.schema
+        facts, first, schema = inspect_facts(read.table, file), read.remarks, read.table.schema
         show = partial(_show_data, file=file, data=facts["data"], notes=read.table.notes)
     if write_schema is not None:
         from countwise.atomic_write import atomic_write
@@ -60,7 +60,7 @@ def command(file: str, reading: ReadOptions, write_schema: str | None, out: Outp
         facts,
         None if out.path else show,
         records=(),
-        notes=notes,
+        first=first,
         written={"Schema": write_schema, "Description": out.path},
     )
 

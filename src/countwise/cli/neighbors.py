@@ -126,7 +126,7 @@ def command(
     _check_word("--weights", weights, SCHEMES)
     _check_word("--scale", scale, (*SCALES, "none"))
     _check_powers(p, metric)
-    grids, notes = _grids(
+    grids, notes, first = _grids(
         files,
         reading,
         out,
@@ -154,6 +154,7 @@ def command(
         facts,
         lambda screen: click.echo("\n".join(grid.describe() for grid in grids)),
         records=_records(grids),
+        first=first,
         notes=notes,
         written={"Grid": out.path, "Map": picture},
     )
@@ -176,21 +177,22 @@ def _fit_command(grid: Any, reading: ReadOptions, weights: str, scale: str) -> s
 
 def _grids(
     files: tuple[str, ...], reading: ReadOptions, out: Output, **settings: Any
-) -> tuple[list[Any], list[Any]]:
-    """Return the grid of each file, and notes; those of several files begin with the file."""
+) -> tuple[list[Any], list[Any], list[str]]:
+    """Return the grid of each file, notes and remarks; of several files these name the file."""
     from countwise.evaluation.neighbor_grid import neighbor_grid
 
     grids: list[Any] = []
     notes: list[Any] = []
+    remarks: list[str] = []
     with out.progress() as tell:
         for place, file in enumerate(files):
             read = read_source(reading, file, "neighbors")
             head = f"{file}: " if len(files) > 1 else ""
-            notes += [f"{head}{remark}" for remark in read.remarks]
+            remarks += [f"{head}{remark}" for remark in read.remarks]
             notes += [replace(note, text=f"{head}{note.text}") for note in read.table.notes]
             step = None if tell is None else _part_of(tell, place, len(files), file)
             grids.append(replace(neighbor_grid(read.table, progress=step, **settings), data=file))
-    return grids, notes
+    return grids, notes, remarks
 
 
 def _part_of(tell: Any, place: int, files: int, file: str) -> Any:

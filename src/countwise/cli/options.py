@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 #: What a class column is usually called, the likeliest first.
 USUAL_TARGETS = ("class", "target", "label", "y")
+#: What a column is called that is often a class, too: beside one of them nothing is guessed.
+OTHER_TARGETS = (
+    "outcome", "result", "response", "survived", "diagnosis", "species", "churn", "default",
+)  # fmt: skip
+#: A column of more values than this, in the head of a file, is no class beside another.
+_MOST_CLASSES = 20
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 
@@ -41,10 +47,20 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
     remarks: tuple[str, ...] = ()
     known = any(column.kind == "target" for column in reading.columns.values())
     if reading.target is None and not known and not source.startswith("sample:"):
-        found = _find_usual_target(reading, source)
-        if found is not None:
-            reading = replace(reading, target=found)
-            remarks = (f"Column {found!r} is taken as the class. To choose another, use --target.",)
+        found = _find_usual_targets(reading, source)
+        if len(found) == 1 and found[0].lower() in USUAL_TARGETS:
+            reading = replace(reading, target=found[0])
+            remarks = (
+                f"Column {found[0]!r} is taken as the class. To choose another, use --target.",
+            )
+        elif len(found) > 1 and need_target:
+            raise TableError(
+                f"{who}: the class column must be named; {listing(found, 9)} could be it.",
+                hint=f"Add `target={found[0]!r}`, or another of them",
+            )
+        elif len(found) > 1:
+            several = listing(found, 9)
+            remarks = (f"No class is assumed: {several} could be it. To choose one, use --target.",)
     table = read_with(source, reading)
     if need_target:
         _check_trainable(who, table)
@@ -63,7 +79,8 @@ def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str
     remarks: list[str] = []
     name, sample = reading.target, source.startswith("sample:")
     if name is None and not sample:
-        name = _find_usual_target(reading, source)
+        found = _find_usual_targets(reading, source)
+        name = found[0] if found and found[0].lower() in USUAL_TARGETS else None
         remarks += [f"Column {name!r} is predicted; --target names another."] if name else []
     if name is None:
         raise TableError(
@@ -87,22 +104,30 @@ def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str
     return Read(table, tuple(remarks)), name
 
 
-def _find_usual_target(reading: ReadOptions, source: str) -> str | None:
-    """Look into the head of the file for a column that is called like a class."""
+def _find_usual_targets(reading: ReadOptions, source: str) -> list[str]:
+    """Look into the head of the file for columns that are called like a class."""
     from countwise.tables.formats import detect
+    from countwise.tables.raw_columns import Raw, Words
     from countwise.tables.schema import Column
 
     if source.lower().removesuffix(".gz").endswith(".arff"):
-        return None  # an ARFF file declares which one is the class
-    usual = {name: word for word in USUAL_TARGETS for name in (word, word.title(), word.upper())}
+        return []  # an ARFF file declares which one is the class
+    words = (*USUAL_TARGETS, *OTHER_TARGETS)
+    usual = {name: word for word in words for name in (word, word.title(), word.upper())}
     columns: dict[str | int, Column] = {name: Column(name, "nominal") for name in usual}
     alone = replace(reading, columns=columns, default=Column("", "drop"))
     block = next(iter(detect.blocks(source, alone, rows=1000)), None)
     if block is None:
-        return None
+        return []
     dropped = {name for name, column in reading.columns.items() if column.left_out}
     found = [name for name in block.columns if name in usual and name not in dropped]
-    return min(found, key=lambda name: USUAL_TARGETS.index(usual[name]), default=None)
+    found.sort(key=lambda name: words.index(usual[name]))
+
+    def has_few(raw: Raw) -> bool:
+        values = raw.distinct if isinstance(raw, Words) else set(raw.values.tolist())
+        return len(values) <= _MOST_CLASSES
+
+    return found[:1] + [name for name in found[1:] if has_few(block.columns[name])]
 
 
 def read_arguments(given: dict[str, Any]) -> dict[str, Any]:
@@ -358,7 +383,10 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 #: The options about reading, by the names of the parameters they set.
 _READING: dict[str, dict[str, Any]] = {
-    "target": {"metavar": "COLUMN", "help": "Class column. Default: class, target, label or y."},
+    "target": {
+        "metavar": "COLUMN",
+        "help": "Class column. Default: class, target, label or y, if no other column could be it.",
+    },
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
     "text": {"metavar": "A,B", "help": "Columns of free text, whose words are counted."},

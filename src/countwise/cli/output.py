@@ -101,8 +101,12 @@ class Output:
         records: Sequence[Mapping[str, Any]] | None = None,
         notes: Iterable[object] = (),
         written: Mapping[str, str | None] | None = None,
+        first: Iterable[str] = (),
     ) -> None:
-        """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or results and notes."""
+        """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or results and notes.
+
+        Results begin with the lines `first`; where none are printed, these are notes.
+        """
         if self.path is not None and records is not None:
             who = click.get_current_context().info_name or ""
             write_records(self.path, records, facts, who)
@@ -112,7 +116,10 @@ class Output:
         if show is not None:
             from countwise.reports.terminal import Screen
 
-            show(Screen(sys.stdout))
+            screen = Screen(sys.stdout)
+            for line in first:
+                screen.say(line)
+            show(screen)
             sys.stdout.flush()
         files = [f"{what} written to {path}." for what, path in (written or {}).items() if path]
-        remark([*notes, *files], self.quiet)
+        remark([*(first if show is None else ()), *notes, *files], self.quiet)

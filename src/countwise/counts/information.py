@@ -90,7 +90,9 @@ def _conditional(tables: FloatArray) -> FloatArray:
     a = tables.sum(axis=3, keepdims=True)
     b = tables.sum(axis=2, keepdims=True)
     c = a.sum(axis=2, keepdims=True)
-    ratio = np.divide(tables * c, a * b, out=np.ones_like(tables), where=tables > 0)
+    # Products of weights that are next to nothing are zero, and say nothing.
+    joint, apart = tables * c, a * b
+    ratio = np.divide(joint, apart, out=np.ones_like(tables), where=(joint > 0) & (apart > 0))
     bits = (tables * np.log2(ratio)).sum(axis=(1, 2, 3))
     shares = np.divide(bits, total, out=np.zeros_like(bits), where=total > 0)
     return np.asarray(np.maximum(shares, 0.0))

@@ -25,6 +25,8 @@ from countwise.tables.table import Table, code_type
 
 Method = Literal["width", "frequency", "two-way", "mdl"]
 METHODS: tuple[str, ...] = get_args(Method)
+#: More intervals than this are no discretization, and a file must not ask for more.
+MAX_BINS = 10_000
 
 
 def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> FloatArray:

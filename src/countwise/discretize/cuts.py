@@ -16,6 +16,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import (
+    MAX_BINS,
     METHODS,
     cut_points,
     cut_table,
@@ -93,6 +94,10 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         if _is_frame(X):
             check_frame(self, X, reset)
             frame = nw.from_native(X, eager_only=True)
+            if not frame.columns:
+                raise TableError(
+                    f"{type(self).__name__}: at least one column is needed; got a frame of none."
+                )
             if not len(frame):
                 raise TableError(
                     f"{type(self).__name__}: at least one row is needed; got an array with "
@@ -168,6 +173,8 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
                 cells = words[codes[str(name)]].tolist()
                 series = nw.new_series(name, cells, nw.String(), backend=frame.implementation)
                 columns.append(series)
+        if not columns:
+            return X
         index = nw.maybe_get_index(frame)
         if index is not None:
             columns = [nw.maybe_set_index(column, index=index) for column in columns]
@@ -210,7 +217,9 @@ class Cuts(CutTransformer):
         kw_only=False,
     )
     bins: int = parameter(
-        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "number of intervals for 'width' and 'frequency'",
+        default=10,
     )
 
     _way = "method"

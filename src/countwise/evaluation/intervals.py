@@ -10,8 +10,10 @@ with s² the sample variance of the J scores, and Student's t with J - 1 degrees
 derived for repeated hold-outs; for cross-validation, whose tested rows are disjoint, it is the
 usual and rather cautious choice (Bouckaert and Frank 2004). Where there is one fold only
 (leave-one-out, a single hold-out), the rows themselves are the sample: Wilson's interval (1927) for
-fractions, a t interval for means. Those intervals speak of these rows and one training set; they
-leave out that other training rows would have given another model.
+fractions, a t interval for means. The same is done where all folds have the same score: they say
+nothing about how far a score may be off, and an interval of width zero is none. Those intervals
+speak of these rows and one training set; they leave out that other training rows would have given
+another model.
 """
 
 from __future__ import annotations
@@ -79,7 +81,16 @@ def corrected(values: Sequence[float], ratio: float, level: float = 0.95) -> Est
     mean = float(known.mean())
     spread = float(known.var(ddof=1)) * (1.0 / len(known) + ratio)
     half = quantile(level, len(known) - 1) * math.sqrt(spread)
-    return Estimate(mean, mean - half, mean + half, tuple(values), level, method)
+    return around(mean, half, tuple(values), level, method)
+
+
+def around(
+    value: float, half: float, values: tuple[float, ...], level: float, method: str
+) -> Estimate:
+    """Return an estimate with an interval on both sides; without one where its width is zero."""
+    if half > 1e-9 * max(abs(value), 1e-9):
+        return Estimate(value, value - half, value + half, values, level, method)
+    return Estimate(value, math.nan, math.nan, values, level, "all values are the same")
 
 
 def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
@@ -102,7 +113,7 @@ def of_rows(rows: FloatArray, weight: FloatArray | None, level: float = 0.95) ->
         return Estimate(mean, math.nan, math.nan, (mean,), level, "one row")
     variance = float(np.average((rows - mean) ** 2, weights=weight)) / (size - 1)
     half = quantile(level, size - 1) * math.sqrt(variance)
-    return Estimate(mean, mean - half, mean + half, (mean,), level, f"t over {size:g} rows")
+    return around(mean, half, (mean,), level, f"t over {size:g} rows")
 
 
 def effective(rows: int, weight: FloatArray | None) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from countwise.decisions.confusion import count_cells, precision, recall
 from countwise.decisions.expected_gain import earned_by_row, gains_of
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.intervals import Estimate, effective, of_rows, quantile, wilson
+from countwise.evaluation.intervals import Estimate, around, effective, of_rows, quantile, wilson
 from countwise.evaluation.predictions import Entry, HeldOut, Predictions
 from countwise.tables.labels import Label
 
@@ -47,6 +47,27 @@ class FoldResult:
     def mean(self, rows: FloatArray) -> float:
         """Return the weighted mean of one figure a row."""
         return float(np.average(rows, weights=self.fold.weight))
+
+
+def join_folds(results: Sequence[FoldResult]) -> FoldResult:
+    """Return the folds of the first repeat, which share no rows, as one."""
+    first = results[0]
+    some = [result for result in results if result.fold.repeat == first.fold.repeat]
+    weights = [result.fold.weight for result in some if result.fold.weight is not None]
+    shares = [result.predictions.shares for result in some if result.predictions.shares is not None]
+    fold = replace(
+        first.fold,
+        rows=np.concatenate([result.fold.rows for result in some]),
+        truth=np.concatenate([result.fold.truth for result in some]),
+        weight=np.concatenate(weights) if weights else None,
+    )
+    predictions = replace(
+        first.predictions,
+        posteriors=np.concatenate([result.predictions.posteriors for result in some]),
+        decided=np.concatenate([result.predictions.decided for result in some]),
+        shares=np.concatenate(shares) if shares else None,
+    )
+    return replace(first, fold=fold, predictions=predictions)
 
 
 def accuracy(result: FoldResult) -> FloatArray:
@@ -176,4 +197,4 @@ def _balanced(value: float, cells: Any, level: float) -> Estimate:
     variance = float(np.sum(share * (1 - share) / size[occurs])) / int(occurs.sum()) ** 2
     half = quantile(level, math.inf) * math.sqrt(variance)
     method = "normal, from the shares of the classes"
-    return Estimate(value, value - half, value + half, (value,), level, method)
+    return around(value, half, (value,), level, method)

@@ -24,6 +24,7 @@ from countwise.evaluation.scores import (
     Scored,
     count_decisions,
     estimate_fold,
+    join_folds,
     score_fold,
 )
 from countwise.notes import Note
@@ -89,6 +90,8 @@ def _join(names: Sequence[str]) -> str:
 
 
 def _quote_gap(gap: Estimate) -> str:
+    if math.isnan(gap.low):
+        return f"{gap.value:.3g}"
     return f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
 
 
@@ -255,6 +258,10 @@ class Trials:
         else:
             values = [score_fold(what, result, label) for result in results]
             estimate = corrected(values, self.ratio, level)
+            if math.isnan(estimate.low):
+                # Folds that all score the same say nothing about the spread; the rows do.
+                of_rows = estimate_fold(what, join_folds(results), label, level)
+                estimate = replace(of_rows, value=estimate.value, values=estimate.values)
         return estimate.within(*LIMITS.get(str(what), WIDE))
 
     def difference(
@@ -280,13 +287,15 @@ class Trials:
         """
         check("Trials", LEVEL, {"level": level})
         pairs = list(zip(self._results(first, gain), self._results(second, gain), strict=True))
-        if len(pairs) == 1 and isinstance(what, str) and what in ROWS:
-            left, right = pairs[0]
-            return of_rows(ROWS[what](left) - ROWS[what](right), left.fold.weight, level)
         gaps = [
             score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
         ]
-        return corrected(gaps, self.ratio, level)
+        estimate = corrected(gaps, self.ratio, level)
+        if math.isnan(estimate.low) and isinstance(what, str) and what in ROWS:
+            left, right = (join_folds(results) for results in zip(*pairs, strict=True))
+            by_row = of_rows(ROWS[what](left) - ROWS[what](right), left.fold.weight, level)
+            return replace(by_row, value=estimate.value, values=estimate.values)
+        return estimate
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.

@@ -288,13 +288,15 @@ def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def _parse_value(text: str) -> Any:
+    from countwise.tables.formats.source import is_too_deep
+
     words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
     words |= {"inf": math.inf, "infinity": math.inf}
     if text.casefold() in words:
         return words[text.casefold()]
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return text if is_too_deep(text.encode()) else json.loads(text)
+    except ValueError:
         return text
 
 

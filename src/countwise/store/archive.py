@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import StoreError
 from countwise.store.codec import MAX_DIGITS, UnsoundError, decode
+from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 
 #: What the manifest of every file says it is.
 FORMAT = "countwise"
@@ -57,6 +58,7 @@ _LARGE = 1 << 30
 _CHUNK = 1 << 22
 _DTYPES = ("<f8", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 _NAME = re.compile(r"[a-z][a-z_]{0,30}\.json|arrays/[A-Za-z0-9_]{1,80}\.npy")
+_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = 20
@@ -118,8 +120,10 @@ def format_json(plain: Any) -> bytes:
     try:
         return _format(plain, 0, json.JSONEncoder(ensure_ascii=False, allow_nan=False)).encode()
     except UnicodeEncodeError:
-        # Half a surrogate pair, as odd file names have them, is text to Python but not to UTF-8.
-        return _format(plain, 0, json.JSONEncoder(allow_nan=False)).encode()
+        raise StoreError(
+            "save: every text must be whole; half a character (a lone surrogate) is among them. "
+            "Correct the names, the parameters or the notes."
+        ) from None
 
 
 def _format(plain: Any, indent: int, encoder: json.JSONEncoder) -> str:
@@ -144,18 +148,21 @@ def parse_json(data: bytes, name: str) -> Any:
     """Read JSON strictly: no NaN, no endless numbers, no name twice, no depth without end."""
     if _count_values(data) > MAX_VALUES:
         raise UnsoundError(f"holds more than {MAX_VALUES} values in {name!r}")
+    if is_too_deep(data):
+        raise UnsoundError(f"holds JSON nested deeper than {MAX_NESTING} levels in {name!r}")
     try:
-        return json.loads(
+        plain = json.loads(
             data.decode("utf-8"),
             parse_int=_parse_int,
             parse_float=_parse_float,
             parse_constant=_refuse_constant,
             object_pairs_hook=_parse_object,
         )
-    except RecursionError:
-        raise UnsoundError(f"holds JSON nested without end in {name!r}") from None
+        if _ESCAPE.search(data):  # half a character can be escaped, but not be written
+            json.dumps(plain, ensure_ascii=False).encode()
     except ValueError as why:
-        raise UnsoundError(f"holds no proper JSON in {name!r} ({str(why)[:100]})") from None
+        raise UnsoundError(f"holds no proper JSON in {name!r} ({str(why)[:80]})") from None
+    return plain
 
 
 def _count_values(data: bytes) -> int:

@@ -35,11 +35,14 @@ from sklearn.base import BaseEstimator
 
 from countwise.errors import CountwiseError, StoreError, listing
 from countwise.models.registry import ENTRIES, models
+from countwise.tables.code_levels import LARGEST
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
 #: How many digits a whole number may have: as a double it is still finite.
 MAX_DIGITS = 100
+#: Whole numbers in parameters are at most this: as a double they are still exact.
+MAX_WHOLE = 2**53
 #: How deep models may be nested within each other, and other values that say what they are.
 MAX_NESTED_MODELS = 4
 MAX_DEPTH = 12
@@ -91,7 +94,7 @@ class MisfitError(Exception):
 
     def __str__(self) -> str:
         place = "".join(reversed(self.place)).lstrip(".") or "the value"
-        return f"{place[:120]} {self.rule}"
+        return f"{place if len(place) <= 80 else f'{place[:80]}…'} {self.rule}"
 
 
 class Arrays(Protocol):
@@ -621,8 +624,8 @@ class StoredTable:
             if codes.dtype != code_type(column.width) or codes.max(initial=0) > max(most, 0):
                 raise ValueError(f"the codes of {name[:40]!r} must be those of its levels")
         for name, numbers in self.numbers.items():
-            if np.isinf(numbers).any():
-                raise ValueError(f"the numbers of {name[:40]!r} must be finite or missing")
+            if np.any(np.abs(numbers) > LARGEST):
+                raise ValueError(f"the numbers of {name[:40]!r} must be at most {LARGEST:g}")
         for array in (*self.codes.values(), *self.numbers.values()):
             if array.shape != (self.rows,):
                 raise ValueError("every column must have a cell for each row")
@@ -714,9 +717,11 @@ def _encode_model(model: Any, writer: Writer) -> dict[str, Any]:
         raise MisfitError(f"must not nest models deeper than {MAX_NESTED_MODELS}")
     writer.models += 1
     outer, writer.parameters_only = writer.parameters_only, True
+    given = model.parameters_to_save()
+    _check_sizes(given)
     parameters = {
         parameter: writer.encode(codec_of(Any), value, f".{parameter}")
-        for parameter, value in model.parameters_to_save().items()
+        for parameter, value in given.items()
     }
     writer.parameters_only = outer
     plain: dict[str, Any] = {"model": name, "parameters": parameters}
@@ -747,12 +752,20 @@ def _decode_model(plain: Any, reader: Reader) -> Any:
         parameter: _decode_part(codec_of(Any), parameter, item, reader)
         for parameter, item in given.items()
     }
+    _check_sizes(parameters)
     with _sound():
         model = kind(**parameters)
     if "fitted" in found:
         _decode_fitted(model, found, reader)
     reader.models -= 1
     return model
+
+
+def _check_sizes(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that would take more room or time than any model does."""
+    for name, value in parameters.items():
+        if isinstance(value, int | np.integer) and abs(int(value)) > MAX_WHOLE:
+            raise MisfitError(f"must be at most {MAX_WHOLE}", "Give a smaller one.").at(f".{name}")
 
 
 def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None:

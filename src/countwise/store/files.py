@@ -268,7 +268,7 @@ def _refusals(who: str, path: object) -> Iterator[None]:
     try:
         yield
     except UnsoundError as why:
-        raise StoreError(f"{who}: {shown(path)} {why}") from why.__cause__
+        raise StoreError(f"{who}: {shown(path)} {_one_line(why)}") from why.__cause__
     except (StoreError, MemoryError):
         raise
     except OSError as why:
@@ -277,11 +277,18 @@ def _refusals(who: str, path: object) -> Iterator[None]:
             f"{who}: {shown(path)} cannot be read ({reason}). Check the path and its permissions."
         ) from why
     except CountwiseError as why:
-        raise StoreError(f"{who}: {shown(path)} does not hold a usable model ({why})") from why
+        raise StoreError(
+            f"{who}: {shown(path)} does not hold a usable model ({_one_line(why)})"
+        ) from why
     except Exception as why:
         # A file may be wrong in ways nobody thought of; its reader still learns that in one
         # sentence, and the cause stays attached for whoever mends the reader.
         raise StoreError(
             f"{who}: {shown(path)} holds what cannot be rebuilt ({type(why).__name__}: "
-            f"{str(why)[:200]}). {AGAIN}"
+            f"{_one_line(why)[:80]}). {AGAIN}"
         ) from why
+
+
+def _one_line(why: Exception) -> str:
+    """Return a message as one line of text that any terminal can print."""
+    return " ".join(str(why).encode("utf-8", "backslashreplace").decode().split())

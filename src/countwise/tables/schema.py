@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, did_you_mean, listing, quote
 from countwise.numeric import read_number
 from countwise.show_rows import align, html_table
+from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 
 Kind = Literal["nominal", "numeric", "text", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
@@ -120,6 +121,11 @@ class Column:
         """Refuse a column that could not be coded."""
         _check_word("kind", self.name, self.kind, _KINDS)
         _check_word("when_missing", self.name, self.when_missing, _RULES)
+        if not _is_utf8(text for text in (self.name, *self.levels) if isinstance(text, str)):
+            raise SchemaError(
+                f"Schema: the name and the levels of column {self.name[:40]!r} must be text; half "
+                "a character (a lone surrogate) is among them. Correct the data."
+            )
         if self.levels and len(self.places) != len(self.levels):
             raise SchemaError(
                 f"Schema: the levels of column {self.name!r} must differ from each other; got some "
@@ -384,8 +390,10 @@ class Schema:
         except (OSError, UnicodeDecodeError) as why:
             raise SchemaError(f"Schema: {str(path)!r} cannot be read ({why}).") from None
         try:
+            if is_too_deep(text.encode()):
+                raise ValueError(f"nested deeper than {MAX_NESTING} levels")
             plain = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as why:
+        except ValueError as why:
             raise SchemaError(
                 f"Schema: {str(path)!r} must be JSON; reading it failed ({why}). Write one with "
                 "table.schema.write(path) and edit that."
@@ -397,6 +405,15 @@ def _cells(column: Column) -> tuple[str, str, str]:
     more = f", … ({column.width} levels)" if column.width > _SHOWN_LEVELS else ""
     levels = ", ".join(map(str, column.levels[:_SHOWN_LEVELS])) + more
     return column.name, column.kind, "dates" if column.dates and not levels else levels
+
+
+def _is_utf8(texts: Iterable[str]) -> bool:
+    """Return whether texts can be written to files; half a surrogate pair cannot."""
+    try:
+        "\n".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_word(what: str, column: str, value: object, words: tuple[str, ...]) -> None:

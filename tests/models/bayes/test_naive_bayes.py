@@ -459,3 +459,26 @@ def test_many_classes_need_little_memory():
     y = rng.integers(0, 800, 20_000)
     table = cw.read({"a": rng.integers(0, 9, 20_000)}, target=y, nominal="all")
     assert cw.NaiveBayes().fit(table).predict(table).shape == (20_000,)
+
+
+@pytest.mark.parametrize("bandwidth", ["silverman", "scott", 5e-324])
+@pytest.mark.parametrize("unit", [1e-160, 1e-300, 5e-324])
+def test_kernels_of_tiny_numbers(bandwidth, unit):
+    stream = np.random.default_rng(0)
+    X, y = stream.integers(0, 3, (40, 2)) * unit, np.arange(40) % 2
+    shares = cw.NaiveBayes(numeric="kernel", bandwidth=bandwidth).fit(X, y).predict_proba(X)
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("bandwidth", ["silverman", "scott"])
+def test_the_unit_of_a_column_does_not_change_its_kernels(bandwidth):
+    X, y = np.random.default_rng(0).normal(0, 1, (40, 2)), np.arange(40) % 2
+    model = cw.NaiveBayes(numeric="kernel", bandwidth=bandwidth)
+    plain = model.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.fit(X * 1e-300, y).predict_proba(X * 1e-300), plain, atol=1e-9)
+
+
+def test_normal_densities_of_tiny_numbers():
+    X, y = np.random.default_rng(0).normal(0, 1e-160, (40, 2)), np.arange(40) % 2
+    assert np.isfinite(cw.NaiveBayes().fit(X, y).predict_proba(X)).all()

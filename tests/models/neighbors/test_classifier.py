@@ -341,3 +341,16 @@ def test_more_neighbours_than_rows_are_remarked_on():
     assert [note.code for note in cw.Neighbors(n_neighbors=15).fit(weather).notes_] == ["N05"]
     assert not cw.Neighbors(n_neighbors=14).fit(weather).notes_
     assert not cw.Neighbors(n_neighbors=15).fit(weather, sample_weight=np.full(14, 2.0)).notes_
+
+
+@pytest.mark.parametrize("method", ["hart", "fast"])
+def test_a_condensed_set_takes_weights(method):
+    table = cw.read("sample:heart-c")
+    weight = np.arange(len(table), dtype=float) % 3
+    repeated = table.take(np.repeat(np.arange(len(table)), weight.astype(int)))
+    model = cw.CondensedNeighbors(method, metric="hvdm")
+    weighted = model.fit(table, sample_weight=weight).predict_proba(table)
+    np.testing.assert_array_equal(weighted, model.fit(repeated).predict_proba(table))
+    assert not np.isin(np.flatnonzero(weight == 0), model.fit(table, None, weight).kept_).any()
+    with pytest.raises(ParameterError, match="CondensedNeighbors: sample_weight"):
+        model.fit(table, sample_weight=np.full(len(table), -1.0))

@@ -110,3 +110,15 @@ def test_an_infinite_exponent_is_the_maximum(model):
     asked = rng.normal(size=(40, 3))
     np.testing.assert_array_equal(endless.predict(asked), maximum.predict(asked))
     np.testing.assert_allclose(steep.predict(asked), maximum.predict(asked), atol=1e-2)
+
+
+@pytest.mark.parametrize("size", [1e307, 1.7e308])
+@pytest.mark.parametrize("model", [cw.NeighborsRegressor(), cw.LocalRegression()])
+def test_the_largest_numbers_are_predicted_and_scored(model, size):
+    stream = np.random.default_rng(0)
+    X, y = stream.normal(0, 1, (40, 2)), stream.uniform(-1, 1, 40)
+    plain = model.fit(X, y)
+    expected, score = plain.predict(X), plain.score(X, y)
+    large = model.fit(X, y * size)
+    np.testing.assert_allclose(large.predict(X) / size, expected, atol=1e-12)
+    assert large.score(X, y * size) == pytest.approx(score, abs=1e-9)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +12,16 @@ from countwise.progress import Progress
 
 #: The stages of a search, in their order; not every search has all of them.
 STAGES = ("start", "squares", "gain", "information", "merit", "paper", "all rows")
+
+
+def check_history(history: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse steps that no search takes: without a stage, or with figures that are no numbers."""
+    for step in history:
+        gains = [step.get(name) for name in ("train", "validation")]
+        figures: list[Any] = [step.get("seconds"), *(gain for gain in gains if gain is not None)]
+        numbers = all(type(figure) in (int, float) and math.isfinite(figure) for figure in figures)
+        if type(step.get("stage")) is not str or not numbers:
+            raise ValueError("every step of a search must have a stage, seconds and gains")
 
 
 class EnoughError(Exception):

@@ -18,7 +18,7 @@ from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Smoothing, smoothing_of
-from countwise.discretize.cut_points import METHODS
+from countwise.discretize.cut_points import MAX_BINS, METHODS
 from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
@@ -413,7 +413,9 @@ class JointClassifier(CountedModel):
         default="mdl",
     )
     bins: int = parameter(
-        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "number of intervals for 'width' and 'frequency'",
+        default=10,
     )
     unseen: str = parameter(
         one_of("ignore", "error"),

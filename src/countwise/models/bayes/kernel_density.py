@@ -21,6 +21,8 @@ _NODES = 13
 _REACH = 5  # boxes this far from a point have a polynomial
 _TAIL = 11  # and points this far from a box are still felt in it
 _DENSE = 1 << 20
+#: No bump is narrower than this, so that numbers can be divided by its width.
+_NARROWEST = 1e-307
 
 
 def bandwidth_of(points: FloatArray, weights: FloatArray, rule: str | float, floor: float) -> float:
@@ -33,8 +35,11 @@ def bandwidth_of(points: FloatArray, weights: FloatArray, rule: str | float, flo
         return float(rule)
     total = float(weights.sum())
     mean = float(np.average(points, weights=weights))
-    square = float((weights * (points - mean) ** 2).sum())
-    deviation = float(np.sqrt(square / float(freedom(total))))
+    gaps = points - mean
+    # In units of the largest gap: squares of tiny numbers are zero.
+    unit = float(np.abs(gaps).max()) or 1.0
+    square = float((weights * (gaps / unit) ** 2).sum())
+    deviation = unit * float(np.sqrt(square / float(freedom(total))))
     factor = 1.06
     if rule == "silverman":
         factor = 0.9
@@ -52,7 +57,7 @@ def density_of(
     """Return the density of weighted points; without any, a single bump around zero."""
     if not len(points):
         return KernelDensity(np.zeros(1), np.ones(1), 1.0)
-    width = bandwidth_of(points, weights, rule, floor)
+    width = max(bandwidth_of(points, weights, rule, floor), _NARROWEST)
     return KernelDensity(points, weights / weights.sum(), width)
 
 

@@ -22,7 +22,7 @@ from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, Smoothing, a_smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
-from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
+from countwise.discretize.cut_points import MAX_BINS, METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.counted import CountedModel
@@ -265,7 +265,9 @@ class NaiveBayes(CountedModel):
         default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "number of intervals for 'width' and 'frequency'",
+        default=10,
     )
 
     _vocabularies: dict[str, Vocabulary] = derived()

@@ -246,9 +246,9 @@ def estimate_normal(
     with np.errstate(divide="ignore", invalid="ignore"):
         overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
         pooled = np.where(spread > 0, spread / free, overall)
-    least = np.maximum(
-        LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), min(min_deviation, 1e150) ** 2
-    )
+    # A variance below 1e-300 has no inverse.
+    floor = max(min(min_deviation, 1e150) ** 2, 1e-300)
+    least = np.maximum(LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), floor)
     variance = moments.variance(sample=kind == "sample")[present]
     # One row alone has no spread of its own.
     few = (weight <= 0) | ((weight < 2) & (within <= 0))

@@ -31,6 +31,7 @@ from countwise.discretize.joint_search.rows import (
 )
 from countwise.discretize.joint_search.search import SearchParameters, nominal_axis, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
+from countwise.discretize.joint_search.time_limit import check_history
 from countwise.errors import CountsError, ParameterError, TableError, listing
 from countwise.models.base import Classifier
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels, candidates
@@ -623,7 +624,18 @@ class DiscreteBayes(SearchParameters, Classifier):
             0 <= self.bin_smoothing_ < 1e300
         ):
             raise TableError("Cells: each cell must have a weight of each class.")
+        self._check_search()
         self._keep(self.cells_)
+
+    def _check_search(self) -> None:
+        """Refuse a history of the search that cannot be shown."""
+        check_history(self.history_)
+        if any(edges.ndim != 1 or not np.isfinite(edges).all() for edges in self.start_boundaries_):
+            raise TableError("Cells: the search must have begun with finite boundaries.")
+        lines = [{"train", "validation"} == set(self.gain_)]
+        lines += [{"k", "gain", "accuracy"} == set(line) for line in self.bin_smoothing_table_]
+        if not all(lines):
+            raise TableError("Cells: the gains must be those of a search.")
 
     def file_summary(self) -> dict[str, Any]:
         """Return what `describe` shows of a saved model."""

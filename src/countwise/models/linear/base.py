@@ -17,7 +17,7 @@ from countwise.counts.row_hash import row_keys, scattered
 from countwise.errors import ParameterError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
-from countwise.models.linear.encoder import Features
+from countwise.models.linear.encoder import FARTHEST, Features
 from countwise.models.views import Coefficients, Term
 from countwise.numeric import draw_seed, log_softmax
 from countwise.params import derived, fitted, mapping, nothing, one_of, parameter
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from countwise.models.views import View
 
 
+#: Scores of models in files are smaller: differences of them are still numbers.
+_LARGEST_SCORE = 1e150
 #: Cells of the matrix that are held at a time.
 _CELLS = 1 << 22
 
@@ -106,6 +108,15 @@ class MatrixModel(Classifier):
             raise ParameterError(f"{type(self).__name__}: its layers must fit its classes.")
         if not 0 < self.scale_ < 1e300:
             raise ParameterError(f"{type(self).__name__}: its scale must be a positive number.")
+        if not self.scale_ * self._farthest_score() < _LARGEST_SCORE:
+            raise ParameterError(f"{type(self).__name__}: its scores must be finite for all rows.")
+
+    def _farthest_score(self) -> float:
+        """Return a number that no score of any row exceeds, in either direction."""
+        reach = FARTHEST
+        for layer in self.layers_:
+            reach = float((np.abs(layer.weights).sum(axis=0) * reach + np.abs(layer.bias)).max())
+        return reach
 
     def file_summary(self) -> dict[str, Any]:
         """Return what `describe` tells of a saved model first."""

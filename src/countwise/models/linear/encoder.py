@@ -26,6 +26,8 @@ from countwise.tables.table import Table
 MOST_LEVELS = 500
 #: Scaled numbers are clipped here, so that an extreme value still leaves a posterior.
 FARTHEST = 1e6
+#: No coefficient is shown as more than this.
+_STEEPEST = 1e150
 
 _MISSING = "(missing)"
 
@@ -186,7 +188,12 @@ class Features:
         part = self.parts[feature.column]
         if not isinstance(part, Scale) or feature.level is not None:
             return coefficient, np.zeros_like(coefficient)
-        return coefficient / part.spread, -coefficient * (part.mean / part.spread)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope, added = coefficient / part.spread, -coefficient * (part.mean / part.spread)
+        # A column that varies by next to nothing has slopes beyond the range of doubles.
+        return np.clip(slope, -_STEEPEST, _STEEPEST), np.nan_to_num(
+            np.clip(added, -_STEEPEST, _STEEPEST)
+        )
 
 
 def _learn_scale(values: FloatArray, weight: FloatArray | None) -> Scale:

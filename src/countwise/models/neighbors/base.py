@@ -343,6 +343,16 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         # A plane may rise beyond the largest double.
         return np.nan_to_num(numbers, copy=False)
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R², the fraction of the variance of `y` that is explained."""
+        from sklearn.metrics import r2_score
+
+        truth = self._check_target(y, n_rows_of(X))
+        found = self.predict(X)
+        # Squares of large numbers overflow; the fraction is the same in any unit.
+        unit = _unit_of(np.concatenate([truth, found]))
+        return float(r2_score(truth / unit, found / unit, sample_weight=sample_weight))
+
     def _predict_scaled(self, table: Table) -> FloatArray:
         """Return the predictions in the unit of `_targets`."""
         raise NotImplementedError
@@ -359,11 +369,16 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
     def _make_voters(self) -> Voters:
         """Set the targets, in a unit in which no sum of them overflows."""
         target = np.zeros(self.n_rows_) if self.target_ is None else self.target_
-        largest = float(np.abs(target).max(initial=0.0))
-        self._unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > _LARGE else 1.0
+        self._unit = _unit_of(target)
         self._targets = target / self._unit
         weight = self._row_weight
         return Voters(weight[:, None], np.maximum(weight, 1.0))
+
+
+def _unit_of(numbers: FloatArray) -> float:
+    """Return the power of two in which no sum of squares of these numbers overflows."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    return 2.0 ** (math.frexp(largest)[1] - 1) if largest > _LARGE else 1.0
 
 
 def _is_number(value: Any) -> bool:

@@ -63,20 +63,23 @@ class CondensedNeighbors(StoredRowsClassifier):
     sizes_: tuple[int, ...] = fitted()
     conflicts_: int = fitted()
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the space from all rows, and store the rows that are enough.
 
-        There is no sample_weight: the rules go by the order of the rows, not by weights.
+        Weights count for the space and for the class frequencies; which rows are stored follows
+        from their distances.
         """
-        table, _, known, _ = self._training(X, y, None)
-        space, relevance, notes = learn_weighted_space(self, table, None)
-        chosen, self.passes_, self.sizes_, clash = self._choose_rows(space, table)
+        table, weight, known, _ = self._training(X, y, sample_weight)
+        space, relevance, notes = learn_weighted_space(self, table, weight)
+        chosen, self.passes_, self.sizes_, clash = self._choose_rows(space, table, weight)
         chosen = np.sort(chosen)
         self.kept_ = chosen if known is None else known[chosen].astype(np.int64)
         self.reduction_ = 1.0 - len(chosen) / len(table)
         self.notes_ = (*self.notes_, *notes)
-        count = np.bincount(table.target, minlength=len(table.classes))
-        self.prior_ = count[count > 0] / len(table)
+        total = np.bincount(table.target, weight, minlength=len(table.classes))
+        self.prior_ = total[total > 0] / total.sum()
         self.store_rows(table.take(chosen), None, space, relevance, None, self.kept_)
         # All others are right by construction; chosen ones are unless they clash with each other.
         self.conflicts_ = self._count_errors() if clash or _has_missing(table) else 0
@@ -84,13 +87,15 @@ class CondensedNeighbors(StoredRowsClassifier):
             self.notes_ += (_conflict_note(self.conflicts_),)
         return self
 
-    def _choose_rows(self, space: Space, table: Table) -> tuple[Rows, int, tuple[int, ...], int]:
+    def _choose_rows(
+        self, space: Space, table: Table, weight: FloatArray | None
+    ) -> tuple[Rows, int, tuple[int, ...], int]:
         """Return the chosen rows, the number of passes, the sizes by order, and the conflicts."""
         search = Search(space, table)
         label = table.target.astype(np.int64)
         same = SAME * (1.0 if space.steep else space.p)
         if self.method == "fast":
-            seeds = _central_rows(space, table)
+            seeds = _central_rows(space, table, weight)
             chosen, rounds, clash = search.condense_fast(table, seeds, label, same)
             return chosen, rounds, (len(chosen),), clash
         rng = np.random.default_rng(self.random_state)
@@ -189,21 +194,24 @@ def _has_missing(table: Table) -> bool:
     )
 
 
-def _central_rows(space: Space, table: Table) -> Rows:
+def _central_rows(space: Space, table: Table, weight: FloatArray | None) -> Rows:
     """Return for each class the row nearest to its means and most frequent levels."""
     seeds = []
     for label in np.unique(table.target):
         members = np.flatnonzero(table.target == label)
         rows = table.take(members)
+        counts = None if weight is None else weight[members]
         data: dict[str, NDArray[Any]] = {}
         for column in table.schema.attributes:
             if column.kind == "numeric":
                 values = rows.values(column.name)
-                known = values[~np.isnan(values)]
-                data[column.name] = np.array([known.mean() if known.size else np.nan])
+                known = ~np.isnan(values)
+                some = None if counts is None else counts[known]
+                mean = np.average(values[known], weights=some) if known.any() else np.nan
+                data[column.name] = np.array([mean])
             else:
                 codes = rows.codes(column.name)
-                often = np.bincount(codes[codes < column.width], minlength=1).argmax()
+                often = np.bincount(codes, counts, column.width + 2)[: column.width or 1].argmax()
                 data[column.name] = np.array([often], dtype=codes.dtype)
         center = Table(table.schema.without_target(), data)
         who, _ = Search(space, rows).nearest(center, 1)

@@ -38,13 +38,14 @@ class Index:
         return votes
 
     def nearest(self, rows: Table, k: int, skip: Rows | None = None) -> Nearest:
-        """Find the k nearest rows of each query, and what is just as far as the last of them."""
+        """Find the k nearest rows of each query, and what is just as far as the k-th place."""
         available = self.search.rows - (0 if skip is None else 1)
         size = min(k, available)
         more = min(k + 1, available)
         who, powers = self.search.nearest(rows, more, skip)
         edge = np.full((len(rows), self.voters.width + 1), np.nan)
-        low, high = tie_bounds(powers[:, size - 1], self.search.space.p)
+        reach = powers[np.arange(len(powers)), self._last_place(who[:, :size], k)]
+        low, high = tie_bounds(reach, self.search.space.p)
         if more > size:
             tied = np.flatnonzero(powers[:, size] <= high)
             if len(tied):
@@ -52,6 +53,14 @@ class Index:
                 edge[tied] = self._sum_ties(rows.take(tied), low[tied], high[tied], skipped)
         far = self.search.space.to_distances(powers[:, :size])
         return Nearest(np.ascontiguousarray(who[:, :size]), far, edge)
+
+    def _last_place(self, who: Rows, k: int) -> NDArray[np.intp]:
+        """Return which listed row takes the last of k places; heavy rows take several."""
+        last = np.full(len(who), who.shape[1] - 1)
+        if self.voters.places.max(initial=1.0) <= 1.0:
+            return last
+        full = np.cumsum(self.voters.places[who], axis=1) >= k - 1e-9
+        return np.where(full[:, -1], full.argmax(axis=1), last)
 
     def _sum_ties(
         self, rows: Table, low: FloatArray, high: FloatArray, skip: Rows | None

@@ -26,6 +26,8 @@ from countwise.tables.table import Table
 #: With a larger exponent, powers of gaps leave the range of doubles too soon: distances are then
 #: kept as they are, and powers are taken of fractions of the largest gap.
 STEEP = 16.0
+#: Figures of a whitening are smaller: their products with numbers of a table are finite.
+_LARGEST_FIGURE = 1e160
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,8 @@ class Axis:
         shape = None if self.figures is None else self.figures.shape
         coded = column.kind == "nominal"
         fits = {
-            "number": shape == ((column.width + 2,) if coded else None),
+            "number": shape == ((column.width + 2,) if coded else None)
+            and self.width in (0, column.width),
             "differs": self.width == column.width if coded else shape == (self.width,),
             "table": coded and self.width == column.width and shape == (self.width + 2,) * 2,
         }
@@ -151,7 +154,7 @@ class Space:
             and 0 < self.divisor < math.inf
             and self.weights.shape == (len(self.attributes),)
             and [array.shape for array in figures] in ([], [(numbers, numbers), (numbers,)])
-            and all(np.isfinite(array).all() for array in figures)
+            and all(np.all(np.abs(array) < _LARGEST_FIGURE) for array in figures)
             and (self.whitening is not None or all(axis.whitened is None for axis in self.axes))
         )
         if not sound:

@@ -83,8 +83,8 @@ class Nearest:
 
     who: Rows
     far: FloatArray
-    #: Ballots, and places (last column), of all rows as far as the last one listed, for queries
-    #: where the list ended among equals; NaN for the others.
+    #: Ballots, and places (last column), of all rows as far as the one that takes the last place,
+    #: for queries where the list ended among equals; NaN for the others.
     edge: FloatArray
 
 

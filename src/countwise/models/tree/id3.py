@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
-from countwise.discretize.cut_points import METHODS
+from countwise.discretize.cut_points import MAX_BINS, METHODS
 from countwise.discretize.recode import Recode
 from countwise.errors import StoreError, listing
 from countwise.models.base import Classifier
@@ -139,7 +139,9 @@ class ID3(Classifier):
         default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
+        whole(at_least=2, at_most=MAX_BINS),
+        "number of intervals for 'width' and 'frequency'",
+        default=10,
     )
     unseen: str = parameter(
         one_of("ignore", "error"),

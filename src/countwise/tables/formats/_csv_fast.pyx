@@ -73,6 +73,38 @@ def look(const uint8_t[::1] content, Py_ssize_t size):
     return high < 128, nul, letter, quotes
 
 
+def nesting(const uint8_t[::1] content):
+    """Return how deep the brackets of JSON are nested; those inside texts do not count.
+
+    A text ends with its line, as no parser lets it go on: lines that are parsed apart are never
+    deeper than what is found here.
+    """
+    cdef Py_ssize_t i, depth = 0, most = 0
+    cdef uint8_t byte
+    cdef bint inside = False, escaped = False
+    with nogil:
+        for i in range(content.shape[0]):
+            byte = content[i]
+            if byte == 10 or byte == 13:
+                inside = escaped = False
+            elif inside:
+                if escaped:
+                    escaped = False
+                elif byte == 92:
+                    escaped = True
+                elif byte == 34:
+                    inside = False
+            elif byte == 34:
+                inside = True
+            elif byte == 91 or byte == 123:
+                depth += 1
+                if depth > most:
+                    most = depth
+            elif (byte == 93 or byte == 125) and depth > 0:
+                depth -= 1
+    return most
+
+
 cdef struct Levels:
     # Where each text first stands, how long it is, its hash; slots hold its number plus one.
     Py_ssize_t* start

@@ -13,7 +13,7 @@ from countwise.tables.formats.parquet import (
     nested_error,
     to_raw_columns,
 )
-from countwise.tables.formats.source import Source
+from countwise.tables.formats.source import MAX_NESTING, Source, is_too_deep
 from countwise.tables.raw_columns import Raw, RawTable, from_objects, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import Column
@@ -94,6 +94,8 @@ def _to_columns(
     except UnicodeDecodeError as error:
         problem = f"it is not UTF-8 ({error.reason} at byte {error.start})"
         raise _not_json(source, problem) from None
+    if is_too_deep(content):
+        raise _not_json(source, f"it is nested deeper than {MAX_NESTING} levels")
     if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"[":
         blocks = arrow_json.ReadOptions(block_size=_BLOCK)
         try:

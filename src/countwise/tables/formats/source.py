@@ -15,6 +15,9 @@ from typing import Any, BinaryIO, cast
 from countwise.errors import TableError, did_you_mean, quote
 from countwise.tables.formats import _csv_fast
 
+#: How deep JSON may be nested: parsers call themselves for each level, and some crash.
+MAX_NESTING = 100
+
 _CHUNK = 1 << 20
 #: Bytes looked through at a time: every step must take the interpreter lock once.
 _LARGE = 1 << 24
@@ -230,6 +233,11 @@ def not_text(source: Source, what: str) -> TableError:
         f"Table: {source.path!r} must be a text file; it holds {what}. "
         "Save it as CSV in UTF-8, or give it the extension of what it is."
     )
+
+
+def is_too_deep(json: bytes) -> bool:
+    """Return whether JSON is nested deeper than a parser may be asked to follow."""
+    return int(_csv_fast.nesting(json)) > MAX_NESTING
 
 
 def _similar(name: str) -> str:

@@ -1,0 +1,147 @@
+"""Forged files that once loaded and then failed: each is refused while loading, in one sentence."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.errors import SchemaError, StoreError
+from countwise.store import codec
+from countwise.store.files import load, save
+
+from .conftest import frame, labels, packed, refused, unpacked
+
+
+@pytest.fixture(autouse=True)
+def _numbers_stay_in_the_document(monkeypatch):
+    """So that a change of them is a change of JSON."""
+    monkeypatch.setattr(codec, "MAX_INLINE", 10**6)
+
+
+def forge(model, path, change):
+    """Save a model, change its document, and make the checksums agree."""
+    save(model, path)
+    members = unpacked(path)
+    document = json.loads(members["model.json"])
+    change(document["parameters"], document.get("fitted", {}))
+    packed(path, {**members, "model.json": json.dumps(document).encode()})
+    return path
+
+
+def test_weights_that_overflow(tmp_path):
+    model = cw.Logistic().fit(frame(), labels())
+    model.layers_[0].weights[0, 0] = 1e308
+    save(model, tmp_path / "m.cw")
+    refused(tmp_path / "m.cw", "its scores must be finite for all rows")
+
+
+def test_layers_whose_product_overflows(tmp_path):
+    model = cw.NeuralNet((4, 4), max_iter=3).fit(frame(), labels())
+    for layer in model.layers_:
+        layer.weights[:] = 1e100
+    save(model, tmp_path / "m.cw")
+    refused(tmp_path / "m.cw", "its scores must be finite for all rows")
+
+
+def test_numbers_of_stored_rows_that_no_table_has(tmp_path):
+    model = cw.Neighbors().fit(frame(), labels())
+    save(model, tmp_path / "m.cw")
+    members = unpacked(tmp_path / "m.cw")
+    name = next(name for name in members if "numbers" in name)
+    members[name] = members[name][:-8] + np.array([1e308]).tobytes()
+    packed(tmp_path / "m.cw", members)
+    refused(tmp_path / "m.cw", "must be at most 1e.140")
+
+
+@pytest.mark.parametrize("width", [3, 2**70, -1])
+def test_the_width_of_an_axis_of_numbers(tmp_path, width):
+    def change(_, fitted):
+        axis = next(axis for axis in fitted["space_"]["axes"] if axis["kind"] == "number")
+        axis["width"] = width
+
+    path = forge(cw.Neighbors().fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "must fit its column|is not sound")
+
+
+@pytest.mark.parametrize("step", [{}, {"stage": "gain"}, {"stage": "gain", "seconds": "1"}])
+def test_a_history_that_no_search_has(tmp_path, step):
+    def change(_, fitted):
+        fitted["history_"].append(step)
+
+    path = forge(cw.DiscreteBayes().fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "every step of a search must have")
+
+
+@pytest.mark.parametrize("value", [10**8, 2**60, 10**80])
+def test_parameters_are_bounded_like_arrays(tmp_path, value):
+    def change(parameters, _):
+        parameters["bins"] = value
+
+    path = forge(cw.NaiveBayes(numeric="cuts").fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "at most")
+    program = (
+        "import sys, countwise as cw\n"
+        "from countwise.errors import StoreError\n"
+        "try: cw.load(sys.argv[1])\n"
+        "except StoreError: print('refused')"
+    )
+    limit = 2 << 30
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.stdout == "refused\n", done.stderr
+
+
+def test_half_a_character(tmp_path):
+    def change(_, fitted):
+        column = next(c for c in fitted["schema_"]["columns"] if c.get("levels"))
+        column["levels"][0] = "\ud800"
+
+    path = forge(cw.NaiveBayes().fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "no proper JSON")
+    with pytest.raises(SchemaError, match="half a character"):
+        cw.read({"a": ["x\ud800", "y"], "class": ["p", "n"]}, target="class")
+    with pytest.raises(StoreError, match="half a character"):
+        save(cw.NaiveBayes().fit(frame(), labels()), path, notes="\ud800")
+
+
+def test_a_model_without_any_family_answers_with_the_prior(tmp_path):
+    def change(_, fitted):
+        fitted["families_"] = []
+
+    path = forge(cw.KDB().fit(frame(), labels()), tmp_path / "m.cw", change)
+    model = load(path)
+    prior = np.unique(labels(), return_counts=True)[1] / len(labels())
+    np.testing.assert_allclose(model.predict_proba(frame()), np.tile(prior, (len(frame()), 1)))
+    assert np.isfinite(model.explain(frame()).posteriors).all()
+    assert "<svg" in str(cw.draw(model))
+
+
+def test_a_whitening_that_cannot_be_undone(tmp_path):
+    model = cw.Neighbors(metric="mahalanobis").fit(frame(), labels())
+    model.space_.whitening[:] = 0.0
+    save(model, tmp_path / "m.cw")
+    again = load(tmp_path / "m.cw")
+    assert np.isfinite(again.explain(frame()).posteriors).all()
+    model.space_.whitening[0, 0] = 1e308
+    with pytest.raises(StoreError, match="the figures of a space must fit each other"):
+        save(model, tmp_path / "m.cw")
+
+
+@pytest.mark.parametrize("ridge", [0, 1e-320, 1e308])
+def test_any_ridge_of_local_planes(tmp_path, ridge):
+    def change(parameters, _):
+        parameters["ridge"] = ridge
+
+    model = cw.LocalRegression().fit(frame(), np.arange(len(frame()), dtype=float))
+    again = load(forge(model, tmp_path / "m.cw", change))
+    assert np.isfinite(again.predict(frame())).all()
