@@ -55,7 +55,7 @@ def test_fit_predict_and_explain(run, notes):
     why = json.loads(run("explain", "m.cw", notes, "--row", "2", "--json").stdout)
     assert "'good'" in json.dumps(why)
     shown = run("explain", "m.cw", notes, "--row", "60")
-    assert "note = 'good'" in shown.output
+    assert "'good'" in shown.output
 
 
 def test_files_in_blocks_give_the_answers_of_the_table(run, notes, monkeypatch):

@@ -19,8 +19,10 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
+    read_rule,
     read_source,
     repeats_option,
+    rule_option,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
         "countwise compare sample:credit-g --gain sample --report credit.html",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
+        "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
+@rule_option
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
 def command(
@@ -73,6 +77,7 @@ def command(
     holdout: float | None,
     leave_one_out: bool,
     max_seconds: float | None,
+    rule: str | None,
     gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
@@ -85,23 +90,31 @@ def command(
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row. Models of scikit-learn are yardsticks: they
-    are shown below the ranking because they cannot be saved. The command that trains and saves the
-    best model is printed at the end.
+    matrix, and the models are ranked by gain per row. With --rule roulette every model also draws
+    its decisions. Models of scikit-learn are yardsticks: they are shown below the ranking because
+    they cannot be saved. The command that trains and saves the best model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED
 
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
+    wheel = read_rule(rule, None, seed)
     read = read_source(reading, file, "compare")
     table = read.table
     started = monotonic()
     if "folds" in protocol and protocol["folds"] is None:
         protocol["folds"] = max(min(10, len(table)), 2)
+    compared = build_models(read, names, COMPARED, seed)
+    if wheel is not None:
+        from countwise.decisions.decide import Decide
+
+        # Over the very same models: they are trained once.
+        drawn = {f"{name} by roulette": Decide(model, wheel) for name, model in compared.items()}
+        compared |= drawn
     with out.progress() as tell:
         trials = evaluate(
-            build_models(read, names, COMPARED, seed),
+            compared,
             table,
             gain=gain,
             random_state=seed,
