@@ -217,12 +217,12 @@ def array(words: str = "an array of numbers") -> Constraint:
     return Constraint(words, admits, bad=("text",))
 
 
-def names(words: str = "a list of column names") -> Constraint:
-    """A list of column names or positions, or of other words."""
+def names(words: str = "a list of column names", single: bool = True) -> Constraint:
+    """A list of column names or positions, or of other words; perhaps a `single` one alone."""
 
     def admits(value: Any) -> bool:
         if isinstance(value, str):
-            return True
+            return single
         if isinstance(value, bytes | Mapping):
             return False
         if isinstance(value, np.ndarray):

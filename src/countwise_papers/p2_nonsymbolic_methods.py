@@ -384,5 +384,5 @@ def text(work: Work) -> Found:
             gap.low,
             above(0),
             gain_text(gap),
-            printed="quite effective in text classification",
+            printed="quite effective in some problems, e.g. text classification",
         )

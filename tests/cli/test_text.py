@@ -26,7 +26,7 @@ def test_inspect_tells_text(run):
     assert "1 nominal, 1 numeric and 1 text columns" in shown.output
     assert "593 different texts" in shown.output
     facts = json.loads(run("inspect", "sample:help-desk", "--json").stdout)
-    assert facts["kinds"]["text"] == 1
+    assert facts["data"]["kinds"]["text"] == 1
 
 
 def test_compare_notes_who_leaves_text_out(run):
@@ -41,21 +41,21 @@ def test_compare_takes_only_models_that_count_words_where_there_is_only_text(run
         "compare", "sample:help-desk", "--drop", "channel,order value", "--folds", "3", "--json"
     )
     assert facts.exit_code == 0
-    names = {entry["model"] for entry in json.loads(facts.stdout)["ranking"]["entries"]}
+    names = {entry["model"] for entry in json.loads(facts.stdout)["summary"]}
     assert names == {"naive-bayes", "majority"}
 
 
 def test_fit_predict_and_explain(run, notes):
     fitted = run("fit", notes, "--text", "note", "-o", "m.cw", "--param", "text=bernoulli")
     assert fitted.exit_code == 0
-    assert "0 nominal, 1 numeric and 1 text columns" in fitted.output
+    assert "0 nominal, 1 numeric and 1 text columns" in " ".join(fitted.output.split())
     done = run("predict", "m.cw", notes, "-o", "answers.csv")
     assert done.exit_code == 0
     assert "Accuracy 1" in done.output
     why = json.loads(run("explain", "m.cw", notes, "--row", "2", "--json").stdout)
     assert "'good'" in json.dumps(why)
     shown = run("explain", "m.cw", notes, "--row", "60")
-    assert "note = 'good'" in shown.output
+    assert "'good'" in shown.output
 
 
 def test_files_in_blocks_give_the_answers_of_the_table(run, notes, monkeypatch):

@@ -296,7 +296,7 @@ def test_declared_categories_are_kept():
         (
             lambda: cw.read({"y": ["a", "b"]}, target="y"),
             TableError,
-            "at least one nominal or numeric",
+            "at least one nominal, numeric or text",
         ),
         (lambda: cw.read({"x": [1, 2], "y": ["a"]}, target="y"), TableError, "equally long"),
         (lambda: cw.read({"x": [1, 2]}, target=["a"]), TableError, "2 rows and 1 labels"),
@@ -316,7 +316,7 @@ def test_declared_categories_are_kept():
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", nominal=["x"], numeric=["x"]),
             ParameterError,
-            "as both",
+            "nominal and numeric",
         ),
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", identifiers="no"),

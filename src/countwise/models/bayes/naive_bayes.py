@@ -289,7 +289,7 @@ class NaiveBayes(CountedModel):
         default=100_000,
     )
     stop_words: Any = parameter(
-        one_of("english") | names("a list of words"),
+        one_of("english") | names("a list of words", single=False),
         "words of texts to leave out, or 'english' for the usual ones; pairs that hold one go, too",
         default=(),
     )
