@@ -294,7 +294,8 @@ NOTES: dict[str, NoteKind] = {
     "E04": NoteKind(
         "No posteriors",
         "info",
-        "{names}: gives labels but no posteriors, so log loss and Brier score are not defined.",
+        "{names}: gives labels but no posteriors, so log loss, Brier score, AUC and top-k accuracy "
+        "are not defined.",
         "The classifier answers with labels only. Scores of probabilities are not defined, and "
         "deciding by gain treats every label as certain.",
     ),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     examples=(
         "countwise compare sample:votes",
         "countwise compare sample:credit-g --gain sample --report credit.html",
+        "countwise compare sample:credit-g --score auc",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
     ),
@@ -56,6 +57,13 @@ if TYPE_CHECKING:
     "--leave-one-out", is_flag=True, help="Test every row with a model trained on all others."
 )
 @click.option(
+    "--score",
+    metavar="NAME",
+    help="Score to rank by: accuracy, balanced_accuracy, auc, auc_weighted, auc_hand_till, f1, "
+    "f1_weighted, precision, recall, kappa, mcc, top_2, log_loss, brier or expected_gain. "
+    "Default: accuracy, or expected_gain with --gain.",
+)
+@click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -70,6 +78,7 @@ def command(
     repeats: int | None,
     holdout: float | None,
     leave_one_out: bool,
+    score: str | None,
     max_seconds: float | None,
     gain: str | None,
     reading: ReadOptions,
@@ -85,10 +94,14 @@ def command(
     matrix, and the models are ranked by gain per row.
     """
     from countwise.evaluation.evaluate import evaluate
+    from countwise.evaluation.scores import find_score
     from countwise.models.registry import COMPARED
 
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
+    ranked_by = None if score is None else score.replace("-", "_")
+    if ranked_by is not None:
+        find_score("compare", ranked_by, gain is not None)
     gains = read_gains(gain, file)
     read = read_source(reading, file, "compare")
     table = read.table
@@ -100,6 +113,7 @@ def command(
             build_models(read, names, COMPARED, seed),
             table,
             gain=gains,
+            score=ranked_by,
             random_state=seed,
             n_jobs=jobs,
             max_seconds=max_seconds,

@@ -42,6 +42,7 @@ from countwise.evaluation.from_counts import (
 )
 from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
 from countwise.evaluation.refit import Material, expected_seconds, prepare_rows, refit
+from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
 from countwise.params import Constraint, Parameter, boolean, check, nothing, number, whole
@@ -71,6 +72,8 @@ class Task:
     weight: FloatArray | None
     n_jobs: int | None
     notes: tuple[Note, ...]
+    #: The score that ranks; without one the expected gain or the accuracy.
+    score: str | None = None
     steps: Steps = field(default_factory=lambda: Steps(None, 0))
     deadline: float | None = None
     #: Models that would not have finished in time.
@@ -125,6 +128,7 @@ class Task:
             float(np.mean(ratios)) if ratio is None else ratio,
             (*self.notes, *split.notes, *_note_results(split, entries, self)),
             self.gain,
+            self.score or ("accuracy" if self.gain is None else "expected_gain"),
         )
 
 
@@ -217,6 +221,7 @@ def evaluate(
     stratified: bool = True,
     random_state: Seed = 0,
     gain: Gains | None = None,
+    score: str | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
@@ -257,6 +262,9 @@ def evaluate(
     gain
         A gain matrix, in any form `GainMatrix.of` reads. Models that decide by argmax are then
         listed a second time deciding by it, and the ranking is by expected gain.
+    score
+        The score to rank by, one of those of `Trials.score`; if not given, the expected gain with
+        a gain matrix, else the accuracy.
     sample_weight
         One weight a row of the table, for training and for scores.
     n_jobs
@@ -278,7 +286,10 @@ def evaluate(
     [30, 30, 30]
     """
     check("evaluate", _PARAMETERS, locals())
+    if score is not None:
+        find_score("evaluate", score, gain is not None)
     task = prepare_task(evaluate, models, data, target, gain, sample_weight, n_jobs, read_options)
+    task.score = score
     if max_seconds is not None:
         task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Literal, get_args, overload
 
@@ -17,13 +17,12 @@ from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import LEVEL, Estimate, corrected, of_rows
 from countwise.evaluation.predictions import Entry, HeldOut
 from countwise.evaluation.scores import (
-    LIMITS,
-    ROWS,
-    WIDE,
     FoldResult,
     Scored,
     count_decisions,
     estimate_fold,
+    figures_by_row,
+    find_score,
     score_fold,
 )
 from countwise.notes import Note
@@ -46,7 +45,6 @@ def compose_verdict(
     score: str,
 ) -> str:
     """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with."""
-    words = score.replace("_", " ")
     if not others:
         return f"{leader} was the only entry: there is nothing to compare it with."
     gaps = {name: difference(name) for name in others}
@@ -54,17 +52,17 @@ def compose_verdict(
     tied = [name for name in others if name not in behind]
     if leader == baseline:
         also = f", and {_name_tied('it', tied)}" if tied else ""
-        return f"No model does better than {leader} in {words}: the attributes did not help{also}."
+        return f"No model does better than {leader} in {score}: the attributes did not help{also}."
     if baseline is not None and baseline in tied:
         return (
-            f"{leader} leads in {words}, but the data do not show that it beats {baseline}: the "
+            f"{leader} leads in {score}, but the data do not show that it beats {baseline}: the "
             f"difference is {_quote_gap(gaps[baseline])}."
         )
     if not behind:
-        return f"{leader} leads in {words}, but {_name_tied(leader, tied)}."
+        return f"{leader} leads in {score}, but {_name_tied(leader, tied)}."
     nearest = min(behind, key=lambda name: gaps[name].value)
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
-    ahead = f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
+    ahead = f"{leader} is ahead of {_join(behind)} in {score}{more} {_quote_gap(gaps[nearest])}"
     return f"{ahead}; {_name_tied('it', tied)}." if tied else f"{ahead}."
 
 
@@ -129,6 +127,8 @@ class Trials:
         Notes on the data and the protocol.
     gain
         The gain matrix, or None.
+    ranked_by
+        The score that ranks.
 
     Examples
     --------
@@ -149,6 +149,7 @@ class Trials:
     ratio: float
     notes: tuple[Note, ...] = ()
     gain: GainMatrix | None = None
+    ranked_by: str = "accuracy"
 
     def __repr__(self) -> str:
         rows = len(np.unique(np.concatenate([fold.rows for fold in self.folds])))
@@ -169,14 +170,22 @@ class Trials:
         return tuple(self.entries)
 
     @property
-    def ranked_by(self) -> str:
-        """The score that ranks: expected gain if a gain matrix was given, else accuracy."""
-        return "accuracy" if self.gain is None else "expected_gain"
-
-    @property
     def best(self) -> str:
         """The entry that ranks first."""
         return str(self.summary()[0]["model"])
+
+    def rank_by(self, score: str) -> Trials:
+        """Return the same trials, ranked by another score of `score`.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> trials = cw.evaluate([cw.NaiveBayes(), cw.TAN()], "sample:votes")
+        >>> trials.best, trials.rank_by("log_loss").best
+        ('TAN', 'TAN')
+        """
+        find_score("Trials", score, self.gain is not None)
+        return replace(self, ranked_by=score)
 
     @overload
     def score(
@@ -215,12 +224,14 @@ class Trials:
         ----------
         what
             ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``expected_gain``,
-            ``precision``, ``recall``, or a callable that takes true labels, decisions and
-            posteriors of one fold and returns a number.
+            ``auc`` (one class against the others), ``auc_weighted``, ``auc_hand_till``, ``f1``,
+            ``precision``, ``recall``, ``f1_weighted``, ``precision_weighted``,
+            ``recall_weighted``, ``kappa``, ``mcc``, ``top_2`` (or another number); or a callable
+            that takes true labels, decisions and posteriors of one fold and returns a number.
         model
             The name of an entry; all entries without it.
         label
-            For precision and recall: the class; without it the mean over the classes.
+            For AUC, F1, precision and recall: the class; without it the mean over the classes.
         gain
             For the expected gain: another matrix than that of `evaluate`.
         level
@@ -245,7 +256,9 @@ class Trials:
         else:
             values = [score_fold(what, result, label) for result in results]
             estimate = corrected(values, self.ratio, level)
-        return estimate.within(*LIMITS.get(str(what), WIDE))
+        if isinstance(what, str):
+            estimate = estimate.within(*find_score("Trials", what).limits)
+        return estimate
 
     def difference(
         self,
@@ -270,13 +283,21 @@ class Trials:
         """
         check("Trials", LEVEL, {"level": level})
         pairs = list(zip(self._results(first, gain), self._results(second, gain), strict=True))
-        if len(pairs) == 1 and isinstance(what, str) and what in ROWS:
-            left, right = pairs[0]
-            return of_rows(ROWS[what](left) - ROWS[what](right), left.fold.weight, level)
+        if len(pairs) == 1 and isinstance(what, str):
+            left, right = (figures_by_row(what, result, label) for result in pairs[0])
+            return of_rows(left - right, self.folds[0].weight, level)
         gaps = [
             score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
         ]
         return corrected(gaps, self.ratio, level)
+
+    def improvement(self, first: str, second: str, level: float = 0.95) -> Estimate:
+        """Return by how much one entry is better than another in the score that ranks."""
+        gap = self.difference(first, second, self.ranked_by, level=level)
+        if not find_score("Trials", self.ranked_by).lower_is_better:
+            return gap
+        values = tuple(-value for value in gap.values)
+        return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low, values=values)
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.
@@ -294,8 +315,16 @@ class Trials:
             for kind, seconds in self.times[name].items():
                 line[f"{kind}_seconds"] = float(np.mean(seconds))
             lines.append(line)
-        key = self.ranked_by
-        lines.sort(key=lambda line: (-line[key], line["log_loss"] or math.inf, line["baseline"]))
+        key, sign = (
+            self.ranked_by,
+            1 if find_score("Trials", self.ranked_by).lower_is_better else -1,
+        )
+
+        def place(line: dict[str, Any]) -> tuple[float, float, bool]:
+            figure = math.inf if line[key] is None else sign * line[key]
+            return figure, line["log_loss"] or math.inf, line["baseline"]
+
+        lines.sort(key=place)
         return [{"rank": place, **line} for place, line in enumerate(lines, 1)]
 
     def verdict(self, level: float = 0.95) -> str:
@@ -318,8 +347,8 @@ class Trials:
             leader.name,
             [entry.name for entry in rivals.values()],
             leader.name if leader.baseline else baseline,
-            lambda other: self.difference(leader.name, other, self.ranked_by, level=level),
-            self.ranked_by,
+            lambda other: self.improvement(leader.name, other, level=level),
+            find_score("Trials", self.ranked_by).phrase,
         )
 
     def confusion(self, model: str) -> Confusion:
@@ -472,7 +501,11 @@ class Trials:
         return "\n".join([head, table, self.verdict(level), *map(str, self.notes)])
 
     def _scores(self) -> tuple[str, ...]:
-        return SUMMARY if self.gain is None else ("expected_gain", *SUMMARY)
+        """Return the scores of a summary, each once."""
+        further = () if self.gain is None else ("expected_gain",)
+        if self.ranked_by not in (*further, *SUMMARY):
+            further = (self.ranked_by, *further)
+        return (*further, *SUMMARY)
 
     def _columns(self) -> list[str]:
         """Return the fields of a summary that people see."""

@@ -10,11 +10,12 @@ import numpy as np
 import countwise
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.evaluation.learning_curve import Curve
-from countwise.evaluation.trials import Trials
+from countwise.evaluation.scores import find_score
+from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts
 from countwise.reports.model_facts import largest, model_facts
-from countwise.reports.sentences import SCORES, estimate, names, plain, rounded
+from countwise.reports.sentences import estimate, names, plain, rounded, score_words
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -22,11 +23,14 @@ MAX_CLASSES = 30
 #: With more entries only the differences from the leader are listed.
 MAX_PAIRED = 10
 OTHERS = "(other classes)"
+#: Scores of the page that stand in a table of their own.
+FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
-    scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
+    usual = SUMMARY if gain is None else ("expected_gain", *SUMMARY)
+    scores = list(dict.fromkeys([trials.ranked_by, *usual, *FURTHER]))
     gains = {"expected_gain": gain}
     entries = []
     for line in trials.summary(level):
@@ -50,7 +54,13 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
         "ranked_by": trials.ranked_by,
         "level": level,
         "scores": [
-            {"score": what, "words": SCORES[what][0], "meaning": SCORES[what][1]} for what in scores
+            {
+                "score": what,
+                "words": score_words(what),
+                "meaning": find_score("report", what).meaning,
+                "further": what not in (trials.ranked_by, *usual),
+            }
+            for what in scores
         ],
         "entries": entries,
     }
@@ -167,7 +177,7 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
     lines.sort(key=lambda line: -(line["points"][-1]["value"] or 0.0))
     return {
         "score": what,
-        "words": SCORES[what][0],
+        "words": score_words(what),
         "protocol": curve.protocol,
         "level": level,
         "sizes": list(curve.sizes),

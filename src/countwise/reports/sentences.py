@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from countwise.evaluation.intervals import Estimate
+from countwise.evaluation.scores import find_score
 from countwise.tables.labels import text
-
-#: The name of each score, and a phrase that says what it is.
-SCORES: dict[str, tuple[str, str]] = {
-    "expected_gain": ("Gain per row", "mean gain of a decision, by the gain matrix"),
-    "accuracy": ("Accuracy", "fraction of the rows decided correctly"),
-    "balanced_accuracy": ("Balanced accuracy", "mean of the recalls of all classes"),
-    "log_loss": ("Log loss", "mean negative log posterior of the true class; lower is better"),
-    "brier": ("Brier score", "mean squared error of the posteriors; lower is better"),
-}
 
 #: Cut points, or levels, that one line of a table lists.
 MAX_LISTED = 12
@@ -27,7 +19,17 @@ MAX_LISTED = 12
 
 def score_words(what: str) -> str:
     """Return the name of a score."""
-    return SCORES[what][0] if what in SCORES else what.replace("_", " ").capitalize()
+    return find_score("report", what).words
+
+
+def score_phrase(what: str) -> str:
+    """Return the name of a score as it stands within a sentence."""
+    return find_score("report", what).phrase
+
+
+def lower_is_better(what: str) -> bool:
+    """Return whether a smaller figure of a score is a better one."""
+    return find_score("report", what).lower_is_better
 
 
 def short(figure: float | None, digits: int = 3) -> str:
@@ -161,7 +163,7 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     ranking = facts["ranking"]
     best = ranking["entries"][0]
     ranked = ranking["ranked_by"]
-    by = f"by {score_words(ranked).lower()}"
+    by = f"by {score_phrase(ranked)}"
     tiles = [
         {"name": "Best model", "value": best["name"], "more": by},
         _tile(best, ranked, score_words(ranked)),

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import counted, percent, score_words, seconds, short, signed
+from countwise.reports.sentences import counted, percent, score_phrase, seconds, short, signed
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -157,7 +157,7 @@ class Screen:
         columns: dict[str, list[str]] = {
             "#": [str(line["rank"]) for line in lines],
             "model": [line["model"] for line in lines],
-            score_words(key).lower(): [short(line[key]) for line in lines],
+            score_phrase(key): [short(line[key]) for line in lines],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
             "accuracy": [short(line["accuracy"]) for line in lines],
             "log loss": [short(line["log_loss"]) for line in lines],
@@ -165,7 +165,7 @@ class Screen:
             "predict": [seconds(line["predict_seconds"]) for line in lines],
         }
         for spare in ("log loss", "accuracy"):
-            if _width(columns) > self.width and spare != key:
+            if _width(columns) > self.width and spare != score_phrase(key):
                 columns.pop(spare)
         bar = min(self.width - _width(columns) - 2, 36)
         table = grid(*columns, right=[at for at, name in enumerate(columns) if name not in _WORDS])
@@ -183,7 +183,7 @@ class Screen:
         """Print scores by the number of training rows."""
         what = curve.ranked_by
         self.say(title, "bold")
-        self.say(f"{score_words(what).lower()} by training rows; {curve.protocol}", "dim")
+        self.say(f"{score_phrase(what)} by training rows; {curve.protocol}", "dim")
         self.say()
         scores = {name: curve.score(what, name) for name in curve.names}
         first, last = counted(curve.sizes[0]), counted(curve.sizes[-1])
