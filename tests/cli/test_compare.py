@@ -1,8 +1,9 @@
 """countwise compare: the score that ranks, the rows that are tested, several data sets."""
 
 import json
+import random
 
-from .conftest import refused
+from .conftest import refused, write_csv
 
 
 def test_a_score_ranks(run, folder):
@@ -25,3 +26,63 @@ def test_a_score_that_cannot_rank_is_refused(run, folder):
     assert "Did you mean 'kappa'?" in message
     message = refused(run("compare", "sample:iris", "--score", "expected_gain"))
     assert message.endswith("needs a gain matrix; got none. Pass --gain.\n")
+
+
+def visits(folder):
+    draw = random.Random(4)
+    rows = [
+        (
+            draw.choice("uvw"),
+            f"{draw.gauss(0, 1):.3f}",
+            f"p{at % 40:03}",
+            f"2021-{1 + at // 28:02}-{1 + at % 28:02}",
+            str(at % 3),
+            draw.choice(["yes", "no"]),
+        )
+        for at in range(120)
+    ]
+    header = ("a", "x", "patient", "day", "part", "class")
+    return write_csv(folder / "visits.csv", rows, header)
+
+
+def test_columns_say_which_rows_are_tested(run, folder):
+    file = visits(folder)
+    args = ("compare", file, "-m", "naive-bayes,id3", "--json")
+    facts = json.loads(run(*args, "--group", "patient", "--folds", "5").stdout)
+    assert "40 groups kept together" in facts["protocol"]
+    facts = json.loads(run(*args, "--time", "day").stdout)
+    assert facts["protocol"].startswith("10 folds in order of time")
+    assert [fold["trained"] for fold in facts["folds"]] == sorted(
+        fold["trained"] for fold in facts["folds"]
+    )
+    facts = json.loads(run(*args, "--time", "day", "--holdout", "0.25").stdout)
+    assert [(fold["trained"], fold["tested"]) for fold in facts["folds"]] == [(90, 30)]
+    facts = json.loads(run(*args, "--fold", "part").stdout)
+    assert [fold["tested"] for fold in facts["folds"]] == [40, 40, 40]
+    assert "models do not get it" in run(*args[:-1], "--fold", "part").stderr
+
+
+def test_a_page_of_grouped_folds_has_no_curve(run, folder):
+    args = ("compare", visits(folder), "-m", "naive-bayes", "--group", "patient")
+    done = run(*args, "--report", "page.html")
+    assert "no learning curve: a curve deals rows at random" in done.stderr
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "groups kept together" in page
+    assert '<section id="curve">' not in page
+
+
+def test_shuffled_dates_are_noted(run, folder):
+    done = run("compare", visits(folder), "-m", "naive-bayes")
+    assert "--time day trains on earlier rows" in done.stderr
+
+
+def test_columns_that_cannot_say_it_are_refused(run, folder):
+    file = visits(folder)
+    message = refused(run("compare", file, "--group", "patint"))
+    assert "compare: --group must name a column; got 'patint'. Did you mean 'patient'?" in message
+    message = refused(run("compare", file, "--time", "a"))
+    assert "compare: --time must be a column of numbers, or of dates" in message
+    message = refused(run("compare", file, "--fold", "part", "--folds", "3"))
+    assert "--fold names the tested rows; omit --folds" in message
+    message = refused(run("compare", file, "--group", "patient", "--folds", "50"))
+    assert "--folds must be at most the number of groups, 40; got 50." in message

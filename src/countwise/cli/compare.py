@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    Read,
     build_models,
     chosen_names,
     comparison_options,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
         "countwise compare sample:votes",
         "countwise compare sample:credit-g --gain sample --report credit.html",
         "countwise compare sample:credit-g --score auc",
+        "countwise compare visits.csv -t outcome --group patient --folds 5",
+        "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
     ),
@@ -57,6 +61,21 @@ if TYPE_CHECKING:
     "--leave-one-out", is_flag=True, help="Test every row with a model trained on all others."
 )
 @click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Column of groups, such as a patient: no group is in training and test at once.",
+)
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Column of dates or numbers: train on earlier rows and test on later ones.",
+)
+@click.option(
+    "--fold",
+    metavar="COLUMN",
+    help="Column of fold numbers or names; rows with a negative or missing one always train.",
+)
+@click.option(
     "--score",
     metavar="NAME",
     help="Score to rank by: accuracy, balanced_accuracy, auc, auc_weighted, auc_hand_till, f1, "
@@ -78,6 +97,9 @@ def command(
     repeats: int | None,
     holdout: float | None,
     leave_one_out: bool,
+    group: str | None,
+    time: str | None,
+    fold: str | None,
     score: str | None,
     max_seconds: float | None,
     gain: str | None,
@@ -98,16 +120,16 @@ def command(
     from countwise.models.registry import COMPARED
 
     names = chosen_names(models)
-    protocol = _protocol(folds, repeats, holdout, leave_one_out)
+    protocol = _protocol(folds, repeats, holdout, leave_one_out, fold, time)
     ranked_by = None if score is None else score.replace("-", "_")
     if ranked_by is not None:
         find_score("compare", ranked_by, gain is not None)
     gains = read_gains(gain, file)
-    read = read_source(reading, file, "compare")
+    options = {"groups": group, "time": time, "folds": fold}
+    named = {name: column for name, column in options.items() if column is not None}
+    read = _read_rows(reading, file, named, protocol)
     table = read.table
     started = monotonic()
-    if "folds" in protocol and protocol["folds"] is None:
-        protocol["folds"] = max(min(10, len(table)), 2)
     with out.progress() as tell:
         trials = evaluate(
             build_models(read, names, COMPARED, seed),
@@ -123,6 +145,7 @@ def command(
     notes = [*read.remarks, *notable(trials.notes)]
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
+        left = -math.inf if named else left
         notes += _write_report(table, trials, file, seed, report, out, left)
     title = (
         f"{table.target_column.name} from {file}: {len(table):,} rows, "
@@ -137,9 +160,54 @@ def command(
     )
 
 
+def _read_rows(
+    reading: ReadOptions, file: str, named: dict[str, str], protocol: dict[str, Any]
+) -> Read:
+    """Read the table; the columns that say how to test it become part of the protocol."""
+    from countwise.evaluation.column_folds import take_columns
+
+    columns = dict(reading.columns)
+    for option, name in named.items():
+        _check_column(reading, file, option, name)
+        columns[name] = replace(reading.column(name), kind="nominal")
+    read = read_source(replace(reading, columns=columns), file, "compare")
+    table, values = take_columns("compare", read.table, named)
+    protocol |= values
+    if "folds" in protocol and protocol["folds"] is None:
+        most = len(set(values["groups"].tolist())) if "groups" in values else len(table)
+        protocol["folds"] = max(min(10, most), 2)
+    return replace(read, table=table)
+
+
+def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) -> None:
+    """Refuse a column that the header of the file does not have."""
+    from countwise.errors import ParameterError, did_you_mean, listing
+    from countwise.tables.formats import detect
+
+    if file.startswith("sample:"):
+        return
+    names = detect.names(file, reading)
+    if name not in names:
+        option = {"groups": "--group", "time": "--time", "folds": "--fold"}[parameter]
+        hint = did_you_mean(name, names).strip() or f"The columns are {listing(names)}."
+        raise ParameterError(f"compare: {option} must name a column; got {name!r}.", hint=hint)
+
+
 def _protocol(
-    folds: int | None, repeats: int | None, holdout: float | None, leave_one_out: bool
+    folds: int | None,
+    repeats: int | None,
+    holdout: float | None,
+    leave_one_out: bool,
+    fold: str | None,
+    time: str | None,
 ) -> dict[str, Any]:
+    if fold is not None:
+        if folds or repeats or holdout is not None or leave_one_out:
+            raise click.UsageError(
+                "--fold names the tested rows; omit --folds, --repeats, --holdout and "
+                "--leave-one-out"
+            )
+        return {}
     if leave_one_out:
         if folds or repeats or holdout is not None:
             raise click.UsageError(
@@ -149,7 +217,7 @@ def _protocol(
     if holdout is not None:
         if folds:
             raise click.UsageError("--folds and --holdout are different protocols; choose one")
-        return {"holdout": holdout, "repeats": repeats or 10}
+        return {"holdout": holdout, "repeats": repeats or (1 if time else 10)}
     return {"folds": folds, "repeats": repeats or 1}
 
 
@@ -170,7 +238,11 @@ def _write_report(
                 {name: model}, table, random_state=seed, gain=trials.gain, progress=tell
             )
     else:
-        notes = [f"The page has no learning curve: {name} would need more time for one."]
+        notes = [
+            "The page has no learning curve: a curve deals rows at random."
+            if left == -math.inf
+            else f"The page has no learning curve: {name} would need more time for one."
+        ]
     report(trials, path, table, model=model.fit(table), name=name, curve=curve, source=file)
     return notes
 

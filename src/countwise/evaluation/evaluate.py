@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +16,13 @@ from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import ParameterError
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
+from countwise.evaluation.column_folds import (
+    read_groups,
+    read_times,
+    split_groups,
+    split_time,
+    take_columns,
+)
 from countwise.evaluation.folds import (
     PROTOCOL,
     Fold,
@@ -72,6 +79,8 @@ class Task:
     weight: FloatArray | None
     n_jobs: int | None
     notes: tuple[Note, ...]
+    #: What is known of the rows beside the table: groups, times, fold numbers.
+    by_row: Mapping[str, Any] = field(default_factory=dict)
     #: The score that ranks; without one the expected gain or the accuracy.
     score: str | None = None
     steps: Steps = field(default_factory=lambda: Steps(None, 0))
@@ -173,22 +182,49 @@ def prepare_task(
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
     options: dict[str, Any],
+    by_row: Mapping[str, Any] | None = None,
 ) -> Task:
-    """Read the data and the models, and refuse what cannot be evaluated."""
+    """Read the data and the models, and refuse what cannot be evaluated.
+
+    `by_row` holds what is known of the rows beside the table (groups, times, folds), as arrays or
+    names of columns; the task keeps it as arrays.
+    """
     who = caller.__name__
+    known = {name: value for name, value in (by_row or {}).items() if value is not None}
+    named = {name: value for name, value in known.items() if isinstance(value, str)}
     check(who, {"n_jobs": Parameter(_N_JOBS, "number of processes")}, {"n_jobs": n_jobs})
     candidates = read_candidates(who, models, None)
-    table = read_rows(caller, data, target, _add_nominal(who, candidates, data, options))
+    options = _add_nominal(who, candidates, data, options)
+    table = read_rows(caller, data, target, _add_named(data, named.values(), options))
+    table, taken = take_columns(who, table, named)
     weight = read_weights(sample_weight, len(table), who)
     rows, notes = drop_unlabelled(who, table)
+    labelled = table.target < table.target_column.width
     if weight is not None and len(rows) != len(table):
-        weight = weight[table.target < table.target_column.width]
+        weight = weight[labelled]
+    given = {name: value for name, value in known.items() if name not in named}
+    arrays = {**_read_by_row(who, given, len(table)), **taken}
+    arrays = {name: array[labelled] for name, array in arrays.items()}
     matrix = None if gain is None else GainMatrix.of(gain, table.classes)
     if matrix is not None:
         candidates = read_candidates(who, models, matrix)
         notes += tuple(Note.of("E10", sentence=text) for text in matrix.notes)
     learners = list_learners(candidates, rows.schema)
-    return Task(rows, candidates, learners, matrix, weight, n_jobs, (*table.notes, *notes))
+    every = (*table.notes, *notes)
+    return Task(rows, candidates, learners, matrix, weight, n_jobs, every, arrays)
+
+
+def _add_named(data: Any, named: Collection[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Read the columns that say how rows are tested, which may look like identifiers."""
+    if isinstance(data, Table) or not named or options.get("nominal") == "all":
+        return options
+    given = options.get("nominal", ())
+    return {**options, "nominal": [*([given] if isinstance(given, str) else given), *named]}
+
+
+def _read_by_row(who: str, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    readers = {"groups": read_groups, "time": read_times}
+    return {name: readers[name](who, value, rows) for name, value in given.items()}
 
 
 def _add_nominal(
@@ -215,6 +251,8 @@ def evaluate(
     *,
     target: Any = None,
     folds: Any = 10,
+    groups: Any = None,
+    time: Any = None,
     repeats: int = 1,
     holdout: float | None = None,
     leave_one_out: bool = False,
@@ -247,8 +285,15 @@ def evaluate(
     target
         The class, as in `read`.
     folds
-        The number of folds; or one fold number a row (a negative one: the row always trains), a
-        scikit-learn splitter, or a list of (train, test) indices.
+        The number of folds; or one fold number a row (a negative one: the row always trains), the
+        name of a column of them, a scikit-learn splitter, or a list of (train, test) indices.
+    groups
+        One value a row, or the name of a column: rows of equal value are never in training and
+        test at once. The folds are stratified as far as the groups allow.
+    time
+        One number or date a row, or the name of a column: models are trained on earlier rows and
+        tested on later ones. With k folds the rows are cut into k + 1 parts in order of time, and
+        each but the first is tested by a model of all parts before it.
     repeats
         How often the rows are dealt anew.
     holdout
@@ -288,20 +333,63 @@ def evaluate(
     check("evaluate", _PARAMETERS, locals())
     if score is not None:
         find_score("evaluate", score, gain is not None)
-    task = prepare_task(evaluate, models, data, target, gain, sample_weight, n_jobs, read_options)
+    by_row = {"groups": groups, "time": time, "folds": folds if isinstance(folds, str) else None}
+    task = prepare_task(
+        evaluate, models, data, target, gain, sample_weight, n_jobs, read_options, by_row
+    )
     task.score = score
     if max_seconds is not None:
         task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)
-    split = _split(task.table, folds, repeats, holdout, leave_one_out, stratified, rng)
+    given = task.by_row.get("folds", folds)
+    split = _split(task, given, repeats, holdout, leave_one_out, stratified, rng)
     with open_progress("evaluate", progress) as report:
         outputs = predict_folds(task, split, report)
     return task.trials(split, hold_out(task, split), outputs)
 
 
 def _split(
+    task: Task,
+    folds: Any,
+    repeats: int,
+    holdout: float | None,
+    leave_one_out: bool,
+    stratified: bool,
+    rng: np.random.Generator,
+) -> Split:
+    table, groups, times = task.table, task.by_row.get("groups"), task.by_row.get("time")
+    counted = isinstance(folds, numbers.Real)
+    if times is not None:
+        _refuse_with_time(groups is not None, counted, repeats, leave_one_out)
+        return split_time("evaluate", table, times, folds, holdout)
+    if groups is not None and leave_one_out:
+        raise ParameterError(
+            "evaluate: leave_one_out tests single rows, and groups stay together; got both.",
+            hint="Leave one out, or set `folds=` to the number of groups.",
+        )
+    if groups is not None and (counted or holdout is not None):
+        return split_groups("evaluate", table, groups, folds, holdout, repeats, stratified, rng)
+    split = _split_rows(table, folds, groups, repeats, holdout, leave_one_out, stratified, rng)
+    dates = [column.name for column in table.schema.attributes if column.dates]
+    if dates and split.kind != "given":
+        notes = (*split.notes, *(Note.of("E16", name) for name in dates[:1]))
+        return replace(split, notes=notes)
+    return split
+
+
+def _refuse_with_time(groups: bool, counted: bool, repeats: int, leave_one_out: bool) -> None:
+    if groups or not counted or repeats != 1 or leave_one_out:
+        raise ParameterError(
+            "evaluate: time orders the rows in one way; it takes a number of folds or a holdout, "
+            "without groups, repeats, given folds and leave_one_out.",
+            hint="Leave those out, or `time=`.",
+        )
+
+
+def _split_rows(
     table: Table,
     folds: Any,
+    groups: Any,
     repeats: int,
     holdout: float | None,
     leave_one_out: bool,
@@ -325,7 +413,7 @@ def _split(
             f"evaluate: repeats must be 1 where the folds are given; got {repeats!r}.",
             hint="Leave out `repeats=`, or give a splitter that repeats.",
         )
-    return split_given(table, folds)
+    return split_given(table, folds, groups)
 
 
 def hold_out(task: Task, split: Split) -> list[HeldOut]:
@@ -340,12 +428,12 @@ def hold_out(task: Task, split: Split) -> list[HeldOut]:
     return [
         hold(
             number,
-            0 if repeat.grows else part.test,
+            0 if repeat.tests == "last" else place,
             repeat.blocks[part.test],
             repeat.n_trained(part),
         )
         for number, repeat in enumerate(split.repeats)
-        for part in repeat.parts
+        for place, part in enumerate(repeat.parts)
     ]
 
 
@@ -393,7 +481,8 @@ def _count_steps(task: Task, split: Split) -> int:
     counted, others = len(task.counted), len(task.others)
     if split.kind == "leave-one-out":
         return counted + others * split.n_folds
-    passes = counted or any(one.cut for one in task.others if not split.repeats[0].grows)
+    each = split.repeats[0].tests == "each"
+    passes = counted or any(one.cut for one in task.others if each)
     return (counted + others) * split.n_folds + (len(split.repeats) if passes else 0)
 
 
@@ -406,7 +495,7 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
         if learner.baseline
     }
     cut = [one for one in task.others if one.cut and one.name not in task.refits]
-    cut = [] if repeat.grows else cut
+    cut = cut if repeat.tests == "each" else []
     if not task.counted and not cut:
         return outputs
     plan = merge_plans(task.counted, table)
