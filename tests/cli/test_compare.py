@@ -1,5 +1,6 @@
 """countwise compare: the score that ranks, the rows that are tested, several data sets."""
 
+import csv
 import json
 import random
 
@@ -86,3 +87,49 @@ def test_columns_that_cannot_say_it_are_refused(run, folder):
     assert "--fold names the tested rows; omit --folds" in message
     message = refused(run("compare", file, "--group", "patient", "--folds", "50"))
     assert "--folds must be at most the number of groups, 40; got 50." in message
+
+
+def test_several_files_give_one_table(run, folder):
+    args = ("compare", "sample:votes", "sample:iris", "-m", "naive-bayes,tan,id3", "--folds", "5")
+    done = run(*args, "-o", "table.tex", "--report", "table.html")
+    assert done.exit_code == 0, done.stderr
+    assert "win/tie/loss" in done.stdout
+    assert "mean rank" in done.stdout
+    assert "\\hline" in (folder / "table.tex").read_text()
+    assert "Models on all data sets" in (folder / "table.html").read_text(encoding="utf-8")
+    assert run(*args, "-o", "table.csv", "--score", "auc").exit_code == 0
+    with (folder / "table.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["data set"] for line in lines] == ["votes", "iris"]
+    assert lines[0]["tan mark"] in ("v", "", "*")
+    facts = json.loads(run(*args, "--baseline", "id3", "--json").stdout)
+    assert facts["models"] == ["id3", "naive-bayes", "tan"]
+
+
+def test_a_file_that_fails_is_named_after_the_results_of_the_others(run, folder):
+    args = ("compare", "sample:votes", "gone.csv", "good.csv", "-m", "naive-bayes", "--folds", "3")
+    done = run(*args, "-o", "table.csv")
+    assert done.exit_code == 2
+    assert "votes" in done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("countwise: compare: 1 of 3 data sets could not be evaluated. gone: ")
+    assert (folder / "table.csv").read_text().count("\n") == 3
+    message = refused(run("compare", "gone.csv", "lost.csv"))
+    assert "2 of 2 data sets could not be evaluated" in message
+
+
+def test_columns_of_groups_serve_several_files(run, folder):
+    file = visits(folder)
+    (folder / "more.csv").write_text((folder / "visits.csv").read_text())
+    args = ("compare", file, "more.csv", "-m", "naive-bayes", "--group", "patient", "--json")
+    facts = json.loads(run(*args).stdout)
+    assert all("40 groups" in line["protocol"] for line in facts["data_sets"])
+
+
+def test_what_is_for_one_file_or_for_several_is_said(run, folder):
+    message = refused(run("compare", "sample:votes", "sample:iris", "--gain", "sample"))
+    assert "--gain belongs to one data set" in message
+    message = refused(run("compare", "sample:votes", "--baseline", "id3"))
+    assert "--baseline is for several data sets" in message
+    message = refused(run("compare", "sample:votes", "sample:iris", "--baseline", "idd"))
+    assert "--baseline must be one of the entries" in message

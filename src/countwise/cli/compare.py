@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
         "countwise compare sample:votes",
         "countwise compare sample:credit-g --gain sample --report credit.html",
         "countwise compare sample:credit-g --score auc",
+        "countwise compare iris.csv votes.arff glass.csv -m naive-bayes,tan,id3 -o table.tex",
         "countwise compare visits.csv -t outcome --group patient --folds 5",
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
     ),
 )
-@click.argument("file", metavar="FILE")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @models_option
 @click.option(
     "--folds",
@@ -83,15 +85,25 @@ if TYPE_CHECKING:
     "Default: accuracy, or expected_gain with --gain.",
 )
 @click.option(
+    "--baseline",
+    metavar="MODEL",
+    help="With several files: the model that the others are compared with. Default: the first.",
+)
+@click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
-@output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
+@output_options(
+    "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
+    ".csv",
+    ".json",
+    ".tex",
+)
 def command(
-    file: str,
+    files: tuple[str, ...],
     models: str | None,
     folds: int | None,
     repeats: int | None,
@@ -101,6 +113,7 @@ def command(
     time: str | None,
     fold: str | None,
     score: str | None,
+    baseline: str | None,
     max_seconds: float | None,
     gain: str | None,
     reading: ReadOptions,
@@ -111,11 +124,15 @@ def command(
 ) -> None:
     """Rank models on rows of FILE that they have not seen, and test the differences.
 
+    Several FILEs give a table of data sets and models with marks (v better, * worse than the first
+    model), wins and mean ranks.
+
     The default is ten-fold cross-validation; intervals are corrected for shared training rows.
     Training and prediction are timed separately. With --gain every model also decides by the gain
     matrix, and the models are ranked by gain per row.
     """
     from countwise.evaluation.evaluate import evaluate
+    from countwise.evaluation.experiment import Experiment
     from countwise.evaluation.scores import find_score
     from countwise.models.registry import COMPARED
 
@@ -124,10 +141,23 @@ def command(
     ranked_by = None if score is None else score.replace("-", "_")
     if ranked_by is not None:
         find_score("compare", ranked_by, gain is not None)
+    columns = {"groups": group, "time": time, "folds": fold}
+    named = {name: column for name, column in columns.items() if column is not None}
+    options = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
+    if len(files) > 1:
+        from countwise.cli.compare_sets import compare_sets
+
+        if gain is not None:
+            raise click.UsageError("--gain belongs to one data set; name one FILE")
+        read_rows = partial(_read_rows, reading, named)
+        options["baseline"] = baseline
+        compare_sets(files, read_rows, protocol, names, seed, options, report, out)
+        return
+    if baseline is not None:
+        raise click.UsageError("--baseline is for several data sets; name more than one FILE")
+    [file] = files
     gains = read_gains(gain, file)
-    options = {"groups": group, "time": time, "folds": fold}
-    named = {name: column for name, column in options.items() if column is not None}
-    read = _read_rows(reading, file, named, protocol)
+    read = _read_rows(reading, named, file, protocol)
     table = read.table
     started = monotonic()
     with out.progress() as tell:
@@ -135,11 +165,9 @@ def command(
             build_models(read, names, COMPARED, seed),
             table,
             gain=gains,
-            score=ranked_by,
             random_state=seed,
-            n_jobs=jobs,
-            max_seconds=max_seconds,
             progress=tell,
+            **options,
             **protocol,
         )
     notes = [*read.remarks, *notable(trials.notes)]
@@ -157,11 +185,12 @@ def command(
         records=trials.summary(),
         notes=notes,
         written={"Ranking": out.path, "Report": report},
+        latex=Experiment({file: trials}, trials.names[0]).to_latex(),
     )
 
 
 def _read_rows(
-    reading: ReadOptions, file: str, named: dict[str, str], protocol: dict[str, Any]
+    reading: ReadOptions, named: dict[str, str], file: str, protocol: dict[str, Any]
 ) -> Read:
     """Read the table; the columns that say how to test it become part of the protocol."""
     from countwise.evaluation.column_folds import take_columns

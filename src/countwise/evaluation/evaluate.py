@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +16,7 @@ from numpy.typing import ArrayLike
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.column_folds import (
     read_groups,
@@ -23,6 +25,7 @@ from countwise.evaluation.column_folds import (
     split_time,
     take_columns,
 )
+from countwise.evaluation.experiment import Experiment, evaluate_sets, holds_several
 from countwise.evaluation.folds import (
     PROTOCOL,
     Fold,
@@ -61,6 +64,8 @@ _N_JOBS = Constraint(
     "a whole number other than 0, or None",
     lambda value: value is None or (whole(-(2**31)).admits(value) and value != 0),
 )
+#: Arguments that are not passed on to the evaluation of one of several data sets.
+_OF_SETS = ("models", "data", "progress", "baseline", "read_options")
 _PARAMETERS: Mapping[str, Parameter] = {
     **PROTOCOL,
     "leave_one_out": Parameter(boolean(), "whether every row is tested by itself"),
@@ -245,6 +250,16 @@ def _add_nominal(
     return {**options, "nominal": named[0]}
 
 
+@overload
+def evaluate(
+    models: Any, data: Mapping[str, str | os.PathLike[str] | Table], **options: Any
+) -> Experiment: ...
+
+
+@overload
+def evaluate(models: Any, data: Any, **options: Any) -> Trials: ...
+
+
 def evaluate(
     models: Any,
     data: Any,
@@ -264,8 +279,9 @@ def evaluate(
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     max_seconds: float | None = None,
+    baseline: str | None = None,
     **read_options: Any,
-) -> Trials:
+) -> Trials | Experiment:
     """Compare models on rows they have not seen, and keep all their predictions.
 
     Models that learn from counts are trained by merging: every fold is counted once, for all of
@@ -281,7 +297,11 @@ def evaluate(
         (see `countwise.evaluation.refit` for the matrix they are given), or a `Decide` over either.
         Several `Decide` over the very same estimator share its posteriors.
     data
-        A `Table`, or anything `read` takes; further keywords are those of `read`.
+        A `Table`, or anything `read` takes; further keywords are those of `read`. A mapping from
+        names to files, samples, frames or tables is several data sets: the result is then an
+        `Experiment`. A data set that fails is named there and does not stop the others. For
+        several data sets `target`, `folds`, `groups`, `time` and `sample_weight` may be mappings
+        by name, too.
     target
         The class, as in `read`.
     folds
@@ -319,7 +339,9 @@ def evaluate(
         stderr.
     max_seconds
         About how long it may take. Models that learn from counts come first; a model that would
-        not finish in time is left out whole, and a note names it.
+        not finish in time is left out whole, and a note names it. Several data sets share it.
+    baseline
+        For several data sets: the entry that the others are compared with; the first if not given.
 
     Examples
     --------
@@ -330,7 +352,17 @@ def evaluate(
     >>> [len(fold.rows) for fold in trials.folds][:3]
     [30, 30, 30]
     """
-    check("evaluate", _PARAMETERS, locals())
+    options = {name: value for name, value in locals().items() if name not in _OF_SETS}
+    check("evaluate", _PARAMETERS, options)
+    if holds_several(data):
+        each: Callable[..., Any] = partial(evaluate, models)
+        first = _check_baseline(models, baseline, gain is not None)
+        return evaluate_sets(each, data, first, progress, {**options, **read_options})
+    if baseline is not None:
+        raise ParameterError(
+            f"evaluate: baseline is for several data sets; got {baseline!r} with one.",
+            hint="Leave out `baseline=`.",
+        )
     if score is not None:
         find_score("evaluate", score, gain is not None)
     by_row = {"groups": groups, "time": time, "folds": folds if isinstance(folds, str) else None}
@@ -346,6 +378,17 @@ def evaluate(
     with open_progress("evaluate", progress) as report:
         outputs = predict_folds(task, split, report)
     return task.trials(split, hold_out(task, split), outputs)
+
+
+def _check_baseline(models: Any, baseline: str | None, gains: bool) -> str:
+    """Return the entry that others are compared with, by default the first."""
+    names = [candidate.name for candidate in read_candidates("evaluate", models, None)]
+    names += [f"{name} by gain" for name in names if gains]
+    if baseline is not None and baseline not in names:
+        near = did_you_mean(baseline, names).strip()
+        rule = f"one of the entries {listing(names, 9)}"
+        raise ParameterError("evaluate", "baseline", rule, baseline, near)
+    return baseline or names[0]
 
 
 def _split(

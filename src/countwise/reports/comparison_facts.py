@@ -9,6 +9,7 @@ import numpy as np
 
 import countwise
 from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import SUMMARY, Trials
@@ -243,6 +244,29 @@ def comparison_facts(
         "curve": None if curve is None else curve_facts(curve),
         "data": None if table is None else data_facts(table, source),
         "protocol": {**protocol_facts(trials), "notes": note_facts(further)},
+    }
+
+
+def experiment_facts(experiment: Experiment, title: str | None = None) -> dict[str, Any]:
+    """Gather the facts of a comparison on several data sets: the table, wins and mean ranks."""
+    ranks = experiment.ranks()
+    number = len(experiment.trials)
+    return {
+        **_head(
+            "experiment", title or f"{len(experiment.models)} models on {number} data sets", None
+        ),
+        "verdict": experiment.verdict(),
+        "data": None,
+        "experiment": {
+            "score": experiment.ranked_by,
+            "words": score_words(experiment.ranked_by),
+            "baseline": experiment.baseline,
+            "models": list(experiment.models),
+            "rows": plain(experiment.rows()),
+            "wins": {name: list(counts) for name, counts in experiment.wins().items()},
+            "ranks": plain(vars(ranks)),
+            "failures": dict(experiment.failures),
+        },
     }
 
 

@@ -116,6 +116,9 @@ Facts = Mapping[str, Any]
 def lead_sentence(facts: Facts) -> str:
     """Summarize the table and the comparison in one line."""
     data, words = facts["data"], []
+    if facts["kind"] == "experiment":
+        protocols = dict.fromkeys(row["protocol"] for row in facts["experiment"]["rows"])
+        return f"{facts['experiment']['words']}; {'; '.join(protocols)}."
     if data is not None:
         attributes = data["kinds"]["nominal"] + data["kinds"]["numeric"]
         words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
@@ -137,6 +140,13 @@ def tiles_of(facts: Facts) -> list[dict[str, str]]:
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
+    if facts["kind"] == "experiment":
+        means = facts["experiment"]["ranks"]["mean"]
+        ranked = sorted((name for name in means if means[name] is not None), key=means.__getitem__)
+        return [
+            {"name": f"Mean rank {place}", "value": name, "more": short(means[name], 2)}
+            for place, name in enumerate(ranked[:4], 1)
+        ]
     nominal, numeric = data["kinds"]["nominal"], data["kinds"]["numeric"]
     tiles = [
         {"name": "Rows", "value": counted(data["rows"]), "more": ""},

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
 from countwise.reports.sentences import counted, percent, score_phrase, seconds, short, signed
@@ -178,6 +179,31 @@ class Screen:
         self.show(table)
         self.say()
         self.say(trials.verdict())
+
+    def experiment(self, experiment: Experiment, title: str) -> None:
+        """Print a table of data sets and models with marks, wins and mean ranks."""
+        models, lines, wins = experiment.models, experiment.rows(), experiment.wins()
+        self.say(title, "bold")
+        protocols = dict.fromkeys(line["protocol"] for line in lines)
+        self.say(f"{score_phrase(experiment.ranked_by)}; {'; '.join(protocols)}", "dim")
+        self.say()
+        table = grid("data set", *models, right=range(1, len(models) + 1))
+        for line in lines:
+            scores = [line["scores"][name] for name in models]
+            cells = [f"{short(s['value'])} {s['mark'] or ' '}" if s else "–  " for s in scores]
+            table.add_row(*_cells(line["data"], *cells))
+        won = ["/".join(map(str, wins[name])) for name in models[1:]]
+        means = [f"{short(rank, 2)}  " for rank in experiment.ranks().mean.values()]
+        table.add_row(*_cells("win/tie/loss", "", *(f"{counts}  " for counts in won)), style="dim")
+        table.add_row(*_cells("mean rank", *means), style="dim")
+        self.show(table)
+        self.say(
+            f"v significantly better than {experiment.baseline}, * significantly worse (corrected "
+            "t-test, 95 %)",
+            "dim",
+        )
+        self.say()
+        self.say(experiment.verdict())
 
     def curve(self, curve: Curve, title: str) -> None:
         """Print scores by the number of training rows."""
