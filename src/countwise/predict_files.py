@@ -211,8 +211,8 @@ def load_model(model: Any, who: str) -> Any:
         )
     if hasattr(loaded, "steps"):
         raise StoreError(
-            f"{who}: {model!r} must hold a model that reads files; it holds a Pipeline, whose first "
-            "step takes arrays.",
+            f"{who}: {model!r} must hold a model that reads files; it holds a Pipeline, whose "
+            "first step takes arrays.",
             hint="Use it in Python: cw.load(path).predict(X).",
         )
     return loaded

@@ -499,12 +499,13 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
     left = [one for one in task.learners if one.name not in outputs or one.name in task.refits]
     folds = split.folds() if left else []
     task.steps.total = task.steps.done + len(left) * len(folds)
-    for learner, expected in _quickest_first(task, left, folds):
+    for learners, expected in _quickest_first(task, left, folds):
         answers = None
+        task.steps.new_pace(len(learners))
         if task.deadline is None or perf_counter() + expected <= task.deadline:
             answers = refit(
-                learner,
-                task.material(learner),
+                learners,
+                {learner.name: task.material(learner) for learner in learners},
                 folds,
                 task.weight,
                 task.table.classes,
@@ -513,9 +514,10 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
                 task.deadline,
             )
         if answers is None:
-            task.leave_out(learner)
+            task.leave_out(learners[0])
         else:
-            outputs[learner.name] = [Output.join(answers)] if alone else answers
+            joined = {name: [Output.join(given)] for name, given in answers.items() if alone}
+            outputs |= joined or answers
     return outputs
 
 
@@ -558,12 +560,13 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
 
 def _quickest_first(
     task: Task, learners: Sequence[Learner], folds: Sequence[Fold]
-) -> list[tuple[Learner, float]]:
-    """Return the models with the seconds they are expected to take, if time is short sorted."""
+) -> list[tuple[Sequence[Learner], float]]:
+    """Return all models together; if time is short one by one, with the seconds expected."""
     if task.deadline is None:
-        return [(learner, 0.0) for learner in learners]
+        return [(learners, 0.0)] if learners else []
     classes, weight = task.table.classes, task.weight
-    expected = [
-        (one, expected_seconds(one, task.material(one), folds, weight, classes)) for one in learners
+    expected: list[tuple[Sequence[Learner], float]] = [
+        ([one], expected_seconds(one, task.material(one), folds, weight, classes))
+        for one in learners
     ]
     return sorted(expected, key=lambda pair: pair[1])
