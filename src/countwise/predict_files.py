@@ -72,6 +72,8 @@ class PredictionSummary:
         The same in sentences.
     seconds
         The time it took.
+    unit
+        The unit of the gain, if the matrix has one.
     """
 
     rows: int
@@ -84,6 +86,7 @@ class PredictionSummary:
     unseen: dict[str, dict[Any, int]]
     notes: tuple[str, ...]
     seconds: float
+    unit: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -91,15 +94,17 @@ class PredictionSummary:
 
     def sentences(self) -> list[str]:
         """Return how good the predictions are, where the class is known."""
-        found = []
-        if self.accuracy is not None:
-            found.append(
-                f"Accuracy {self.accuracy:.4f} on the {self.labelled_rows} rows whose class is "
-                "known."
-            )
-        if self.gain_per_row is not None:
-            found.append(f"The decisions earn {self.gain_per_row:.4g} a row on them.")
-        return found
+        if self.accuracy is None or self.decision_accuracy is None:
+            return []
+        rows = f"on the {self.labelled_rows} rows whose class is known"
+        if self.gain_per_row is None:
+            return [f"Accuracy {self.accuracy:.4f} {rows}."]
+        unit = self.unit and f" {self.unit}"
+        return [
+            f"Accuracy of the most probable class {self.accuracy:.4f}, of the decision "
+            f"{self.decision_accuracy:.4f} {rows}.",
+            f"The decisions earn {self.gain_per_row:.4g}{unit} per row on them.",
+        ]
 
     def __str__(self) -> str:
         return "\n".join([f"{self.rows} rows were classified.", *self.sentences(), *self.notes])
@@ -120,8 +125,9 @@ def predict_file(
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, exact in Parquet), and the decision, which differs from the class
-    where gains say so. A file is written whole or not at all.
+    class (six digits in CSV, exact in Parquet), and the decision. Under a gain matrix the decision
+    may differ from the class, and the expected gain of every decision follows. A file is written
+    whole or not at all.
 
     Parameters
     ----------
@@ -229,11 +235,22 @@ class Predictions:
     posteriors: FloatArray
     decisions: Sequence[Any]
     decided: NDArray[Any]
+    #: Expected gain of each decision, if a gain matrix decides.
+    gains: FloatArray | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of the output."""
+        decisions = () if self.gains is None else self.decisions
+        return output_names(list(self.kept), self.classes, decisions)
 
 
-def output_names(keep: Sequence[str], classes: Sequence[Any]) -> list[str]:
-    """Return the names of the columns of the output."""
-    return [*keep, "class", *(f"p_{label}" for label in classes), "decision"]
+def output_names(
+    keep: Sequence[str], classes: Sequence[Any], decisions: Sequence[Any] = ()
+) -> list[str]:
+    """Return the names of the columns of the output; `decisions` are those with expected gains."""
+    gains = (f"gain_{label}" for label in decisions)
+    return [*keep, "class", *(f"p_{label}" for label in classes), "decision", *gains]
 
 
 class Writer(Protocol):
@@ -262,8 +279,7 @@ class _CsvWriter:
         import pyarrow as pa
 
         if not self._started:
-            names = output_names(list(predictions.kept), predictions.classes)
-            self._write_all(csv_lines(pa.table({name: [name] for name in names})))
+            self._write_all(csv_lines(pa.table({name: [name] for name in predictions.names})))
             self._started = True
         self._write_all(rendered)
 
@@ -308,8 +324,10 @@ def to_arrow(predictions: Predictions, as_text: bool = False) -> Any:
     for column in predictions.posteriors.T:
         columns.append(_decimals(column) if as_text else pa.array(np.ascontiguousarray(column)))
     columns.append(_decode(predictions.decided, predictions.decisions, as_text))
-    names = output_names(list(predictions.kept), predictions.classes)
-    return pa.table(dict(zip(names, columns, strict=True)))
+    if predictions.gains is not None:
+        gains = predictions.gains.round(DIGITS) + 0.0 if as_text else predictions.gains
+        columns += [pa.array(np.ascontiguousarray(column)) for column in gains.T]
+    return pa.table(dict(zip(predictions.names, columns, strict=True)))
 
 
 def _decode(codes: NDArray[Any], levels: Sequence[Any], as_text: bool) -> Any:
@@ -440,6 +458,12 @@ class Tally:
             )
 
 
+def gains_of(model: Any) -> GainMatrix | None:
+    """Return the gains that a fitted model decides by, or None."""
+    gain = getattr(getattr(model, "rule_", None), "gain", None)
+    return gain if isinstance(gain, GainMatrix) else None
+
+
 class Scorer:
     """A fitted model, ready for the raw columns of any number of blocks."""
 
@@ -455,13 +479,13 @@ class Scorer:
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self.classes: list[Any] = self.decide.classes_.tolist()
         self.decisions: list[Any] = self.decide.decisions_.tolist()
-        rule_gain = getattr(self.decide.rule_, "gain", None)
-        self.gain: GainMatrix | None = rule_gain if isinstance(rule_gain, GainMatrix) else None
+        self.gain = gains_of(self.decide)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
-        return output_names(self.keep, self.classes)
+        decisions = () if self.gain is None else self.decisions
+        return output_names(self.keep, self.classes, decisions)
 
     @property
     def unseen_treatment(self) -> str:
@@ -492,7 +516,8 @@ class Scorer:
         decided = best if by_class else self.decide.rule_.choose(posteriors)
         self._count(table, best, decided, tally)
         kept = {name: _to_codes(columns[name]) for name in self.keep}
-        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided)
+        gains = None if self.gain is None else posteriors @ self.gain.values
+        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided, gains)
 
     def read_rows(
         self, path: str, options: ReadOptions, wanted: Sequence[int]
@@ -539,6 +564,7 @@ class Scorer:
             unseen={name: dict(levels.most_common(20)) for name, levels in tally.unseen.items()},
             notes=tuple(tally.notes(self.unseen_treatment)),
             seconds=seconds,
+            unit="" if self.gain is None else self.gain.unit,
         )
 
     def _check(self, columns: Mapping[str, Raw]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -13,20 +15,20 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import (
     Read,
+    best_model,
     build_models,
     chosen_names,
     comparison_options,
-    drawable,
     models_option,
     notable,
     output_options,
-    read_gains,
     read_source,
     repeats_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
 
@@ -115,7 +117,7 @@ def command(
     score: str | None,
     baseline: str | None,
     max_seconds: float | None,
-    gain: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     jobs: int,
@@ -127,9 +129,12 @@ def command(
     Several FILEs give a table of data sets and models with marks (v better, * worse than the first
     model), wins and mean ranks.
 
-    The default is ten-fold cross-validation; intervals are corrected for shared training rows.
+    The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
+    training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row.
+    matrix, and the models are ranked by gain per row. Models of scikit-learn are yardsticks: they
+    are shown below the ranking because they cannot be saved. The command that trains and saves the
+    best model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.evaluation.experiment import Experiment
@@ -148,7 +153,7 @@ def command(
         from countwise.cli.compare_sets import compare_sets
 
         if gain is not None:
-            raise click.UsageError("--gain belongs to one data set; name one FILE")
+            raise click.UsageError("--gain and --cost belong to one data set; name one FILE")
         read_rows = partial(_read_rows, reading, named)
         options["baseline"] = baseline
         compare_sets(files, read_rows, protocol, names, seed, options, report, out)
@@ -156,7 +161,6 @@ def command(
     if baseline is not None:
         raise click.UsageError("--baseline is for several data sets; name more than one FILE")
     [file] = files
-    gains = read_gains(gain, file)
     read = _read_rows(reading, named, file, protocol)
     table = read.table
     started = monotonic()
@@ -164,13 +168,14 @@ def command(
         trials = evaluate(
             build_models(read, names, COMPARED, seed),
             table,
-            gain=gains,
+            gain=gain,
             random_state=seed,
             progress=tell,
             **options,
             **protocol,
         )
     notes = [*read.remarks, *notable(trials.notes)]
+    keep = _keep_command(trials, file, list(named.values()))
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
         left = -math.inf if named else left
@@ -180,8 +185,8 @@ def command(
         f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"
     )
     out.finish(
-        {"command": "compare", "source": file, **trials.to_dict()},
-        lambda screen: screen.ranking(trials, title),
+        {"command": "compare", "source": file, "keep": keep, **trials.to_dict()},
+        lambda screen: screen.ranking(trials, title, keep),
         records=trials.summary(),
         notes=notes,
         written={"Ranking": out.path, "Report": report},
@@ -222,6 +227,37 @@ def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) ->
         raise ParameterError(f"compare: {option} must name a column; got {name!r}.", hint=hint)
 
 
+def _keep_command(trials: Any, file: str, unused: list[str]) -> str | None:
+    """Return the command that trains and saves the best model, with the options of this one.
+
+    It drops the `unused` columns, which said how to test and were no attributes.
+    """
+    from countwise.cli.fit import command as fit
+    from countwise.models.registry import COMMANDS
+
+    name = best_model(trials)
+    if name is None or not COMMANDS[name].can_be_saved:
+        return None
+    context = click.get_current_context()
+    shared = {parameter.name: parameter for parameter in fit.params}
+    words = ["countwise", "fit", file, "--model", name]
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in ("output", "as_json", "quiet") or parameter.name not in shared:
+            continue
+        if given is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        value, option = context.params[parameter.name], max(parameter.opts, key=len)
+        if parameter.name == "drop":
+            value, unused = ",".join([value, *unused]), []
+        if isinstance(value, tuple):
+            words += [word for each in value for word in (option, each)]
+        else:
+            words += [option] if value is True else [option, str(value)]
+    dropped = ["--drop", ",".join(unused)] if unused else []
+    return shlex.join([*words, *dropped, "-o", f"{name}.cw"])
+
+
 def _protocol(
     folds: int | None,
     repeats: int | None,
@@ -255,10 +291,10 @@ def _write_report(
 ) -> list[str]:
     """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import COMMANDS
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = drawable(trials.entries[line["model"]].model for line in trials.summary())
+    name = best_model(trials) or DEFAULT
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
     if _curve_seconds(trials, name, hasattr(model, "fit_counts")) <= left:
@@ -272,7 +308,9 @@ def _write_report(
             if left == -math.inf
             else f"The page has no learning curve: {name} would need more time for one."
         ]
-    report(trials, path, table, model=model.fit(table), name=name, curve=curve, source=file)
+    model.fit(table)
+    command = shlex.join(["countwise", *sys.argv[1:]])
+    report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)
     return notes
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -65,7 +67,7 @@ def compare_sets(
         )
     experiment = replace(experiment, failures={**failures, **experiment.failures})
     if report is not None:
-        write_page(experiment, report)
+        write_page(experiment, report, command=shlex.join(["countwise", *sys.argv[1:]]))
     title = f"{len(experiment.models)} models on {len(experiment.trials)} data sets"
     out.finish(
         {"command": "compare", "sources": list(files), **experiment.to_dict()},

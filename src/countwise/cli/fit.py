@@ -10,9 +10,9 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    gain_option,
+    best_model,
+    gain_options,
     output_options,
-    read_gains,
     read_source,
     reading_options,
     seed_option,
@@ -21,7 +21,12 @@ from countwise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
+
+
+#: The word of ``--model`` that lets a comparison choose.
+BEST = "best"
 
 
 @click.command(
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
         "countwise fit train.csv --target class -o model.cw",
         "countwise fit data.parquet --target y --model discrete-bayes --param budget=10000",
         "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
+        "countwise fit data.csv --target class --model best",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -40,7 +46,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     default="naive-bayes",
     show_default=True,
-    help="Model to train (see countwise models).",
+    help="Model to train (see countwise models), or 'best': the standard models are compared by "
+    "cross-validation and the best is trained.",
 )
 @click.option(
     "--param",
@@ -49,7 +56,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Parameter of the model, such as smoothing=0.5; may be repeated.",
 )
-@gain_option
+@gain_options
 @reading_options()
 @seed_option
 @output_options(
@@ -61,7 +68,7 @@ def command(
     file: str,
     name: str,
     pairs: tuple[str, ...],
-    gain: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     out: Output,
@@ -76,18 +83,24 @@ def command(
     from countwise.store.files import save
 
     path = out.path or _default_path(file)
-    model = _build(name, pairs, seed)
-    gains = read_gains(gain, file)
+    if name != BEST:
+        model = _build(name, pairs, seed)
+    elif pairs:
+        raise click.UsageError("--param needs one model; name it with --model instead of 'best'")
     read = read_source(reading, file, "fit")
+    chosen = None
+    if name == BEST:
+        name, chosen = _compare(read.table, gain, seed, out)
+        model = _build(name, (), seed)
     started = perf_counter()
-    if gains is not None and "gain" in model.get_params():
+    if gain is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.
-        model.set_params(gain=gains)
+        model.set_params(gain=gain)
     reports = has_fit_parameter(model, "progress")
-    if gains is not None:
+    if gain is not None:
         from countwise.decisions.decide import Decide
 
-        model = Decide(model, gains)
+        model = Decide(model, gain)
     with out.progress() as tell:
         model.fit(read.table, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
@@ -95,6 +108,7 @@ def command(
     inner = getattr(model, "model_", model)
     notes = list(dict.fromkeys((*read.table.notes, *getattr(inner, "notes_", ()))))
     facts = _facts(read.table, inner, name) | {
+        **({} if chosen is None else {"chosen": chosen}),
         "decides_by": "argmax" if inner is model else "gain",
         "file": file,
         "output": path,
@@ -103,6 +117,25 @@ def command(
     }
     show = None if out.quiet else lambda screen: _show(screen, facts)
     out.finish(facts, show, notes=[*read.remarks, *notes])
+
+
+def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
+    """Return the best standard model that can be saved, and why it was chosen."""
+    from countwise.evaluation.evaluate import evaluate
+    from countwise.models.registry import COMPARED, DEFAULT, select
+
+    chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
+    models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
+    with out.progress() as tell:
+        trials = evaluate(
+            models,
+            table,
+            folds=max(min(10, len(table)), 2),
+            gain=gain,
+            random_state=seed,
+            progress=tell,
+        )
+    return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
 
 
 def _default_path(file: str) -> str:
@@ -154,6 +187,8 @@ def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
 def _show(screen: Any, facts: dict[str, Any]) -> None:
     from countwise.reports.sentences import seconds
 
+    if "chosen" in facts:
+        screen.say(facts["chosen"])
     screen.say(
         f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
         f"{seconds(facts['seconds'])}: "

@@ -15,6 +15,7 @@ from countwise.errors import GainError, ParameterError, TableError, did_you_mean
 
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
+    from countwise.evaluation.trials import Trials
     from countwise.notes import Note
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
@@ -43,7 +44,7 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
         found = _find_usual_target(reading, source)
         if found is not None:
             reading = replace(reading, target=found)
-            remarks = (f"Column {found!r} is taken as the class; --target names another.",)
+            remarks = (f"Column {found!r} is taken as the class. To choose another, use --target.",)
     table = read_with(source, reading)
     if need_target:
         _check_trainable(who, table)
@@ -174,21 +175,47 @@ def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], se
     return {model.name: model.build(seed) for model in compared}
 
 
-def drawable(names: Iterable[str]) -> str:
-    """Return the first model that a report can draw, or the default model."""
-    from countwise.models.registry import COMMANDS, DEFAULT
+def best_model(trials: Trials) -> str | None:
+    """Return the best model of a ranking that can be saved, by its name; None if there is none."""
+    from countwise.models.registry import COMMANDS
 
-    return next((n for n in names if n in COMMANDS and COMMANDS[n].can_be_saved), DEFAULT)
+    names = (trials.entries[line["model"]].model for line in trials.summary())
+    return next((name for name in names if name in COMMANDS and COMMANDS[name].can_be_saved), None)
 
 
-def read_gains(path: str | None, source: str) -> GainMatrix | None:
-    """Read the matrix of ``--gain``; ``sample`` takes the one of ``sample:name``."""
+#: Sentences about a gain matrix that are printed; the rest of a large matrix is counted.
+_MAX_SENTENCES = 9
+
+
+def read_gains(
+    source: str, gain: str | None, cost: str | None, unit: str | None, as_written: bool
+) -> GainMatrix | None:
+    """Read the matrix of ``--gain`` or ``--cost``; ``sample`` takes the one of ``sample:name``."""
+    path = gain if cost is None else cost
     if path is None:
         return None
+    if gain is not None and cost is not None:
+        raise click.UsageError("--gain and --cost exclude each other; choose one")
     from countwise.decisions.gain_matrix import GainMatrix
 
     if path != "sample":
-        return GainMatrix.read(path)
+        matrix = GainMatrix.of(GainMatrix.read(path, costs=cost is not None), unit=unit or "")
+    elif cost is not None:
+        raise GainError(
+            "--cost sample does not exist; samples come with gains.", hint="--gain sample."
+        )
+    else:
+        matrix = GainMatrix.of(_gains_of_sample(source), unit=unit or "")
+    if matrix.doubt and not as_written:
+        kind, other = ("costs", "--gain") if cost is not None else ("gains", "--cost")
+        raise GainError(
+            f"The matrix {path!r}, read as {kind}, pays least for right decisions.",
+            hint=f"Give the file with {other}, or add --as-written if it is meant so.",
+        )
+    return matrix
+
+
+def _gains_of_sample(source: str) -> dict[str, dict[str, float]]:
     if not source.startswith("sample:"):
         raise GainError(
             f"--gain sample needs a sample; {source!r} is a file.", hint="Name a CSV file of gains."
@@ -203,9 +230,47 @@ def read_gains(path: str | None, source: str) -> GainMatrix | None:
             hint=f"Samples with one: {', '.join(names)}.",
         )
     labels, rows = sample.gain["labels"], sample.gain["values"]
-    return GainMatrix.of(
-        {true: dict(zip(labels, row, strict=True)) for true, row in zip(labels, rows, strict=True)}
-    )
+    return {
+        true: dict(zip(labels, row, strict=True)) for true, row in zip(labels, rows, strict=True)
+    }
+
+
+def say_gains(gain: GainMatrix | None, quiet: bool) -> None:
+    """Print on stderr what each decision earns, so that nobody takes costs for gains."""
+    if gain is None:
+        return
+    from countwise.cli.output import remark
+
+    lines = gain.sentences()
+    more = [f"… and {len(lines) - _MAX_SENTENCES} more gains."]
+    remark(lines[:_MAX_SENTENCES] + (more if len(lines) > _MAX_SENTENCES else []), quiet)
+
+
+def gain_options(function: Any) -> Any:
+    """Add ``--gain``, ``--cost`` and ``--unit``, as ``gain``: a `GainMatrix`, said in words."""
+
+    @functools.wraps(function)
+    def gathered(*args: Any, **options: Any) -> Any:
+        given = [options.pop(name) for name in ("gain", "cost", "unit", "as_written")]
+        gain = read_gains(options["file"] if "file" in options else options["files"][0], *given)
+        say_gains(gain, options["quiet"])
+        return function(*args, gain=gain, **options)
+
+    return add_options(
+        click.option(
+            "--gain",
+            metavar="CSV",
+            help="Gain matrix to decide by: true classes in rows, decisions in columns; or "
+            "'sample' for the matrix that comes with a sample.",
+        ),
+        click.option("--cost", metavar="CSV", help="The same with costs instead of gains."),
+        click.option("--unit", metavar="TEXT", help="Unit of the gains or costs, such as €."),
+        click.option(
+            "--as-written",
+            is_flag=True,
+            help="Take a matrix as it is even if gains look like costs, or costs like gains.",
+        ),
+    )(gathered)
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]
@@ -266,8 +331,8 @@ _READING: dict[str, dict[str, Any]] = {
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
-        "help": "Treatment of missing cells: omit (the default), value (a level of its own) or "
-        "drop (the row); COLUMN=WORD for one column.",
+        "help": "Treatment of missing cells: omit (leave the cell out; the default), value (treat "
+        "missing as a level) or drop (drop the row). COLUMN=WORD applies to one column.",
     },
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
@@ -347,12 +412,6 @@ def output_options(
     )
 
 
-gain_option = click.option(
-    "--gain",
-    metavar="CSV",
-    help="Gain matrix to decide by: true classes in rows, decisions in columns; or 'sample' for "
-    "the matrix that comes with a sample.",
-)
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -382,7 +441,7 @@ def repeats_option(default: str) -> Callable[[Decorated], Decorated]:
 def comparison_options(report: str) -> Callable[[Decorated], Decorated]:
     """Add the options of commands that compare models; `report` says what ``--report`` writes."""
     return add_options(
-        gain_option,
+        gain_options,
         reading_options(),
         seed_option,
         click.option(

@@ -9,15 +9,16 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    gain_option,
+    gain_options,
     output_options,
-    read_gains,
     reading_options,
+    say_gains,
     split_names,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
 
 
 @click.command(
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("file", metavar="FILE")
-@gain_option
+@gain_options
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
 @reading_options("missing", "separator", "no_header")
 @output_options(
@@ -41,25 +42,33 @@ if TYPE_CHECKING:
     json="Print a summary as JSON (needs -o).",
 )
 def command(
-    model: str, file: str, gain: str | None, keep: str | None, reading: dict[str, Any], out: Output
+    model: str,
+    file: str,
+    gain: GainMatrix | None,
+    keep: str | None,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
-    probability of each class (six digits in CSV, exact in Parquet), and the decision, which may
-    differ from the class under a gain matrix. FILE may be larger than memory. If it has the class
-    column, the accuracy is printed to stderr.
+    probability of each class (six digits in CSV, exact in Parquet), and the decision. With a gain
+    matrix the decision may differ from the class, and the expected gain of each decision is added.
+    FILE may be larger than memory. If it has the class column, the accuracy is printed to stderr.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
-    from countwise.predict_files import predict_file
+    from countwise.predict_files import gains_of, load_model, predict_file
 
+    loaded = load_model(model, "predict")
+    if gain is None:
+        say_gains(gains_of(loaded), out.quiet)
     with out.progress() as tell:
         summary = predict_file(
-            model,
+            loaded,
             file,
             sys.stdout.buffer if out.path is None else out.path,
-            gain=read_gains(gain, file),
+            gain=gain,
             keep=split_names(keep),
             progress=tell,
             **reading,

@@ -190,6 +190,12 @@ def remove(name: str) -> None:
         del COMMANDS[command.name]
 
 
+def can_be_kept(model: Any) -> bool:
+    """Return whether a model can be saved and explained: one of ours, or one that was added."""
+    entry = ENTRIES.get(type(model).__name__)
+    return entry is not None and entry.kind == "model" and type(model).__module__ == entry.module
+
+
 def models() -> list[Entry]:
     """Return the models that can be saved: ours, and those that were added."""
     return [entry for entry in ENTRIES.values() if entry.kind == "model"]
@@ -301,21 +307,21 @@ for _entry in (
         "TAN",
         "countwise.models.bayes.tan",
         "naive Bayes in which each attribute may depend on one other (tree-augmented)",
-        (Command("tan", {"cuts": "mdl"}),),
+        (Command("tan"),),
         ({}, {"smoothing": "back-off", "cuts": "mdl"}, {"smoothing": 0, "cuts": "frequency"}),
     ),
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of models in which all attributes depend on one of them",
-        (Command("aode", {"cuts": "mdl"}),),
+        "average of naive Bayes models in which all attributes also depend on one of them",
+        (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
-        "naive Bayes in which each attribute may depend on k stronger ones",
-        (Command("kdb", {"cuts": "mdl"}),),
+        "naive Bayes in which each attribute may depend on k more informative ones",
+        (Command("kdb"),),
         (
             {},
             {"k": 1, "selective": False, "cuts": "frequency", "bins": 5},
@@ -326,7 +332,7 @@ for _entry in (
         "DiscreteBayes",
         "countwise.models.discrete_bayes.discrete_bayes",
         "joint probability table over jointly discretized columns",
-        (Command("discrete-bayes", {"levels": "merit"}),),
+        (Command("discrete-bayes"),),
         (
             {"random_state": 0},
             {"budget": None, "search": None, "random_state": 0},
@@ -337,8 +343,8 @@ for _entry in (
     Entry(
         "ID3",
         "countwise.models.tree.id3",
-        "decision tree grown by information gain, pruned",
-        (Command("id3", {"prune": 0.2}),),
+        "decision tree grown by information gain",
+        (Command("id3"),),
         (
             {},
             {"prune": 0.2},
@@ -370,7 +376,7 @@ for _entry in (
         "CondensedNeighbors",
         "countwise.models.neighbors.condensed",
         "1-nearest neighbor on a condensed training set",
-        (Command("condensed", {"metric": "heom"}),),
+        (Command("condensed"),),
         ({}, {"method": "fast", "metric": "heom"}),
     ),
     Entry(
@@ -433,8 +439,8 @@ for _entry in (
     Entry(
         "AdaBoost",
         "countwise.models.ensembles.adaboost",
-        "AdaBoost: models trained in turn on the rows that were misclassified",
-        (Command("adaboost", {"n_estimators": 100}, "AdaBoost of 100 decision stumps"),),
+        "AdaBoost: models trained in turn, each with more weight on misclassified rows",
+        (Command("adaboost", {}, "AdaBoost of 100 decision stumps"),),
         (
             {"n_estimators": 10},
             {"n_estimators": 10, "method": "resampling"},
@@ -450,7 +456,7 @@ for _entry in (
                 "vote",
                 {
                     "estimators": {
-                        "aode": Later("countwise.models.bayes.aode", "AODE", {"cuts": "mdl"}),
+                        "aode": Later("countwise.models.bayes.aode", "AODE"),
                         "logistic": Later("countwise.models.linear.logistic", "Logistic"),
                         "bagging": Later(
                             "countwise.models.ensembles.bagging", "Bagging", {"n_estimators": 25}
@@ -458,7 +464,7 @@ for _entry in (
                     },
                     "how": "mean",
                 },
-                "mean of AODE, logistic regression and bagged trees",
+                "mean posterior of AODE, logistic regression and bagged trees",
             ),
         ),
         ({}, {"how": "majority"}),
@@ -466,7 +472,7 @@ for _entry in (
     Entry(
         "DecisionTreeClassifier",
         "sklearn.tree",
-        "decision tree with at least 5 rows a leaf",
+        "decision tree with at least 5 rows per leaf",
         (Command("tree", {"min_samples_leaf": 5}),),
         kind="peer",
     ),

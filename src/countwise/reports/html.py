@@ -1,4 +1,4 @@
-"""One self-contained page from facts: a section is a set of facts, a template and its figures."""
+"""One self-contained page: each section has facts, a template and figures."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ from countwise.reports.sentences import (
     join,
     lead_sentence,
     measured_sentence,
+    recommendation,
+    score_text,
     score_words,
     seconds,
     short,
@@ -53,8 +55,8 @@ from countwise.reports.sentences import (
 )
 
 _WIDE, _MIDDLE, _HALF, _NARROW = 1040.0, 720.0, 480.0, 356.0
-#: Bars that a chart of classes or attributes has at most.
-_BARS = 60
+#: Bars that a chart of classes or attributes has at most, and one of coefficients.
+_BARS, _TERMS = 60, 15
 
 Facts = Mapping[str, Any]
 #: A figure, or several panels, by the name a template knows them by.
@@ -126,7 +128,8 @@ def _cell_grid(view: Facts) -> Figures:
 
 def _coefficients(view: Facts) -> Figures:
     draw = coefficient_figure if len(view["classes"]) == 1 else coefficient_grid
-    return {"terms": _both(draw, _MIDDLE, view) if view["terms"] else ""}
+    shown = {**view, "terms": view["terms"][:_TERMS]}
+    return {"terms": _both(draw, _MIDDLE, shown) if view["terms"] else ""}
 
 
 def _member_list(view: Facts) -> Figures:
@@ -225,6 +228,7 @@ def filled(template: str, facts: Facts, home: str = _HOME, **more: Any) -> str:
     )
     environment.filters |= {
         "short": short,
+        "scored": score_text,
         "signed": signed,
         "seconds": seconds,
         "counted": counted,
@@ -288,6 +292,7 @@ def render(facts: Facts) -> str:
         sections=sections_of(facts),
         tiles=tiles_of(facts),
         lead=lead_sentence(facts),
+        recommendation=recommendation(facts) if comparison else "",
         data_lead=data_sentence(data) if data else "",
         measured=measured_sentence(facts["protocol"]) if comparison else "",
         ranked_words=score_words(facts["ranking"]["ranked_by"]) if comparison else "",

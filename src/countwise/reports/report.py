@@ -1,4 +1,4 @@
-"""The public way to a report: one self-contained page about a comparison of models."""
+"""Write a report: one self-contained page about a comparison of models."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def report(
     gain: Gains | None = None,
     title: str | None = None,
     source: str | None = None,
+    command: str | None = None,
     **read_options: Any,
 ) -> None:
     """Write an HTML page about a comparison: ranking, confusion matrix, model, data and method.
@@ -37,7 +38,7 @@ def report(
     ----------
     trials
         What `evaluate` returned. The page of an `Experiment` has the table of all data sets; of the
-        parameters below it takes `title`.
+        parameters below it takes `title` and `command`.
     path
         Where to write; replaced as a whole if it exists.
     data
@@ -55,6 +56,8 @@ def report(
         The title of the page; by default the data and the class.
     source
         The name of the data; by default `data` if it is a path or the name of a sample.
+    command
+        The command or the script that made the comparison, for the end of the page.
 
     Examples
     --------
@@ -70,7 +73,7 @@ def report(
     True
     """
     if isinstance(trials, Experiment):
-        write(experiment_facts(trials, title), path)
+        write(experiment_facts(trials, title, command), path)
         return
     if not isinstance(trials, Trials):
         raise ParameterError("report", "trials", "the Trials that evaluate returns", trials)
@@ -87,5 +90,6 @@ def report(
         gain=gain,
         title=title,
         source=source,
+        command=command,
     )
     write(facts, path)

@@ -15,7 +15,15 @@ from rich.text import Text
 from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import counted, percent, score_phrase, seconds, short, signed
+from countwise.reports.sentences import (
+    brief,
+    counted,
+    percent,
+    score_phrase,
+    seconds,
+    short,
+    signed,
+)
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -149,14 +157,14 @@ class Screen:
         lines = [line.rstrip() for line in capture.get().splitlines()]
         self.console.file.write("\n".join(lines) + "\n")
 
-    def ranking(self, trials: Trials, title: str) -> None:
-        """Print the ranking with its intervals, and the verdict."""
+    def ranking(self, trials: Trials, title: str, keep: str | None = None) -> None:
+        """Print the ranking with its intervals, the verdict, and the command to `keep` the best."""
         lines, key = trials.summary(), trials.ranked_by
         self.say(title, "bold")
         self.say(f"{trials.protocol}; 95 % intervals", "dim")
         self.say()
         columns: dict[str, list[str]] = {
-            "#": [str(line["rank"]) for line in lines],
+            "#": [str(line["rank"] or "") for line in lines],
             "model": [line["model"] for line in lines],
             score_phrase(key): [short(line[key]) for line in lines],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
@@ -175,10 +183,19 @@ class Screen:
             table.add_column("", no_wrap=True)
         for place, cells in enumerate(zip(*columns.values(), strict=True)):
             style = "dim" if lines[place]["baseline"] else None
+            if place and lines[place]["yardstick"] and not lines[place - 1]["yardstick"]:
+                table.add_row("", Text("yardsticks", "dim italic"))
             table.add_row(*_cells(*cells, *bars[place : place + 1]), style=style)
         self.show(table)
         self.say()
+        if lines[-1]["yardstick"]:
+            text = "Yardsticks are models of other libraries; they cannot be saved or explained."
+            self.say(text, "dim")
         self.say(trials.verdict())
+        if keep is not None:
+            self.say()
+            self.say("To train the best model on all rows and save it:")
+            self.console.print(Text(f"  {keep}"), soft_wrap=True)
 
     def experiment(self, experiment: Experiment, title: str) -> None:
         """Print a table of data sets and models with marks, wins and mean ranks."""
@@ -301,6 +318,8 @@ class Screen:
             table.add_row(*_cells(name, value, _odds(odds), bar))
         table.add_row(*_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
         self.show(table)
+        if decision := why.get("decision"):
+            self.say(decision["sentence"])
         if near := why.get("neighbors"):
             self._neighbors(near, most)
 
@@ -362,7 +381,7 @@ def _holds(column: Mapping[str, Any]) -> str:
         more = ", …" if column["distinct"] > 6 else ""
         return f"{counted(column['distinct'])} levels: {shown}{more}"
     if "quartiles" in column:
-        write = _date if column.get("dates") else short
+        write = _date if column.get("dates") else brief
         low, middle, high = column["least"], column["quartiles"][1], column["most"]
         return f"{write(low)} to {write(high)}, median {write(middle)}"
     return "nothing" if column["kind"] == "numeric" else ""
