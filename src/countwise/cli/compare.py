@@ -190,7 +190,7 @@ def command(
         records=trials.summary(),
         notes=notes,
         written={"Ranking": out.path, "Report": report},
-        latex=Experiment({file: trials}, trials.names[0]).to_latex(),
+        latex=Experiment({file: trials}, trials.names[0]).to_latex,
     )
 
 
@@ -205,12 +205,15 @@ def _read_rows(
         _check_column(reading, file, option, name)
         columns[name] = replace(reading.column(name), kind="nominal")
     read = read_source(replace(reading, columns=columns), file, "compare")
-    table, values = take_columns("compare", read.table, named)
+    values: dict[str, Any] = {}
+    if named:
+        table, values = take_columns("compare", read.table, named)
+        read = replace(read, table=table)
     protocol |= values
     if "folds" in protocol and protocol["folds"] is None:
-        most = len(set(values["groups"].tolist())) if "groups" in values else len(table)
+        most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)
         protocol["folds"] = max(min(10, most), 2)
-    return replace(read, table=table)
+    return read
 
 
 def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) -> None:

@@ -75,7 +75,7 @@ def compare_sets(
         records=experiment.records(),
         notes=[f"{name}: {text}" for name, read in reads.items() for text in read.remarks],
         written={"Table": out.path, "Report": report},
-        latex=experiment.to_latex(),
+        latex=experiment.to_latex,
     )
     if experiment.failures:
         raise RefusedError(_list_failures(experiment.failures, len(files)))

@@ -65,7 +65,11 @@ def remark(lines: Iterable[object], quiet: bool) -> None:
 
 
 def write_records(
-    path: str, records: Sequence[Mapping[str, Any]], whole: Any, who: str, latex: str = ""
+    path: str,
+    records: Sequence[Mapping[str, Any]],
+    whole: Any,
+    who: str,
+    latex: Callable[[], str] = str,
 ) -> None:
     """Write CSV, LaTeX, or `whole` as JSON, as the extension says; the file whole or not."""
     from countwise.atomic_write import atomic_write
@@ -73,7 +77,7 @@ def write_records(
     if path.lower().endswith(".json"):
         text = as_json(whole)
     elif path.lower().endswith(".tex"):
-        text = latex
+        text = latex()
     else:
         lines = io.StringIO()
         names = dict.fromkeys(name for record in records for name in record)
@@ -105,7 +109,7 @@ class Output:
         records: Sequence[Mapping[str, Any]] | None = None,
         notes: Iterable[object] = (),
         written: Mapping[str, str | None] | None = None,
-        latex: str = "",
+        latex: Callable[[], str] = str,
     ) -> None:
         """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or results and notes."""
         if self.path is not None and records is not None:

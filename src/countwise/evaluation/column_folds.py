@@ -167,13 +167,13 @@ def _deal_groups(
     filled = np.zeros((len(shares), every.shape[1]))
     # Equal groups are dealt by their number; those left over one by one, the largest first.
     left: list[int] = []
-    for kind, own in enumerate(members):
-        rng.shuffle(own)
-        whole_shares = np.floor(len(own) * shares + 1e-9).astype(int)
+    for kind, groups in enumerate(members):
+        rng.shuffle(groups)
+        whole_shares = np.floor(len(groups) * shares + 1e-9).astype(int)
         first = int(whole_shares.sum())
-        dealt[own[:first]] = np.repeat(np.arange(len(shares)), whole_shares)
+        dealt[groups[:first]] = np.repeat(np.arange(len(shares)), whole_shares)
         filled += whole_shares[:, None] * kinds[kind] / totals
-        left += own[first:].tolist()
+        left += groups[first:].tolist()
     order = rng.permutation(len(shares))
     for group in sorted(left, key=lambda one: -every[one, -1]):
         added = every[group] / totals
@@ -183,8 +183,8 @@ def _deal_groups(
         filled[best] += added
     for fold in np.flatnonzero(filled[:, -1] == 0):
         donor = np.argmax(np.bincount(dealt, minlength=len(shares)))
-        own = np.flatnonzero(dealt == donor)
-        dealt[own[np.argmin(every[own, -1])]] = fold
+        groups = np.flatnonzero(dealt == donor)
+        dealt[groups[np.argmin(every[groups, -1])]] = fold
     return dealt
 
 

@@ -25,7 +25,7 @@ from countwise.evaluation.column_folds import (
     split_time,
     take_columns,
 )
-from countwise.evaluation.experiment import Experiment, evaluate_sets, holds_several
+from countwise.evaluation.experiment import Experiment, evaluate_sets
 from countwise.evaluation.folds import (
     PROTOCOL,
     Fold,
@@ -34,6 +34,7 @@ from countwise.evaluation.folds import (
     Split,
     drop_unlabelled,
     generator,
+    holds_several,
     read_rows,
     split_folds,
     split_given,
@@ -201,7 +202,7 @@ def prepare_task(
     candidates = read_candidates(who, models, None)
     options = _add_nominal(who, candidates, data, options)
     table = read_rows(caller, data, target, _add_named(data, named.values(), options))
-    table, taken = take_columns(who, table, named)
+    table, taken = take_columns(who, table, named) if named else (table, {})
     weight = read_weights(sample_weight, len(table), who)
     rows, notes = drop_unlabelled(who, table)
     labelled = table.target < table.target_column.width

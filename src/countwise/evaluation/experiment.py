@@ -8,7 +8,6 @@ them differ if their ranks are further apart than Nemenyi's critical difference 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,7 +21,6 @@ from countwise.evaluation.trials import Trials, align_columns
 from countwise.params import check
 from countwise.progress import Progress, open_progress
 from countwise.show_rows import html_table
-from countwise.tables.table import Table
 
 #: Significantly better than the baseline, worse, or neither; the signs are Weka's.
 Mark = Literal["v", "*", ""]
@@ -310,17 +308,6 @@ def _escape(text: str) -> str:
     return "".join(special.get(char, char) for char in text)
 
 
-def holds_several(data: Any) -> bool:
-    """Return whether data is a mapping of data sets, and not one of columns."""
-    return isinstance(data, Mapping) and bool(data) and all(map(_is_data_set, data.values()))
-
-
-def _is_data_set(value: Any) -> bool:
-    if isinstance(value, str | os.PathLike | Table | Mapping):
-        return True
-    return len(getattr(value, "shape", ())) == 2
-
-
 def evaluate_sets(
     evaluate: Callable[..., Trials],
     data: Mapping[str, Any],
@@ -336,12 +323,12 @@ def evaluate_sets(
     with open_progress("evaluate", progress) as report:
         for place, (name, source) in enumerate(data.items()):
             by_set = {key: options[key] for key in _BY_SET if isinstance(options.get(key), Mapping)}
-            own = {**options, **{key: given.get(name) for key, given in by_set.items()}}
-            if own.get("folds") is None:
-                own.pop("folds", None)
+            chosen = {**options, **{key: given.get(name) for key, given in by_set.items()}}
+            if chosen.get("folds") is None:
+                chosen.pop("folds", None)
             try:
                 trials[name] = evaluate(
-                    source, **own, progress=_within(report, name, place, len(data))
+                    source, **chosen, progress=_within(report, name, place, len(data))
                 )
             except CountwiseError as why:
                 failures[name] = str(why)

@@ -8,6 +8,7 @@ and one from the back.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -180,6 +181,17 @@ def read_rows(caller: Callable[..., Any], data: Any, target: Any, options: dict[
     if isinstance(data, Table) and not options and target is None:
         return data
     return read(data, target=target, **options)
+
+
+def holds_several(data: Any) -> bool:
+    """Return whether data is a mapping of data sets, and not one of columns."""
+    return isinstance(data, Mapping) and bool(data) and all(map(_is_data_set, data.values()))
+
+
+def _is_data_set(value: Any) -> bool:
+    if isinstance(value, str | os.PathLike | Table | Mapping):
+        return True
+    return len(getattr(value, "shape", ())) == 2
 
 
 def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
