@@ -22,8 +22,10 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
+    read_rule,
     read_source,
     repeats_option,
+    rule_option,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
+        "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
+@rule_option
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options(
     "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
@@ -117,6 +121,7 @@ def command(
     score: str | None,
     baseline: str | None,
     max_seconds: float | None,
+    rule: str | None,
     gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
@@ -132,9 +137,9 @@ def command(
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row. Models of scikit-learn are yardsticks: they
-    are shown below the ranking because they cannot be saved. The command that trains and saves the
-    best model is printed at the end.
+    matrix, and the models are ranked by gain per row. With --rule roulette every model also draws
+    its decisions. Models of scikit-learn are yardsticks: they are shown below the ranking because
+    they cannot be saved. The command that trains and saves the best model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.evaluation.experiment import Experiment
@@ -146,14 +151,17 @@ def command(
     ranked_by = None if score is None else score.replace("-", "_")
     if ranked_by is not None:
         find_score("compare", ranked_by, gain is not None)
+    wheel = read_rule(rule, None, seed)
     columns = {"groups": group, "time": time, "folds": fold}
     named = {name: column for name, column in columns.items() if column is not None}
     options = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
     if len(files) > 1:
         from countwise.cli.compare_sets import compare_sets
 
-        if gain is not None:
-            raise click.UsageError("--gain and --cost belong to one data set; name one FILE")
+        if gain is not None or wheel is not None:
+            raise click.UsageError(
+                "--gain, --cost and --rule belong to one data set; name one FILE"
+            )
         read_rows = partial(_read_rows, reading, named)
         options["baseline"] = baseline
         compare_sets(files, read_rows, protocol, names, seed, options, report, out)
@@ -164,9 +172,16 @@ def command(
     read = _read_rows(reading, named, file, protocol)
     table = read.table
     started = monotonic()
+    compared = build_models(read, names, COMPARED, seed)
+    if wheel is not None:
+        from countwise.decisions.decide import Decide
+
+        # Over the very same models: they are trained once.
+        drawn = {f"{name} by roulette": Decide(model, wheel) for name, model in compared.items()}
+        compared |= drawn
     with out.progress() as tell:
         trials = evaluate(
-            build_models(read, names, COMPARED, seed),
+            compared,
             table,
             gain=gain,
             random_state=seed,

@@ -13,8 +13,11 @@ from countwise.cli.options import (
     best_model,
     gain_options,
     output_options,
+    read_numbers,
+    read_rule,
     read_source,
     reading_options,
+    rule_option,
     seed_option,
 )
 from countwise.errors import ParameterError, listing
@@ -37,6 +40,8 @@ BEST = "best"
         "countwise fit data.parquet --target y --model discrete-bayes --param budget=10000",
         "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
         "countwise fit data.csv --target class --model best",
+        "countwise fit sample:weather --param smoothing=laplace:classes -o weather.cw",
+        "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -57,6 +62,7 @@ BEST = "best"
     help="Parameter of the model, such as smoothing=0.5; may be repeated.",
 )
 @gain_options
+@rule_option
 @reading_options()
 @seed_option
 @output_options(
@@ -69,25 +75,35 @@ def command(
     name: str,
     pairs: tuple[str, ...],
     gain: GainMatrix | None,
+    rule: str | None,
     reading: ReadOptions,
     seed: int,
     out: Output,
 ) -> None:
-    """Train a model on FILE and save it for predict and explain.
+    """Train a model on FILE and save it for predict, explain, show and draw.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
-    matrix.
+    matrix, with --rule roulette it draws its decisions. neighbors-regressor and local-regression
+    predict a number: for them --target names a numeric column.
     """
+    from sklearn.base import is_regressor
     from sklearn.utils.validation import has_fit_parameter
 
     from countwise.store.files import save
 
     path = out.path or _default_path(file)
+    wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)
     elif pairs:
         raise click.UsageError("--param needs one model; name it with --model instead of 'best'")
-    read = read_source(reading, file, "fit")
+    numbers = name != BEST and is_regressor(model)
+    if numbers and (gain is not None or wheel is not None):
+        raise click.UsageError(f"{name} predicts a number; --gain and --rule are for classes")
+    if numbers:
+        read, target = read_numbers(reading, file, "fit")
+    else:
+        read, target = read_source(reading, file, "fit"), None
     chosen = None
     if name == BEST:
         name, chosen = _compare(read.table, gain, seed, out)
@@ -97,19 +113,21 @@ def command(
         # A model that searches by gain learns by what it will decide by.
         model.set_params(gain=gain)
     reports = has_fit_parameter(model, "progress")
-    if gain is not None:
+    if gain is not None or wheel is not None:
         from countwise.decisions.decide import Decide
 
-        model = Decide(model, gain)
+        model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
-        model.fit(read.table, **({"progress": tell} if reports else {}))
+        labels = () if target is None or read.table.labelled else (target,)
+        model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
     save(model, path, notes={"source": file, "command": "countwise fit"})
     inner = getattr(model, "model_", model)
-    notes = list(dict.fromkeys((*read.table.notes, *getattr(inner, "notes_", ()))))
-    facts = _facts(read.table, inner, name) | {
+    notes = list(dict.fromkeys((*(() if numbers else read.table.notes), *inner.notes_)))
+    by = "argmax" if inner is model else "gain" if gain is not None else "roulette"
+    facts = _facts(read.table, inner, name, target) | {
         **({} if chosen is None else {"chosen": chosen}),
-        "decides_by": "argmax" if inner is model else "gain",
+        **({} if numbers else {"decides_by": by}),
         "file": file,
         "output": path,
         "seconds": seconds,
@@ -167,19 +185,23 @@ def _build(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     return chosen.build(seed, parameters)
 
 
-def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
+def _facts(table: Any, model: Any, name: str, target: str | None) -> dict[str, Any]:
+    """Return what to tell of a fitted model; `target` is the column of a model of numbers."""
     gain = getattr(model, "gain_", None)
     schema = table.schema
+    classes = {"classes": model.classes_.tolist()} if target is None else {}
     return {
         "model": name,
         "kind": type(model).__name__,
         "rows": len(table),
-        "target": schema.target.name,
-        "classes": model.classes_.tolist(),
-        "nominal": [column.name for column in schema.nominal],
-        "numeric": [column.name for column in schema.numeric],
+        "target": schema.target.name if target is None else target,
+        **classes,
+        "nominal": [column.name for column in model.schema_.nominal],
+        "numeric": [column.name for column in model.schema_.numeric],
         "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
         "parameters": {key: repr(value) for key, value in model.get_params(deep=False).items()},
+        "summary": model.file_summary(),
+        "found": model.describe_training(),
         **({} if gain is None else {"levels": model.levels_, "gain": gain}),
     }
 
@@ -189,16 +211,20 @@ def _show(screen: Any, facts: dict[str, Any]) -> None:
 
     if "chosen" in facts:
         screen.say(facts["chosen"])
+    target = f"number {facts['target']!r}"
+    if "classes" in facts:
+        classes = facts["classes"]
+        target = f"class {facts['target']!r} with {len(classes)} classes ({listing(classes)})"
     screen.say(
         f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
-        f"{seconds(facts['seconds'])}: "
-        f"class {facts['target']!r} with {len(facts['classes'])} classes "
-        f"({listing(facts['classes'])}), {len(facts['nominal'])} nominal and "
+        f"{seconds(facts['seconds'])}: {target}, {len(facts['nominal'])} nominal and "
         f"{len(facts['numeric'])} numeric columns."
     )
+    for line in facts["found"]:
+        screen.say(line)
     if "gain" in facts:
         train, validation = facts["gain"]["train"], facts["gain"]["validation"]
         checked = "" if validation is None else f", {validation:.4f} in validation"
         screen.say(f"Its decisions earn {train:.4f} a row in training{checked}.")
-    by_gain = " It decides by gain." if facts["decides_by"] == "gain" else ""
-    screen.say(f"Saved as {facts['output']}.{by_gain}")
+    ways = {"gain": " It decides by gain.", "roulette": " It draws its decisions."}
+    screen.say(f"Saved as {facts['output']}.{ways.get(facts.get('decides_by', ''), '')}")

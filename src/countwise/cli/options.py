@@ -51,6 +51,42 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
     return Read(table, remarks)
 
 
+def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str]:
+    """Read a file or a sample for a model of numbers; return also the column to predict."""
+    import numpy as np
+
+    from countwise.tables.formats import detect
+    from countwise.tables.read import read_with
+    from countwise.tables.read_options import resolve
+    from countwise.tables.schema import Column
+
+    remarks: list[str] = []
+    name, sample = reading.target, source.startswith("sample:")
+    if name is None and not sample:
+        name = _find_usual_target(reading, source)
+        remarks += [f"Column {name!r} is predicted; --target names another."] if name else []
+    if name is None:
+        raise TableError(
+            f"{who}: a numeric column to predict is needed; none is named.",
+            hint="Name it with `target=`.",
+        )
+    if sample:
+        table = read_with(source, reading)
+        return Read(table, tuple(remarks)), table.target_column.name
+    name = resolve(name, detect.names(source, reading), "target")
+    columns = {**reading.columns, name: Column(name, "numeric")}
+    table = read_with(source, replace(reading, target=None, columns=columns))
+    known = ~np.isnan(table.values(name))
+    if not known.all():
+        left_out = int((~known).sum())
+        rows = "1 row has" if left_out == 1 else f"{left_out:,} rows have"
+        remarks.append(
+            f"{rows} no value of {name!r} and {'is' if left_out == 1 else 'are'} left out."
+        )
+        table = table.take(known)
+    return Read(table, tuple(remarks)), name
+
+
 def _find_usual_target(reading: ReadOptions, source: str) -> str | None:
     """Look into the head of the file for a column that is called like a class."""
     from countwise.tables.formats import detect
@@ -371,10 +407,22 @@ def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
     return add_options(*options, gather)
 
 
+#: Extensions of files that hold a picture.
+PICTURES = (".svg", ".html", ".png", ".pdf")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written for want of a package, before any work is done."""
+    if path is not None and path.lower().endswith((".png", ".pdf")):
+        from countwise.reports.rasterize import check_can_rasterize
+
+        check_can_rasterize()
+
+
 #: Extensions of files that options other than ``-o`` name.
 _EXTENSIONS = {
     "report": (".html", ".htm"),
-    "picture": (".svg", ".html"),
+    "picture": PICTURES,
     "write_schema": (".json",),
 }
 
@@ -410,6 +458,25 @@ def output_options(
         click.option("--quiet", "-q", is_flag=True, help=quiet),
         gather,
     )
+
+
+rule_option = click.option(
+    "--rule",
+    type=click.Choice(["argmax", "roulette"]),
+    help="How to decide: argmax (the default) takes the most probable class, roulette draws one by "
+    "its probability, with the random seed of --seed.",
+)
+
+
+def read_rule(rule: str | None, gain: GainMatrix | None, seed: int) -> Any:
+    """Return the rule of ``--rule``, or None for argmax; a gain matrix is a rule of its own."""
+    if rule is None or rule == "argmax":
+        return None
+    if gain is not None:
+        raise click.UsageError("--rule and --gain both say how to decide; choose one")
+    from countwise.decisions.rules import RouletteWheel
+
+    return RouletteWheel(seed)
 
 
 seed_option = click.option(

@@ -72,6 +72,8 @@ class Entry:
     kind
         "model" can be saved and explained; a "peer" is there to be compared with; the "baseline"
         enters every comparison.
+    predicts
+        Whether it predicts a class or a number. Comparisons rank models that predict a class.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Entry:
     commands: tuple[Command, ...] = ()
     examples: tuple[Settings, ...] = ({},)
     kind: Literal["model", "peer", "baseline"] = "model"
+    predicts: Literal["class", "number"] = "class"
 
     def load(self) -> Any:
         """Import the class."""
@@ -125,6 +128,7 @@ class Named:
         return {
             "name": self.name,
             "about": self.about,
+            "predicts": self.entry.predicts,
             "from": self.entry.origin,
             "can_be_saved": self.can_be_saved,
             "compared_by_default": self.name in COMPARED,
@@ -236,9 +240,20 @@ def select(
             f"models: at least one model must be named; got none. Known are {', '.join(COMMANDS)}."
         )
     if words is not None and [word.casefold() for word in words] != ["all"]:
-        return list({model.name: model for model in map(find, words)}.values())
+        return list({model.name: model for model in map(_find_classifier, words)}.values())
     chosen = [COMMANDS[name] for name in (usual if words is None else COMMANDS)]
+    chosen = [model for model in chosen if model.entry.predicts == "class"]
     return [model for model in chosen if numeric or not model.command.numeric_only]
+
+
+def _find_classifier(name: str) -> Named:
+    model = find(name)
+    if model.entry.predicts == "number":
+        raise ParameterError(
+            f"models: {model.name!r} predicts a number; only models that predict a class are "
+            "compared. Train it with countwise fit."
+        )
+    return model
 
 
 def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
@@ -383,12 +398,16 @@ for _entry in (
         "NeighborsRegressor",
         "countwise.models.neighbors.regressor",
         "regression by the mean of the k nearest neighbors",
+        (Command("neighbors-regressor"),),
+        predicts="number",
         examples=({}, {"n_neighbors": 3, "metric": "gower", "weights": "distance"}),
     ),
     Entry(
         "LocalRegression",
         "countwise.models.neighbors.local_regression",
         "locally weighted linear regression",
+        (Command("local-regression"),),
+        predicts="number",
         examples=({}, {"n_neighbors": None, "width": 0.5, "kernel": "gaussian"}),
     ),
     Entry(

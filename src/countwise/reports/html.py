@@ -33,7 +33,13 @@ from countwise.reports.figures.dependency_graph import dependency_figure
 from countwise.reports.figures.line_plot import curve_figure, search_figure, training_figure
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT, STEPS, dark_ink, page_css, variables
-from countwise.reports.figures.panels import cut_table_figure, density_panel, probability_panel
+from countwise.reports.figures.panels import (
+    cut_table_figure,
+    density_panel,
+    prior_panel,
+    probability_panel,
+    with_priors,
+)
 from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.model_facts import has_weights
@@ -100,6 +106,7 @@ def _data(data: Facts) -> Figures:
 def _probability_tables(view: Facts) -> Figures:
     tables = view["tables"]
     return {
+        "prior": prior_panel(view) if tables else "",
         # The page says what a cell holds by script, from the facts.
         "panels": [probability_panel(table, view["classes"], tips=False) for table in tables],
         "information": _both(information_figure, _MIDDLE, tables) if len(tables) > 1 else "",
@@ -108,7 +115,7 @@ def _probability_tables(view: Facts) -> Figures:
 
 def _densities(view: Facts) -> Figures:
     return {
-        "legend": _both(legend_figure, _WIDE, view["classes"]),
+        "legend": _both(legend_figure, _WIDE, with_priors(view)),
         "panels": [density_panel(column, view["classes"]) for column in view["columns"]],
     }
 
