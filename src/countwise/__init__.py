@@ -28,6 +28,7 @@ _NAMES = {
     "countwise.errors": ("CountwiseError", "PrecisionWarning", "UnseenLevelWarning"),
     "countwise.evaluation.bayes_error": ("BayesError", "bayes_error", "bayes_error_bound"),
     "countwise.evaluation.evaluate": ("evaluate",),
+    "countwise.evaluation.experiment": ("Experiment",),
     "countwise.evaluation.learning_curve": ("Curve", "learning_curve"),
     "countwise.evaluation.neighbor_grid": ("NeighborGrid", "neighbor_grid"),
     "countwise.evaluation.trials": ("Trials",),

@@ -19,6 +19,7 @@ from countwise.evaluation.bayes_error import BayesError as BayesError
 from countwise.evaluation.bayes_error import bayes_error as bayes_error
 from countwise.evaluation.bayes_error import bayes_error_bound as bayes_error_bound
 from countwise.evaluation.evaluate import evaluate as evaluate
+from countwise.evaluation.experiment import Experiment as Experiment
 from countwise.evaluation.learning_curve import Curve as Curve
 from countwise.evaluation.learning_curve import learning_curve as learning_curve
 from countwise.evaluation.neighbor_grid import NeighborGrid as NeighborGrid

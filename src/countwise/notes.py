@@ -320,7 +320,8 @@ NOTES: dict[str, NoteKind] = {
     "E04": NoteKind(
         "No posteriors",
         "info",
-        "{names}: only labels, no posteriors, so log loss and Brier score are not defined.",
+        "{names}: only labels, no posteriors, so log loss, Brier score, AUC and top-k accuracy are "
+        "not defined.",
         "The classifier returns only labels. Scores of probabilities are not defined, and a "
         "decision by gain treats every label as certain.",
     ),
@@ -404,6 +405,21 @@ NOTES: dict[str, NoteKind] = {
         "{names}: left out for lack of time.",
         "Models that would not have finished within the time limit were left out. Allow more "
         "time, or name fewer models.",
+    ),
+    "E16": NoteKind(
+        "Dates shuffled",
+        "caution",
+        "Column {column!r} holds dates, and the rows were tested in random order; "
+        "`time={column!r}` trains on earlier rows and tests on later ones.",
+        "If a model is to be used on later rows than those it was trained on, random folds are too "
+        "optimistic: they also train on rows of the future. Test in order of time with `time=`.",
+    ),
+    "E17": NoteKind(
+        "Column used for testing",
+        "info",
+        "Column {column!r} holds the {use}; models do not get it.",
+        "The column says which rows are tested together, and is no attribute. Pass its values as "
+        "an array, if models are to have it, too.",
     ),
     "B01": NoteKind(
         "Few rows per cell",

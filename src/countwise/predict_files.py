@@ -240,6 +240,12 @@ def load_model(model: Any, who: str) -> Any:
             f"{who}: {model!r} must hold a model; it holds a {type(loaded).__name__}.",
             hint="Train a model with countwise fit.",
         )
+    if hasattr(loaded, "steps"):
+        raise StoreError(
+            f"{who}: {model!r} must hold a model that reads files; it holds a Pipeline, whose "
+            "first step takes arrays.",
+            hint="Use it in Python: cw.load(path).predict(X).",
+        )
     return loaded
 
 

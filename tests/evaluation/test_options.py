@@ -100,3 +100,35 @@ def test_steps_example():
     steps = Steps(lambda *call: calls.append(call), 2)
     steps.advance("fold 1")
     assert calls == [(1, 2, "fold 1")]
+
+
+def test_the_time_left_is_shown_after_two_units_and_does_not_jump(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(progress_module, "monotonic", lambda: clock[0])
+    bar = progress_module.Bar()
+    said = []
+
+    class Screen:
+        def update(self, task, *, left, **_):
+            said.append(left)
+
+    monkeypatch.setattr(bar, "_bar", Screen())
+    for step in range(100):  # quick steps, as those of counted models
+        clock[0] += 0.01
+        bar(step + 1, 120, "counted")
+    bar.new_pace(2)
+    said.clear()
+    for step in range(20):  # a quick and a slow model take turns
+        clock[0] += 1.0 if step % 2 else 9.0
+        bar(101 + step, 120, "refitted")
+    assert said[:3] == ["", "", ""]
+    left = [int(words.split()[1]) for words in said[3:-1]]
+    wanted = [5 * (16 - step) for step in range(len(left))]
+    assert all(abs(one - other) <= 5 for one, other in zip(left, wanted, strict=True))
+
+
+def test_models_that_are_refitted_take_turns():
+    texts = []
+    models = {"tree": cw.ID3(), "line": cw.Logistic()}
+    cw.evaluate(models, "sample:iris", folds=3, progress=lambda *step: texts.append(step[2]))
+    assert texts[:3] == ["tree, fold 1 of 3", "line, fold 1 of 3", "tree, fold 2 of 3"]

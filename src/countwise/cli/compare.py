@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    Read,
     best_model,
     build_models,
     chosen_names,
@@ -37,12 +40,16 @@ if TYPE_CHECKING:
     examples=(
         "countwise compare sample:votes",
         "countwise compare sample:credit-g --gain sample --report credit.html",
+        "countwise compare sample:credit-g --score auc",
+        "countwise compare iris.csv votes.arff glass.csv -m naive-bayes,tan,id3 -o table.tex",
+        "countwise compare visits.csv -t outcome --group patient --folds 5",
+        "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
 )
-@click.argument("file", metavar="FILE")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @models_option
 @click.option(
     "--folds",
@@ -61,6 +68,33 @@ if TYPE_CHECKING:
     "--leave-one-out", is_flag=True, help="Test every row with a model trained on all others."
 )
 @click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Column of groups, such as a patient: no group is in training and test at once.",
+)
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Column of dates or numbers: train on earlier rows and test on later ones.",
+)
+@click.option(
+    "--fold",
+    metavar="COLUMN",
+    help="Column of fold numbers or names; rows with a negative or missing one always train.",
+)
+@click.option(
+    "--score",
+    metavar="NAME",
+    help="Score to rank by: accuracy, balanced_accuracy, auc, auc_weighted, auc_hand_till, f1, "
+    "f1_weighted, precision, recall, kappa, mcc, top_2, log_loss, brier or expected_gain. "
+    "Default: accuracy, or expected_gain with --gain.",
+)
+@click.option(
+    "--baseline",
+    metavar="MODEL",
+    help="With several files: the model that the others are compared with. Default: the first.",
+)
+@click.option(
     "--max-seconds",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -68,14 +102,24 @@ if TYPE_CHECKING:
 )
 @rule_option
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
-@output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
+@output_options(
+    "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
+    ".csv",
+    ".json",
+    ".tex",
+)
 def command(
-    file: str,
+    files: tuple[str, ...],
     models: str | None,
     folds: int | None,
     repeats: int | None,
     holdout: float | None,
     leave_one_out: bool,
+    group: str | None,
+    time: str | None,
+    fold: str | None,
+    score: str | None,
+    baseline: str | None,
     max_seconds: float | None,
     rule: str | None,
     gain: GainMatrix | None,
@@ -87,6 +131,9 @@ def command(
 ) -> None:
     """Rank models on rows of FILE that they have not seen, and test the differences.
 
+    Several FILEs give a table of data sets and models with marks (v better, * worse than the first
+    model), wins and mean ranks.
+
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
@@ -95,16 +142,36 @@ def command(
     they cannot be saved. The command that trains and saves the best model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
+    from countwise.evaluation.experiment import Experiment
+    from countwise.evaluation.scores import find_score
     from countwise.models.registry import COMPARED
 
     names = chosen_names(models)
-    protocol = _protocol(folds, repeats, holdout, leave_one_out)
+    protocol = _protocol(folds, repeats, holdout, leave_one_out, fold, time)
+    ranked_by = None if score is None else score.replace("-", "_")
+    if ranked_by is not None:
+        find_score("compare", ranked_by, gain is not None)
     wheel = read_rule(rule, None, seed)
-    read = read_source(reading, file, "compare")
+    columns = {"groups": group, "time": time, "folds": fold}
+    named = {name: column for name, column in columns.items() if column is not None}
+    options = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
+    if len(files) > 1:
+        from countwise.cli.compare_sets import compare_sets
+
+        if gain is not None or wheel is not None:
+            raise click.UsageError(
+                "--gain, --cost and --rule belong to one data set; name one FILE"
+            )
+        read_rows = partial(_read_rows, reading, named)
+        options["baseline"] = baseline
+        compare_sets(files, read_rows, protocol, names, seed, options, report, out)
+        return
+    if baseline is not None:
+        raise click.UsageError("--baseline is for several data sets; name more than one FILE")
+    [file] = files
+    read = _read_rows(reading, named, file, protocol)
     table = read.table
     started = monotonic()
-    if "folds" in protocol and protocol["folds"] is None:
-        protocol["folds"] = max(min(10, len(table)), 2)
     compared = build_models(read, names, COMPARED, seed)
     if wheel is not None:
         from countwise.decisions.decide import Decide
@@ -118,15 +185,15 @@ def command(
             table,
             gain=gain,
             random_state=seed,
-            n_jobs=jobs,
-            max_seconds=max_seconds,
             progress=tell,
+            **options,
             **protocol,
         )
     notes: list[Any] = [*notable(trials.notes)]
-    keep = _keep_command(trials, file)
+    keep = _keep_command(trials, file, list(named.values()))
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
+        left = -math.inf if named else left
         notes += _write_report(table, trials, file, seed, report, out, left)
     title = (
         f"{table.target_column.name} from {file}: {len(table):,} rows, "
@@ -139,11 +206,51 @@ def command(
         notes=notes,
         first=read.remarks,
         written={"Ranking": out.path, "Report": report},
+        latex=Experiment({file: trials}, trials.names[0]).to_latex,
     )
 
 
-def _keep_command(trials: Any, file: str) -> str | None:
-    """Return the command that trains and saves the best model, with the options of this one."""
+def _read_rows(
+    reading: ReadOptions, named: dict[str, str], file: str, protocol: dict[str, Any]
+) -> Read:
+    """Read the table; the columns that say how to test it become part of the protocol."""
+    from countwise.evaluation.column_folds import take_columns
+
+    columns = dict(reading.columns)
+    for option, name in named.items():
+        _check_column(reading, file, option, name)
+        columns[name] = replace(reading.column(name), kind="nominal")
+    read = read_source(replace(reading, columns=columns), file, "compare")
+    values: dict[str, Any] = {}
+    if named:
+        table, values = take_columns("compare", read.table, named)
+        read = replace(read, table=table)
+    protocol |= values
+    if "folds" in protocol and protocol["folds"] is None:
+        most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)
+        protocol["folds"] = max(min(10, most), 2)
+    return read
+
+
+def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) -> None:
+    """Refuse a column that the header of the file does not have."""
+    from countwise.errors import ParameterError, did_you_mean, listing
+    from countwise.tables.formats import detect
+
+    if file.startswith("sample:"):
+        return
+    names = detect.names(file, reading)
+    if name not in names:
+        option = {"groups": "--group", "time": "--time", "folds": "--fold"}[parameter]
+        hint = did_you_mean(name, names).strip() or f"The columns are {listing(names)}."
+        raise ParameterError(f"compare: {option} must name a column; got {name!r}.", hint=hint)
+
+
+def _keep_command(trials: Any, file: str, unused: list[str]) -> str | None:
+    """Return the command that trains and saves the best model, with the options of this one.
+
+    It drops the `unused` columns, which said how to test and were no attributes.
+    """
     from countwise.cli.fit import command as fit
     from countwise.models.registry import COMMANDS
 
@@ -155,21 +262,36 @@ def _keep_command(trials: Any, file: str) -> str | None:
     words = ["countwise", "fit", file, "--model", name]
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in ("file", "output", "as_json", "quiet") or parameter.name not in shared:
+        if parameter.name in ("output", "as_json", "quiet") or parameter.name not in shared:
             continue
         if given is not click.core.ParameterSource.COMMANDLINE:
             continue
         value, option = context.params[parameter.name], max(parameter.opts, key=len)
+        if parameter.name == "drop":
+            value, unused = ",".join([value, *unused]), []
         if isinstance(value, tuple):
             words += [word for each in value for word in (option, each)]
         else:
             words += [option] if value is True else [option, str(value)]
-    return shlex.join([*words, "-o", f"{name}.cw"])
+    dropped = ["--drop", ",".join(unused)] if unused else []
+    return shlex.join([*words, *dropped, "-o", f"{name}.cw"])
 
 
 def _protocol(
-    folds: int | None, repeats: int | None, holdout: float | None, leave_one_out: bool
+    folds: int | None,
+    repeats: int | None,
+    holdout: float | None,
+    leave_one_out: bool,
+    fold: str | None,
+    time: str | None,
 ) -> dict[str, Any]:
+    if fold is not None:
+        if folds or repeats or holdout is not None or leave_one_out:
+            raise click.UsageError(
+                "--fold names the tested rows; omit --folds, --repeats, --holdout and "
+                "--leave-one-out"
+            )
+        return {}
     if leave_one_out:
         if folds or repeats or holdout is not None:
             raise click.UsageError(
@@ -179,7 +301,7 @@ def _protocol(
     if holdout is not None:
         if folds:
             raise click.UsageError("--folds and --holdout are different protocols; choose one")
-        return {"holdout": holdout, "repeats": repeats or 10}
+        return {"holdout": holdout, "repeats": repeats or (1 if time else 10)}
     return {"folds": folds, "repeats": repeats or 1}
 
 
@@ -200,7 +322,11 @@ def _write_report(
                 {name: model}, table, random_state=seed, gain=trials.gain, progress=tell
             )
     else:
-        notes = [f"The page has no learning curve: {name} would need more time for one."]
+        notes = [
+            "The page has no learning curve: a curve deals rows at random."
+            if left == -math.inf
+            else f"The page has no learning curve: {name} would need more time for one."
+        ]
     model.fit(table)
     command = shlex.join(["countwise", *sys.argv[1:]])
     report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)

@@ -315,7 +315,7 @@ def gain_options(function: Any) -> Any:
     @functools.wraps(function)
     def gathered(*args: Any, **options: Any) -> Any:
         given = [options.pop(name) for name in ("gain", "cost", "unit", "as_written")]
-        gain = read_gains(options["file"], *given)
+        gain = read_gains(options["file"] if "file" in options else options["files"][0], *given)
         say_gains(gain, options["quiet"])
         return function(*args, gain=gain, **options)
 

@@ -64,12 +64,20 @@ def remark(lines: Iterable[object], quiet: bool) -> None:
     sys.stderr.flush()
 
 
-def write_records(path: str, records: Sequence[Mapping[str, Any]], whole: Any, who: str) -> None:
-    """Write records as CSV, or `whole` as JSON, as the extension says; the file whole or not."""
+def write_records(
+    path: str,
+    records: Sequence[Mapping[str, Any]],
+    whole: Any,
+    who: str,
+    latex: Callable[[], str] = str,
+) -> None:
+    """Write CSV, LaTeX, or `whole` as JSON, as the extension says; the file whole or not."""
     from countwise.atomic_write import atomic_write
 
     if path.lower().endswith(".json"):
         text = as_json(whole)
+    elif path.lower().endswith(".tex"):
+        text = latex()
     else:
         lines = io.StringIO()
         names = dict.fromkeys(name for record in records for name in record)
@@ -102,6 +110,7 @@ class Output:
         notes: Iterable[object] = (),
         written: Mapping[str, str | None] | None = None,
         first: Iterable[str] = (),
+        latex: Callable[[], str] = str,
     ) -> None:
         """Write `records` to ``-o`` (as JSON: `facts`), then print JSON, or results and notes.
 
@@ -109,7 +118,7 @@ class Output:
         """
         if self.path is not None and records is not None:
             who = click.get_current_context().info_name or ""
-            write_records(self.path, records, facts, who)
+            write_records(self.path, records, facts, who, latex)
         if self.as_json:
             print_json(facts)
             return

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +17,16 @@ from sklearn.pipeline import Pipeline
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.errors import ParameterError, listing
+from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
+from countwise.evaluation.column_folds import (
+    read_groups,
+    read_times,
+    split_groups,
+    split_time,
+    take_columns,
+)
+from countwise.evaluation.experiment import Experiment, evaluate_sets
 from countwise.evaluation.folds import (
     PROTOCOL,
     Fold,
@@ -25,6 +35,7 @@ from countwise.evaluation.folds import (
     Split,
     drop_unlabelled,
     generator,
+    holds_several,
     read_rows,
     split_folds,
     split_given,
@@ -43,6 +54,7 @@ from countwise.evaluation.from_counts import (
 )
 from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
 from countwise.evaluation.refit import Material, expected_seconds, prepare_rows, refit
+from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import Trials
 from countwise.models import registry
 from countwise.notes import Note
@@ -55,6 +67,8 @@ _N_JOBS = Constraint(
     "a whole number other than 0, or None",
     lambda value: value is None or (whole(-(2**31)).admits(value) and value != 0),
 )
+#: Arguments that are not passed on to the evaluation of one of several data sets.
+_OF_SETS = ("models", "data", "progress", "baseline", "read_options")
 _PARAMETERS: Mapping[str, Parameter] = {
     **PROTOCOL,
     "leave_one_out": Parameter(boolean(), "whether every row is tested by itself"),
@@ -73,6 +87,10 @@ class Task:
     weight: FloatArray | None
     n_jobs: int | None
     notes: tuple[Note, ...]
+    #: What is known of the rows beside the table: groups, times, fold numbers.
+    by_row: Mapping[str, Any] = field(default_factory=dict)
+    #: The score that ranks; without one the expected gain or the accuracy.
+    score: str | None = None
     steps: Steps = field(default_factory=lambda: Steps(None, 0))
     deadline: float | None = None
     #: Models that would not have finished in time.
@@ -127,6 +145,7 @@ class Task:
             float(np.mean(ratios)) if ratio is None else ratio,
             (*self.notes, *split.notes, *_note_results(split, entries, self)),
             self.gain,
+            self.score or ("accuracy" if self.gain is None else "expected_gain"),
         )
 
 
@@ -188,22 +207,49 @@ def prepare_task(
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
     options: dict[str, Any],
+    by_row: Mapping[str, Any] | None = None,
 ) -> Task:
-    """Read the data and the models, and refuse what cannot be evaluated."""
+    """Read the data and the models, and refuse what cannot be evaluated.
+
+    `by_row` holds what is known of the rows beside the table (groups, times, folds), as arrays or
+    names of columns; the task keeps it as arrays.
+    """
     who = caller.__name__
+    known = {name: value for name, value in (by_row or {}).items() if value is not None}
+    named = {name: value for name, value in known.items() if isinstance(value, str)}
     check(who, {"n_jobs": Parameter(_N_JOBS, "number of processes")}, {"n_jobs": n_jobs})
     candidates = read_candidates(who, models, None)
-    table = read_rows(caller, data, target, _add_nominal(who, candidates, data, options))
+    options = _add_nominal(who, candidates, data, options)
+    table = read_rows(caller, data, target, _add_named(data, named.values(), options))
+    table, taken = take_columns(who, table, named) if named else (table, {})
     weight = read_weights(sample_weight, len(table), who)
     rows, notes = drop_unlabelled(who, table)
+    labelled = table.target < table.target_column.width
     if weight is not None and len(rows) != len(table):
-        weight = weight[table.target < table.target_column.width]
+        weight = weight[labelled]
+    given = {name: value for name, value in known.items() if name not in named}
+    arrays = {**_read_by_row(who, given, len(table)), **taken}
+    arrays = {name: array[labelled] for name, array in arrays.items()}
     matrix = None if gain is None else GainMatrix.of(gain, table.classes)
     if matrix is not None:
         candidates = read_candidates(who, models, matrix)
         notes += tuple(Note.of("E10", sentence=text) for text in matrix.notes)
     learners = list_learners(candidates, rows.schema)
-    return Task(rows, candidates, learners, matrix, weight, n_jobs, (*table.notes, *notes))
+    every = (*table.notes, *notes)
+    return Task(rows, candidates, learners, matrix, weight, n_jobs, every, arrays)
+
+
+def _add_named(data: Any, named: Collection[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Read the columns that say how rows are tested, which may look like identifiers."""
+    if isinstance(data, Table) or not named or options.get("nominal") == "all":
+        return options
+    given = options.get("nominal", ())
+    return {**options, "nominal": [*([given] if isinstance(given, str) else given), *named]}
+
+
+def _read_by_row(who: str, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    readers = {"groups": read_groups, "time": read_times}
+    return {name: readers[name](who, value, rows) for name, value in given.items()}
 
 
 def _add_nominal(
@@ -224,24 +270,38 @@ def _add_nominal(
     return {**options, "nominal": named[0]}
 
 
+@overload
+def evaluate(
+    models: Any, data: Mapping[str, str | os.PathLike[str] | Table], **options: Any
+) -> Experiment: ...
+
+
+@overload
+def evaluate(models: Any, data: Any, **options: Any) -> Trials: ...
+
+
 def evaluate(
     models: Any,
     data: Any,
     *,
     target: Any = None,
     folds: Any = 10,
+    groups: Any = None,
+    time: Any = None,
     repeats: int = 1,
     holdout: float | None = None,
     leave_one_out: bool = False,
     stratified: bool = True,
     random_state: Seed = 0,
     gain: Gains | None = None,
+    score: str | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
     max_seconds: float | None = None,
+    baseline: str | None = None,
     **read_options: Any,
-) -> Trials:
+) -> Trials | Experiment:
     """Compare models on rows they have not seen, and keep all their predictions.
 
     Models that learn from counts are trained by merging: every fold is counted once, for all of
@@ -257,12 +317,23 @@ def evaluate(
         (see `countwise.evaluation.refit` for the matrix they are given), or a `Decide` over either.
         Several `Decide` over the very same estimator share its posteriors.
     data
-        A `Table`, or anything `read` takes; further keywords are those of `read`.
+        A `Table`, or anything `read` takes; further keywords are those of `read`. A mapping from
+        names to files, samples, frames or tables is several data sets: the result is then an
+        `Experiment`. A data set that fails is named there and does not stop the others. For
+        several data sets `target`, `folds`, `groups`, `time` and `sample_weight` may be mappings
+        by name, too.
     target
         The class, as in `read`.
     folds
-        The number of folds; or one fold number a row (a negative one: the row always trains), a
-        scikit-learn splitter, or a list of (train, test) indices.
+        The number of folds; or one fold number a row (a negative one: the row always trains), the
+        name of a column of them, a scikit-learn splitter, or a list of (train, test) indices.
+    groups
+        One value a row, or the name of a column: rows of equal value are never in training and
+        test at once. The folds are stratified as far as the groups allow.
+    time
+        One number or date a row, or the name of a column: models are trained on earlier rows and
+        tested on later ones. With k folds the rows are cut into k + 1 parts in order of time, and
+        each but the first is tested by a model of all parts before it.
     repeats
         How often the rows are dealt anew.
     holdout
@@ -276,6 +347,9 @@ def evaluate(
     gain
         A gain matrix, in any form `GainMatrix.of` reads. Models that decide by argmax are then
         listed a second time deciding by it, and the ranking is by expected gain.
+    score
+        The score to rank by, one of those of `Trials.score`; if not given, the expected gain with
+        a gain matrix, else the accuracy.
     sample_weight
         One weight a row of the table, for training and for scores.
     n_jobs
@@ -285,7 +359,9 @@ def evaluate(
         stderr.
     max_seconds
         About how long it may take. Models that learn from counts come first; a model that would
-        not finish in time is left out whole, and a note names it.
+        not finish in time is left out whole, and a note names it. Several data sets share it.
+    baseline
+        For several data sets: the entry that the others are compared with; the first if not given.
 
     Examples
     --------
@@ -296,20 +372,87 @@ def evaluate(
     >>> [len(fold.rows) for fold in trials.folds][:3]
     [30, 30, 30]
     """
-    check("evaluate", _PARAMETERS, locals())
-    task = prepare_task(evaluate, models, data, target, gain, sample_weight, n_jobs, read_options)
+    options = {name: value for name, value in locals().items() if name not in _OF_SETS}
+    check("evaluate", _PARAMETERS, options)
+    if holds_several(data):
+        each: Callable[..., Any] = partial(evaluate, models)
+        first = _check_baseline(models, baseline, gain is not None)
+        return evaluate_sets(each, data, first, progress, {**options, **read_options})
+    if baseline is not None:
+        raise ParameterError(
+            f"evaluate: baseline is for several data sets; got {baseline!r} with one.",
+            hint="Leave out `baseline=`.",
+        )
+    if score is not None:
+        find_score("evaluate", score, gain is not None)
+    by_row = {"groups": groups, "time": time, "folds": folds if isinstance(folds, str) else None}
+    task = prepare_task(
+        evaluate, models, data, target, gain, sample_weight, n_jobs, read_options, by_row
+    )
+    task.score = score
     if max_seconds is not None:
         task.deadline = perf_counter() + float(max_seconds)
     rng = generator("evaluate", random_state)
-    split = _split(task.table, folds, repeats, holdout, leave_one_out, stratified, rng)
+    given = task.by_row.get("folds", folds)
+    split = _split(task, given, repeats, holdout, leave_one_out, stratified, rng)
     with open_progress("evaluate", progress) as report:
         outputs = predict_folds(task, split, report)
     return task.trials(split, hold_out(task, split), outputs)
 
 
+def _check_baseline(models: Any, baseline: str | None, gains: bool) -> str:
+    """Return the entry that others are compared with, by default the first."""
+    names = [candidate.name for candidate in read_candidates("evaluate", models, None)]
+    names += [f"{name} by gain" for name in names if gains]
+    if baseline is not None and baseline not in names:
+        near = did_you_mean(baseline, names).strip()
+        rule = f"one of the entries {listing(names, 9)}"
+        raise ParameterError("evaluate", "baseline", rule, baseline, near)
+    return baseline or names[0]
+
+
 def _split(
+    task: Task,
+    folds: Any,
+    repeats: int,
+    holdout: float | None,
+    leave_one_out: bool,
+    stratified: bool,
+    rng: np.random.Generator,
+) -> Split:
+    table, groups, times = task.table, task.by_row.get("groups"), task.by_row.get("time")
+    counted = isinstance(folds, numbers.Real)
+    if times is not None:
+        _refuse_with_time(groups is not None, counted, repeats, leave_one_out)
+        return split_time("evaluate", table, times, folds, holdout)
+    if groups is not None and leave_one_out:
+        raise ParameterError(
+            "evaluate: leave_one_out tests single rows, and groups stay together; got both.",
+            hint="Leave one out, or set `folds=` to the number of groups.",
+        )
+    if groups is not None and (counted or holdout is not None):
+        return split_groups("evaluate", table, groups, folds, holdout, repeats, stratified, rng)
+    split = _split_rows(table, folds, groups, repeats, holdout, leave_one_out, stratified, rng)
+    dates = [column.name for column in table.schema.attributes if column.dates]
+    if dates and split.kind != "given":
+        notes = (*split.notes, *(Note.of("E16", name) for name in dates[:1]))
+        return replace(split, notes=notes)
+    return split
+
+
+def _refuse_with_time(groups: bool, counted: bool, repeats: int, leave_one_out: bool) -> None:
+    if groups or not counted or repeats != 1 or leave_one_out:
+        raise ParameterError(
+            "evaluate: time orders the rows in one way; it takes a number of folds or a holdout, "
+            "without groups, repeats, given folds and leave_one_out.",
+            hint="Leave those out, or `time=`.",
+        )
+
+
+def _split_rows(
     table: Table,
     folds: Any,
+    groups: Any,
     repeats: int,
     holdout: float | None,
     leave_one_out: bool,
@@ -333,7 +476,7 @@ def _split(
             f"evaluate: repeats must be 1 where the folds are given; got {repeats!r}.",
             hint="Leave out `repeats=`, or give a splitter that repeats.",
         )
-    return split_given(table, folds)
+    return split_given(table, folds, groups)
 
 
 def hold_out(task: Task, split: Split) -> list[HeldOut]:
@@ -348,12 +491,12 @@ def hold_out(task: Task, split: Split) -> list[HeldOut]:
     return [
         hold(
             number,
-            0 if repeat.grows else part.test,
+            0 if repeat.tests == "last" else place,
             repeat.blocks[part.test],
             repeat.n_trained(part),
         )
         for number, repeat in enumerate(split.repeats)
-        for part in repeat.parts
+        for place, part in enumerate(repeat.parts)
     ]
 
 
@@ -376,12 +519,13 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
     left = [one for one in task.learners if one.name not in outputs or one.name in task.refits]
     folds = split.folds() if left else []
     task.steps.total = task.steps.done + len(left) * len(folds)
-    for learner, expected in _quickest_first(task, left, folds):
+    for learners, expected in _quickest_first(task, left, folds):
         answers = None
+        task.steps.new_pace(len(learners))
         if task.deadline is None or perf_counter() + expected <= task.deadline:
             answers = refit(
-                learner,
-                task.material(learner),
+                learners,
+                {learner.name: task.material(learner) for learner in learners},
                 folds,
                 task.weight,
                 task.table.classes,
@@ -390,9 +534,10 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
                 task.deadline,
             )
         if answers is None:
-            task.leave_out(learner)
+            task.leave_out(learners[0])
         else:
-            outputs[learner.name] = [Output.join(answers)] if alone else answers
+            joined = {name: [Output.join(given)] for name, given in answers.items() if alone}
+            outputs |= joined or answers
     return outputs
 
 
@@ -401,7 +546,8 @@ def _count_steps(task: Task, split: Split) -> int:
     counted, others = len(task.counted), len(task.others)
     if split.kind == "leave-one-out":
         return counted + others * split.n_folds
-    passes = counted or any(one.cut for one in task.others if not split.repeats[0].grows)
+    each = split.repeats[0].tests == "each"
+    passes = counted or any(one.cut for one in task.others if each)
     return (counted + others) * split.n_folds + (len(split.repeats) if passes else 0)
 
 
@@ -414,7 +560,7 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
         if learner.baseline
     }
     cut = [one for one in task.others if one.cut and one.name not in task.refits]
-    cut = [] if repeat.grows else cut
+    cut = cut if repeat.tests == "each" else []
     if not task.counted and not cut:
         return outputs
     plan = merge_plans(task.counted, table)
@@ -434,12 +580,13 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
 
 def _quickest_first(
     task: Task, learners: Sequence[Learner], folds: Sequence[Fold]
-) -> list[tuple[Learner, float]]:
-    """Return the models with the seconds they are expected to take, if time is short sorted."""
+) -> list[tuple[Sequence[Learner], float]]:
+    """Return all models together; if time is short one by one, with the seconds expected."""
     if task.deadline is None:
-        return [(learner, 0.0) for learner in learners]
+        return [(learners, 0.0)] if learners else []
     classes, weight = task.table.classes, task.weight
-    expected = [
-        (one, expected_seconds(one, task.material(one), folds, weight, classes)) for one in learners
+    expected: list[tuple[Sequence[Learner], float]] = [
+        ([one], expected_seconds(one, task.material(one), folds, weight, classes))
+        for one in learners
     ]
     return sorted(expected, key=lambda pair: pair[1])

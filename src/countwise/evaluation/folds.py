@@ -8,6 +8,7 @@ and one from the back.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,13 +66,14 @@ class Part(NamedTuple):
 class Repeat:
     """Disjoint blocks of rows, and the folds made of them.
 
-    The first `tested` blocks are tested, each against all others; or the last one is, again and
-    again, against ever more of those before it (`grows`).
+    The first `tested` blocks are tested, ``each`` against all others; or the ``last`` one is, again
+    and again, against ever more of those before it; or always the ``next`` one, against all those
+    before it.
     """
 
     blocks: tuple[Rows, ...]
     tested: int
-    grows: bool = False
+    tests: Literal["each", "last", "next"] = "each"
 
     @classmethod
     def from_numbers(cls, numbers: Numbers, tested: int) -> Repeat:
@@ -82,20 +84,22 @@ class Repeat:
     @property
     def n_folds(self) -> int:
         """The number of folds."""
-        return len(self.blocks) - 1 if self.grows else self.tested
+        return self.tested if self.tests == "each" else len(self.blocks) - 1
 
     @cached_property
     def parts(self) -> list[Part]:
         """The blocks of every fold."""
-        if not self.grows:
+        if self.tests == "each":
             return [Part(at, at + 1, at) for at in range(self.tested)]
         last = len(self.blocks) - 1
-        return [Part(at + 1, last + 1, last) for at in range(last)]
+        return [
+            Part(at + 1, last + 1, last if self.tests == "last" else at + 1) for at in range(last)
+        ]
 
     @property
     def trained(self) -> list[int]:
         """The blocks that some fold trains on."""
-        if self.grows:
+        if self.tests != "each":
             return list(range(len(self.blocks) - 1))
         return list(range(self.tested == 1, len(self.blocks)))
 
@@ -177,6 +181,17 @@ def read_rows(caller: Callable[..., Any], data: Any, target: Any, options: dict[
     if isinstance(data, Table) and not options and target is None:
         return data
     return read(data, target=target, **options)
+
+
+def holds_several(data: Any) -> bool:
+    """Return whether data is a mapping of data sets, and not one of columns."""
+    return isinstance(data, Mapping) and bool(data) and all(map(_is_data_set, data.values()))
+
+
+def _is_data_set(value: Any) -> bool:
+    if isinstance(value, str | os.PathLike | Table | Mapping):
+        return True
+    return len(getattr(value, "shape", ())) == 2
 
 
 def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
@@ -297,17 +312,17 @@ def _note_small_classes(table: Table, folds: int) -> tuple[Note, ...]:
     return (Note.of("E01", table.target_column.name, classes=classes),)
 
 
-def split_given(table: Table, folds: Any) -> Split:
-    """Return the protocol that a user's folds describe."""
+def split_given(table: Table, folds: Any, groups: NDArray[np.intp] | None = None) -> Split:
+    """Return the protocol that a user's folds describe; a splitter is given the groups."""
     if hasattr(folds, "split") and not isinstance(folds, str):
-        pairs = list(folds.split(np.zeros((len(table), 1)), table.labels))
+        pairs = list(folds.split(np.zeros((len(table), 1)), table.labels, groups))
         return _split_pairs(len(table), pairs, type(folds).__name__)
     if not isinstance(folds, Iterable) or isinstance(folds, str):
         raise ParameterError(
             "evaluate",
             "folds",
-            "a whole number, one fold number a row, a scikit-learn splitter or a list of "
-            "(train, test) indices",
+            "a whole number, one fold number a row, the name of a column of them, a scikit-learn "
+            "splitter or a list of (train, test) indices",
             folds,
         )
     listed = list(folds)

@@ -248,7 +248,7 @@ def grow_from_holdout(
     for _ in range(repeats):
         pattern = proportions(parts, table, stratified, rng)
         test, *slices = group_rows(deal(pattern, table, stratified, rng), len(sizes) + 1)
-        grown.append(Repeat((*slices, test), 1, grows=True))
+        grown.append(Repeat((*slices, test), 1, "last"))
     return grown
 
 
@@ -269,7 +269,7 @@ def grow_from_folds(
         slices = group_rows(deal(pattern, inner, stratified, rng), len(sizes))
         if len(test) > most:
             test = np.sort(rng.choice(test, most, replace=False))
-        grown.append(Repeat((*(train[rows] for rows in slices), test), 1, grows=True))
+        grown.append(Repeat((*(train[rows] for rows in slices), test), 1, "last"))
     return grown
 
 

@@ -10,7 +10,7 @@ column that says so; classifiers that take missing values get them. A pipeline t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -128,28 +128,35 @@ _PROBED = 2000
 
 
 def refit(
-    learner: Learner,
-    material: Material,
+    learners: Sequence[Learner],
+    materials: Mapping[str, Material],
     folds: Sequence[Fold],
     weight: FloatArray | None,
     classes: Sequence[Label],
     n_jobs: int | None,
     step: Callable[[str], None],
     deadline: float | None = None,
-) -> list[Output] | None:
-    """Refit the model for every fold and predict; None if it would not be done by the deadline."""
-    jobs = (
-        delayed(_refit_fold)(learner.name, learner.model, material, fold, weight, classes)
-        for fold in folds
+) -> dict[str, list[Output]] | None:
+    """Refit models for every fold and predict; None if they would not be done by the deadline.
+
+    All models take a fold before the next fold comes, so that the time left can be told early.
+    """
+    jobs = [(learner, place) for place in range(len(folds)) for learner in learners]
+    calls = (
+        delayed(_refit_fold)(
+            learner.name, learner.model, materials[learner.name], folds[place], weight, classes
+        )
+        for learner, place in jobs
     )
-    outputs = []
+    outputs: dict[str, list[Output]] = {learner.name: [] for learner in learners}
     started = perf_counter()
-    for place, output in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
-        outputs.append(output)
-        taken = (perf_counter() - started) / place
-        if deadline is not None and perf_counter() + taken * (len(folds) - place) > deadline:
+    answers = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    for done, ((learner, place), output) in enumerate(zip(jobs, answers, strict=True), 1):
+        outputs[learner.name].append(output)
+        taken = (perf_counter() - started) / done
+        if deadline is not None and perf_counter() + taken * (len(jobs) - done) > deadline:
             return None
-        step(f"{learner.name}, fold {place} of {len(folds)}")
+        step(f"{learner.name}, fold {place + 1} of {len(folds)}")
     return outputs
 
 

@@ -1,8 +1,15 @@
-"""Scores of one fold, and intervals from its rows if there is no other fold."""
+"""Scores of one fold, and the intervals its rows allow where there is no other fold.
+
+A score is a mean over rows (accuracy, log loss), a figure of the confusion matrix (F1, kappa) or an
+area under ROC curves. Each is also written as one figure a row: for a mean the figures themselves,
+for the others those of the linear approximation at the tested rows (the delta method). The mean of
+the figures is the score, and their variance gives the interval of one fold.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,24 +21,17 @@ from countwise.decisions.confusion import count_cells, precision, recall
 from countwise.decisions.expected_gain import earned_by_row, gains_of
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.intervals import Estimate, around, effective, of_rows, quantile, wilson
+from countwise.evaluation.auc import Area, class_area, hand_till, one_vs_rest
+from countwise.evaluation.intervals import Estimate, effective, of_rows, wilson
 from countwise.evaluation.predictions import Entry, HeldOut, Predictions
 from countwise.tables.labels import Label
 
 Scored = str | Callable[..., float]
 
-WIDE = (-math.inf, math.inf)
-#: The range of a score; its interval is cut off there.
-LIMITS: dict[str, tuple[float, float]] = {
-    "accuracy": (0.0, 1.0),
-    "balanced_accuracy": (0.0, 1.0),
-    "precision": (0.0, 1.0),
-    "recall": (0.0, 1.0),
-    "log_loss": (0.0, math.inf),
-    "brier": (0.0, 2.0),
-}
 #: No posterior counts as less than this, so that one certain error does not cost an infinite loss.
 MIN_POSTERIOR = float(np.finfo(np.float64).eps)
+#: The step by which a share of the confusion matrix is changed to see how a score answers.
+_STEP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,13 @@ def expected_gain(result: FoldResult) -> FloatArray:
     return np.asarray(earned / shares.sum(axis=1))
 
 
-#: Scores that are means over rows.
-ROWS: dict[str, Callable[[FoldResult], FloatArray]] = {
-    "accuracy": accuracy,
-    "log_loss": log_loss,
-    "brier": brier,
-    "expected_gain": expected_gain,
-}
+def top_k(result: FoldResult, k: int) -> FloatArray:
+    """Return 1 where the true class is among the k likeliest; equal ones rank in class order."""
+    if result.entry.certain:
+        return np.full(len(result.fold.truth), np.nan)
+    order = np.argsort(-result.predictions.posteriors, axis=1, kind="stable")[:, :k]
+    hits = (order == result.fold.truth[:, None]).any(axis=1)
+    return np.asarray(hits, dtype=np.float64)
 
 
 def count_decisions(result: FoldResult) -> FloatArray:
@@ -132,12 +132,189 @@ def count_decisions(result: FoldResult) -> FloatArray:
     return count_cells(fold.truth, shares / shares.sum(axis=1, keepdims=True), shape, fold.weight)
 
 
-#: Scores read off the table of true classes and decisions: one figure a class.
-CELLS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "balanced_accuracy": recall,
-    "recall": recall,
-    "precision": precision,
+def f1(cells: FloatArray) -> FloatArray:
+    """Return for each class the harmonic mean of precision and recall; NaN without any row."""
+    both = cells.sum(axis=1) + cells.sum(axis=0)[: len(cells)]
+    hits = 2 * np.diagonal(cells)
+    return np.asarray(np.divide(hits, both, out=np.full(len(cells), np.nan), where=both > 0))
+
+
+def _macro(by_class: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], float]:
+    """Return the mean over the classes that occur or are decided, as scikit-learn takes it."""
+
+    def mean(cells: FloatArray) -> float:
+        occurs = (cells.sum(axis=1) > 0) | (cells.sum(axis=0)[: len(cells)] > 0)
+        return float(np.nan_to_num(by_class(cells))[occurs].mean()) if occurs.any() else math.nan
+
+    return mean
+
+
+def _weighted(by_class: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], float]:
+    """Return the mean over the classes by the weight of their rows."""
+
+    def mean(cells: FloatArray) -> float:
+        sizes = cells.sum(axis=1)
+        return float(np.nan_to_num(by_class(cells)) @ sizes / sizes.sum())
+
+    return mean
+
+
+def _balanced_accuracy(cells: FloatArray) -> float:
+    by_class = recall(cells)
+    known = by_class[~np.isnan(by_class)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def kappa(cells: FloatArray) -> float:
+    """Return the agreement beyond chance (Cohen 1960); NaN where chance alone agrees always."""
+    true, decided = cells.sum(axis=1), cells.sum(axis=0)
+    total = true.sum()
+    chance = float(true @ decided[: len(true)]) / total
+    return float((np.trace(cells) - chance) / (total - chance)) if chance < total else math.nan
+
+
+def mcc(cells: FloatArray) -> float:
+    """Return the correlation of truth and decision (Gorodkin 2004); 0 if either is constant."""
+    true, decided = cells.sum(axis=1), cells.sum(axis=0)
+    total = true.sum()
+    together = np.trace(cells) * total - true @ decided[: len(true)]
+    spread = (total * total - true @ true) * (total * total - decided @ decided)
+    return float(together / math.sqrt(spread)) if spread > 0 else 0.0
+
+
+def _area(kind: Callable[..., Area], **options: Any) -> Callable[[FoldResult], Area]:
+    """Return a kind of area under ROC curves; not a number where a model gives labels only."""
+
+    def area(result: FoldResult) -> Area:
+        fold = result.fold
+        if result.entry.certain:
+            return math.nan, np.full(len(fold.truth), np.nan)
+        weight = np.ones(len(fold.truth)) if fold.weight is None else fold.weight
+        return kind(result.predictions.posteriors, fold.truth, weight, **options)
+
+    return area
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a score is called and says, its range, and one of three ways to compute it."""
+
+    words: str
+    meaning: str
+    limits: tuple[float, float] = (0.0, 1.0)
+    lower_is_better: bool = False
+    #: One figure a row, of which the score is the mean.
+    rows: Callable[[FoldResult], FloatArray] | None = None
+    #: A figure of the confusion matrix, and the same for every class by itself.
+    cells: Callable[[FloatArray], float] | None = None
+    by_class: Callable[[FloatArray], FloatArray] | None = None
+    #: An area with its figures by row.
+    area: Callable[[FoldResult], Area] | None = None
+
+    @property
+    def phrase(self) -> str:
+        """The name within a sentence: "log loss", "AUC", "F1"."""
+        kept = self.words[1:2].isupper() or self.words[1:2].isdigit()
+        return self.words if kept else self.words[:1].lower() + self.words[1:]
+
+
+_LOSS = (0.0, math.inf)
+_SIGNED = (-1.0, 1.0)
+
+#: Every score by name; `find_score` adds top_2, top_3, ….
+SCORES: dict[str, Score] = {
+    "accuracy": Score("Accuracy", "fraction of the rows decided correctly", rows=accuracy),
+    "balanced_accuracy": Score(
+        "Balanced accuracy", "mean of the recalls of all classes", cells=_balanced_accuracy
+    ),
+    "log_loss": Score(
+        "Log loss",
+        "mean negative log posterior of the true class; lower is better",
+        _LOSS,
+        True,
+        rows=log_loss,
+    ),
+    "brier": Score(
+        "Brier score",
+        "mean squared error of the posteriors; lower is better",
+        (0.0, 2.0),
+        True,
+        rows=brier,
+    ),
+    "expected_gain": Score(
+        "Gain per row",
+        "mean gain of a decision, by the gain matrix",
+        (-math.inf, math.inf),
+        rows=expected_gain,
+    ),
+    "auc": Score(
+        "AUC",
+        "probability that a row of a class gets a higher posterior of it than another row; "
+        "mean over the classes",
+        area=_area(one_vs_rest),
+    ),
+    "auc_weighted": Score(
+        "AUC, weighted",
+        "area under the ROC curve of each class against the others, weighted by class size",
+        area=_area(one_vs_rest, by_size=True),
+    ),
+    "auc_hand_till": Score(
+        "AUC, Hand–Till",
+        "mean area under the ROC curves of all pairs of classes",
+        area=_area(hand_till),
+    ),
+    "f1": Score(
+        "F1",
+        "harmonic mean of precision and recall; mean over the classes",
+        cells=_macro(f1),
+        by_class=f1,
+    ),
+    "f1_weighted": Score(
+        "F1, weighted", "F1 of the classes, weighted by class size", cells=_weighted(f1)
+    ),
+    "precision": Score(
+        "Precision",
+        "fraction of the rows decided as a class that are of it; mean over the classes",
+        cells=_macro(precision),
+        by_class=precision,
+    ),
+    "precision_weighted": Score(
+        "Precision, weighted",
+        "precision of the classes, weighted by class size",
+        cells=_weighted(precision),
+    ),
+    "recall": Score(
+        "Recall",
+        "fraction of the rows of a class that are decided so; mean over the classes",
+        cells=_macro(recall),
+        by_class=recall,
+    ),
+    "recall_weighted": Score(
+        "Recall, weighted",
+        "recall of the classes, weighted by class size",
+        cells=_weighted(recall),
+    ),
+    "kappa": Score("Kappa", "agreement beyond chance (Cohen)", _SIGNED, cells=kappa),
+    "mcc": Score("MCC", "correlation of true class and decision (Matthews)", _SIGNED, cells=mcc),
 }
+
+
+def find_score(who: str, name: Any, gains: bool = True) -> Score:
+    """Return the score of a name, or refuse the name; the expected gain needs `gains`."""
+    if name == "expected_gain" and not gains:
+        raise ParameterError(
+            f"{who}: expected_gain needs a gain matrix; got none.", hint="Pass `gain=`."
+        )
+    if name in SCORES:
+        return SCORES[name]
+    top = re.fullmatch(r"top_([1-9][0-9]{0,3})", str(name))
+    if top:
+        k = int(top[1])
+        meaning = f"fraction of the rows whose class is among the {k} likeliest"
+        return Score(f"Top-{k} accuracy", meaning, rows=lambda result: top_k(result, k))
+    rule = f"one of {listing([*SCORES, 'top_2'], 20)}"
+    near = did_you_mean(str(name).replace("-", "_"), SCORES)
+    raise ParameterError(who, "score", rule, name, near.strip())
 
 
 def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> float:
@@ -149,17 +326,53 @@ def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> 
         return float(
             what(labels[result.fold.truth], decisions[predicted.decided], predicted.posteriors)
         )
-    if what in ROWS:
-        return result.mean(ROWS[what](result))
-    if what in CELLS:
-        by_class = CELLS[what](count_decisions(result))
-        if label is not None and what != "balanced_accuracy":
-            return float(by_class[_position(label, result.classes)])
-        known = by_class[~np.isnan(by_class)]
-        return float(known.mean()) if len(known) else float("nan")
-    every = [*ROWS, *CELLS]
-    rule = f"one of {listing(every, 9)} or a callable"
-    raise ParameterError("Trials", "score", rule, what, did_you_mean(what, every).strip())
+    score = _of_class(find_score("Trials", what), result, label)
+    if score.rows is not None:
+        return result.mean(score.rows(result))
+    if score.cells is not None:
+        return score.cells(count_decisions(result))
+    assert score.area is not None
+    return score.area(result)[0]
+
+
+def figures_by_row(what: str, result: FoldResult, label: Label | None = None) -> FloatArray:
+    """Return one figure a row, with the score as their mean and the variance of the score."""
+    score = _of_class(find_score("Trials", what), result, label)
+    if score.rows is not None:
+        return score.rows(result)
+    if score.area is not None:
+        return score.area(result)[1]
+    assert score.cells is not None
+    return _linear_figures(score.cells, result)
+
+
+def _of_class(score: Score, result: FoldResult, label: Label | None) -> Score:
+    """Return the score of one class by itself, if one is named and the score has one."""
+    if label is None or (score.by_class is None and score is not SCORES["auc"]):
+        return score
+    at, by_class = _position(label, result.classes), score.by_class
+    if by_class is None:
+        return replace(score, area=_area(class_area, at=at))
+    return replace(score, cells=lambda cells: float(by_class(cells)[at]))
+
+
+def _linear_figures(score: Callable[[FloatArray], float], result: FoldResult) -> FloatArray:
+    """Return by how much each row moves a figure of the confusion matrix, plus the figure."""
+    cells = count_decisions(result)
+    shares = cells / cells.sum()
+    slopes = np.zeros(cells.shape)
+    for cell in zip(*np.nonzero(shares), strict=True):
+        step = min(_STEP, shares[cell] / 2)
+        more, less = shares.copy(), shares.copy()
+        more[cell] += step
+        less[cell] -= step
+        slopes[cell] = (score(more) - score(less)) / (2 * step)
+    truth, drawn = result.fold.truth, result.predictions.shares
+    if drawn is None:
+        moved = slopes[truth, result.predictions.decided]
+    else:
+        moved = np.einsum("ij,ij->i", slopes[truth], drawn / drawn.sum(axis=1, keepdims=True))
+    return np.asarray(score(shares) + moved - float(np.sum(slopes * shares)))
 
 
 def _position(label: Any, classes: tuple[Label, ...]) -> int:
@@ -171,30 +384,18 @@ def _position(label: Any, classes: tuple[Label, ...]) -> int:
 
 
 def estimate_fold(what: Scored, result: FoldResult, label: Any, level: float) -> Estimate:
-    """Return a score of one fold with the interval its rows allow: Wilson, Student or normal."""
+    """Return a score of one fold with the interval its rows allow: Wilson's for fractions, or t."""
     value = score_fold(what, result, label)
-    weight = result.fold.weight
-    rows = len(result.fold.rows)
+    if callable(what) or math.isnan(value):
+        return Estimate(value, math.nan, math.nan, (value,), level, "one fold")
+    weight, rows = result.fold.weight, len(result.fold.rows)
     if what == "accuracy" and result.predictions.shares is None:
         return wilson(value, effective(rows, weight), level)
-    if isinstance(what, str) and what in ROWS:
-        return of_rows(ROWS[what](result), weight, level)
-    scale = effective(rows, weight) / (rows if weight is None else float(weight.sum()))
-    cells = count_decisions(result) * scale
-    if what == "balanced_accuracy":
-        return _balanced(value, cells, level)
     if what in ("recall", "precision") and label is not None:
+        scale = effective(rows, weight) / (rows if weight is None else float(weight.sum()))
         at = _position(label, result.classes)
+        cells = count_decisions(result) * scale
         size = cells[at].sum() if what == "recall" else cells[:, at].sum()
         return wilson(value, float(size), level)
-    return Estimate(value, math.nan, math.nan, (value,), level, "one fold")
-
-
-def _balanced(value: float, cells: Any, level: float) -> Estimate:
-    size = cells.sum(axis=1)
-    occurs = size > 0
-    share = np.diagonal(cells)[occurs] / size[occurs]
-    variance = float(np.sum(share * (1 - share) / size[occurs])) / int(occurs.sum()) ** 2
-    half = quantile(level, math.inf) * math.sqrt(variance)
-    method = "normal, from the shares of the classes"
-    return around(value, half, (value,), level, method)
+    interval = of_rows(figures_by_row(what, result, label), weight, level)
+    return replace(interval, value=value, values=(value,))

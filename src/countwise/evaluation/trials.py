@@ -17,13 +17,12 @@ from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import LEVEL, Estimate, corrected, of_rows
 from countwise.evaluation.predictions import Entry, HeldOut
 from countwise.evaluation.scores import (
-    LIMITS,
-    ROWS,
-    WIDE,
     FoldResult,
     Scored,
     count_decisions,
     estimate_fold,
+    figures_by_row,
+    find_score,
     join_folds,
     score_fold,
 )
@@ -47,7 +46,6 @@ def compose_verdict(
     score: str,
 ) -> str:
     """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with."""
-    words = score.replace("_", " ")
     if not others:
         return f"{leader} was the only entry: there is nothing to compare it with."
     gaps = {name: difference(name) for name in others}
@@ -55,17 +53,17 @@ def compose_verdict(
     tied = [name for name in others if name not in behind]
     if leader == baseline:
         also = f", and {_name_tied('it', tied)}" if tied else ""
-        return f"No model does better than {leader} in {words}: the attributes did not help{also}."
+        return f"No model does better than {leader} in {score}: the attributes did not help{also}."
     if baseline is not None and baseline in tied:
         return (
-            f"{leader} leads in {words}, but the data do not show that it beats {baseline}: the "
+            f"{leader} leads in {score}, but the data do not show that it beats {baseline}: the "
             f"difference is {_quote_gap(gaps[baseline])}."
         )
     if not behind:
-        return f"{leader} leads in {words}, but {_name_tied(leader, tied)}."
+        return f"{leader} leads in {score}, but {_name_tied(leader, tied)}."
     nearest = min(behind, key=lambda name: gaps[name].value)
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
-    ahead = f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
+    ahead = f"{leader} is ahead of {_join(behind)} in {score}{more} {_quote_gap(gaps[nearest])}"
     return f"{ahead}; {_name_tied('it', tied)}." if tied else f"{ahead}."
 
 
@@ -142,6 +140,8 @@ class Trials:
         Notes on the data and the protocol.
     gain
         The gain matrix, or None.
+    ranked_by
+        The score that ranks.
 
     Examples
     --------
@@ -162,6 +162,7 @@ class Trials:
     ratio: float
     notes: tuple[Note, ...] = ()
     gain: GainMatrix | None = None
+    ranked_by: str = "accuracy"
 
     def __repr__(self) -> str:
         rows = len(np.unique(np.concatenate([fold.rows for fold in self.folds])))
@@ -182,14 +183,22 @@ class Trials:
         return tuple(self.entries)
 
     @property
-    def ranked_by(self) -> str:
-        """The score that ranks: expected gain if a gain matrix was given, else accuracy."""
-        return "accuracy" if self.gain is None else "expected_gain"
-
-    @property
     def best(self) -> str:
         """The entry that ranks first."""
         return str(self.summary()[0]["model"])
+
+    def rank_by(self, score: str) -> Trials:
+        """Return the same trials, ranked by another score of `score`.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> trials = cw.evaluate([cw.NaiveBayes(), cw.TAN()], "sample:votes")
+        >>> trials.best, trials.rank_by("log_loss").best
+        ('TAN', 'TAN')
+        """
+        find_score("Trials", score, self.gain is not None)
+        return replace(self, ranked_by=score)
 
     @overload
     def score(
@@ -228,12 +237,14 @@ class Trials:
         ----------
         what
             ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``expected_gain``,
-            ``precision``, ``recall``, or a callable that takes true labels, decisions and
-            posteriors of one fold and returns a number.
+            ``auc`` (one class against the others), ``auc_weighted``, ``auc_hand_till``, ``f1``,
+            ``precision``, ``recall``, ``f1_weighted``, ``precision_weighted``,
+            ``recall_weighted``, ``kappa``, ``mcc``, ``top_2`` (or another number); or a callable
+            that takes true labels, decisions and posteriors of one fold and returns a number.
         model
             The name of an entry; all entries without it.
         label
-            For precision and recall: the class; without it the mean over the classes.
+            For AUC, F1, precision and recall: the class; without it the mean over the classes.
         gain
             For the expected gain: another matrix than that of `evaluate`.
         level
@@ -260,9 +271,11 @@ class Trials:
             estimate = corrected(values, self.ratio, level)
             if math.isnan(estimate.low):
                 # Folds that all score the same say nothing about the spread; the rows do.
-                of_rows = estimate_fold(what, join_folds(results), label, level)
-                estimate = replace(of_rows, value=estimate.value, values=estimate.values)
-        return estimate.within(*LIMITS.get(str(what), WIDE))
+                by_row = estimate_fold(what, join_folds(results), label, level)
+                estimate = replace(by_row, value=estimate.value, values=estimate.values)
+        if isinstance(what, str):
+            estimate = estimate.within(*find_score("Trials", what).limits)
+        return estimate
 
     def difference(
         self,
@@ -291,11 +304,20 @@ class Trials:
             score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
         ]
         estimate = corrected(gaps, self.ratio, level)
-        if math.isnan(estimate.low) and isinstance(what, str) and what in ROWS:
+        if math.isnan(estimate.low) and isinstance(what, str):
             left, right = (join_folds(results) for results in zip(*pairs, strict=True))
-            by_row = of_rows(ROWS[what](left) - ROWS[what](right), left.fold.weight, level)
+            figures = figures_by_row(what, left, label) - figures_by_row(what, right, label)
+            by_row = of_rows(figures, left.fold.weight, level)
             return replace(by_row, value=estimate.value, values=estimate.values)
         return estimate
+
+    def improvement(self, first: str, second: str, level: float = 0.95) -> Estimate:
+        """Return by how much one entry is better than another in the score that ranks."""
+        gap = self.difference(first, second, self.ranked_by, level=level)
+        if not find_score("Trials", self.ranked_by).lower_is_better:
+            return gap
+        values = tuple(-value for value in gap.values)
+        return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low, values=values)
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.
@@ -321,11 +343,13 @@ class Trials:
                 line[f"{kind}_seconds"] = float(np.mean(seconds))
             lines.append(line)
         key = self.ranked_by
-        lines.sort(
-            key=lambda line: (
-                line["yardstick"], -line[key], line["log_loss"] or math.inf, line["baseline"],
-            )
-        )  # fmt: skip
+        sign = 1 if find_score("Trials", key).lower_is_better else -1
+
+        def place(line: dict[str, Any]) -> tuple[bool, float, float, bool]:
+            figure = math.inf if line[key] is None else sign * line[key]
+            return line["yardstick"], figure, line["log_loss"] or math.inf, line["baseline"]
+
+        lines.sort(key=place)
         return [
             {"rank": None if line["yardstick"] else place, **line}
             for place, line in enumerate(lines, 1)
@@ -350,14 +374,14 @@ class Trials:
         baseline = next((entry.name for entry in rivals.values() if entry.baseline), None)
 
         def difference(other: str) -> Estimate:
-            return self.difference(leader.name, other, self.ranked_by, level=level)
+            return self.improvement(leader.name, other, level)
 
         verdict = compose_verdict(
             leader.name,
             [entry.name for entry in rivals.values()],
             leader.name if leader.baseline else baseline,
             difference,
-            self.ranked_by,
+            find_score("Trials", self.ranked_by).phrase,
         )
         yardstick = next((entry.name for entry in entries if entry.yardstick), None)
         if yardstick is None:
@@ -514,7 +538,11 @@ class Trials:
         return "\n".join([head, table, self.verdict(level), *map(str, self.notes)])
 
     def _scores(self) -> tuple[str, ...]:
-        return SUMMARY if self.gain is None else ("expected_gain", *SUMMARY)
+        """Return the scores of a summary, each once."""
+        further = () if self.gain is None else ("expected_gain",)
+        if self.ranked_by not in (*further, *SUMMARY):
+            further = (self.ranked_by, *further)
+        return (*further, *SUMMARY)
 
     def _columns(self) -> list[str]:
         """Return the fields of a summary that people see."""

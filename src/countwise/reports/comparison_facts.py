@@ -12,12 +12,14 @@ import numpy as np
 import countwise
 from countwise.counts.row_hash import row_keys
 from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
-from countwise.evaluation.trials import Trials
+from countwise.evaluation.scores import find_score
+from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts
 from countwise.reports.model_facts import largest, model_facts
-from countwise.reports.sentences import SCORES, estimate, names, plain, rounded
+from countwise.reports.sentences import estimate, names, plain, rounded, score_words
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -25,11 +27,14 @@ MAX_CLASSES = 30
 #: With more entries only the differences from the leader are listed.
 MAX_PAIRED = 10
 OTHERS = "(other classes)"
+#: Scores of the page that stand in a table of their own.
+FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
-    scores = [what for what in SCORES if what != "expected_gain" or gain is not None]
+    usual = SUMMARY if gain is None else ("expected_gain", *SUMMARY)
+    scores = list(dict.fromkeys([trials.ranked_by, *usual, *FURTHER]))
     gains = {"expected_gain": gain}
     entries = []
     for line in trials.summary(level):
@@ -55,7 +60,13 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
         "level": level,
         "unit": "" if gain is None else gain.unit,
         "scores": [
-            {"score": what, "words": SCORES[what][0], "meaning": SCORES[what][1]} for what in scores
+            {
+                "score": what,
+                "words": score_words(what),
+                "meaning": find_score("report", what).meaning,
+                "further": what not in (trials.ranked_by, *usual),
+            }
+            for what in scores
         ],
         "entries": entries,
     }
@@ -82,7 +93,7 @@ def recommendation_facts(trials: Trials, level: float = 0.95) -> dict[str, Any] 
     base = next((entry for entry in entries if entry.baseline), None)
     if base is None:
         return None
-    gap = trials.difference(best.name, base.name, trials.ranked_by, level=level)
+    gap = trials.improvement(best.name, base.name, level)
     codes, times = np.unique(
         np.concatenate([fold.decided for fold in base.predictions]), return_counts=True
     )
@@ -198,7 +209,7 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
     lines.sort(key=lambda line: -(line["points"][-1]["value"] or 0.0))
     return {
         "score": what,
-        "words": SCORES[what][0],
+        "words": score_words(what),
         "protocol": curve.protocol,
         "level": level,
         "sizes": list(curve.sizes),
@@ -279,6 +290,29 @@ def comparison_facts(
         "curve": None if curve is None else curve_facts(curve),
         "data": None if table is None else data_facts(table, source),
         "protocol": {**protocol_facts(trials), "notes": note_facts(further)},
+    }
+
+
+def experiment_facts(
+    experiment: Experiment, title: str | None = None, command: str | None = None
+) -> dict[str, Any]:
+    """Gather the facts of a comparison on several data sets: the table, wins and mean ranks."""
+    ranks = experiment.ranks()
+    usual = f"{len(experiment.models)} models on {len(experiment.trials)} data sets"
+    return {
+        **_head("experiment", title or usual, None, None, command),
+        "verdict": experiment.verdict(),
+        "data": None,
+        "experiment": {
+            "score": experiment.ranked_by,
+            "words": score_words(experiment.ranked_by),
+            "baseline": experiment.baseline,
+            "models": list(experiment.models),
+            "rows": plain(experiment.rows()),
+            "wins": {name: list(counts) for name, counts in experiment.wins().items()},
+            "ranks": plain(vars(ranks)),
+            "failures": dict(experiment.failures),
+        },
     }
 
 

@@ -186,6 +186,7 @@ def _why(model: Facts) -> Figures:
 
 #: The sections of the page: their ids, the keys of their facts, names, titles and figures.
 _SECTIONS: tuple[tuple[str, str, str, str, Callable[[Facts], Figures]], ...] = (
+    ("experiment", "experiment", "Data sets", "Models on all data sets", lambda experiment: {}),
     ("ranking", "ranking", "Ranking", "Ranking", _ranking),
     ("gain", "gain", "Gain", "Expected gain", _gain),
     ("confusion", "confusion", "Confusion", "Confusion matrix", _confusion),

@@ -7,16 +7,17 @@ from typing import Any
 
 from countwise.decisions.gain_matrix import Gains
 from countwise.errors import ParameterError
+from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.comparison_facts import comparison_facts
+from countwise.reports.comparison_facts import comparison_facts, experiment_facts
 from countwise.reports.html import write
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
 
 def report(
-    trials: Trials,
+    trials: Trials | Experiment,
     path: str | os.PathLike[str],
     data: Any = None,
     *,
@@ -36,7 +37,8 @@ def report(
     Parameters
     ----------
     trials
-        What `evaluate` returned.
+        What `evaluate` returned. The page of an `Experiment` has the table of all data sets; of the
+        parameters below it takes `title` and `command`.
     path
         Where to write; replaced as a whole if it exists.
     data
@@ -70,6 +72,9 @@ def report(
     ...     "Confusion matrix" in page.read_text(encoding="utf-8")
     True
     """
+    if isinstance(trials, Experiment):
+        write(experiment_facts(trials, title, command), path)
+        return
     if not isinstance(trials, Trials):
         raise ParameterError("report", "trials", "the Trials that evaluate returns", trials)
     table = data

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from countwise.evaluation.intervals import Estimate
+from countwise.evaluation.scores import find_score
 from countwise.tables.labels import text
-
-#: The name of each score, and a phrase that says what it is.
-SCORES: dict[str, tuple[str, str]] = {
-    "expected_gain": ("Gain per row", "mean gain of a decision, by the gain matrix"),
-    "accuracy": ("Accuracy", "fraction of the rows decided correctly"),
-    "balanced_accuracy": ("Balanced accuracy", "mean of the recalls of all classes"),
-    "log_loss": ("Log loss", "mean negative log posterior of the true class; lower is better"),
-    "brier": ("Brier score", "mean squared error of the posteriors; lower is better"),
-}
 
 #: Cut points, or levels, that one line of a table lists.
 MAX_LISTED = 12
@@ -27,7 +19,17 @@ MAX_LISTED = 12
 
 def score_words(what: str) -> str:
     """Return the name of a score."""
-    return SCORES[what][0] if what in SCORES else what.replace("_", " ").capitalize()
+    return find_score("report", what).words
+
+
+def score_phrase(what: str) -> str:
+    """Return the name of a score as it stands within a sentence."""
+    return find_score("report", what).phrase
+
+
+def lower_is_better(what: str) -> bool:
+    """Return whether a smaller figure of a score is a better one."""
+    return find_score("report", what).lower_is_better
 
 
 def short(figure: float | None, digits: int = 3) -> str:
@@ -135,6 +137,9 @@ def kind_words(kinds: Mapping[str, int], last: str = " and ") -> str:
 def lead_sentence(facts: Facts) -> str:
     """Summarize the table and the comparison in one line."""
     data, words = facts["data"], []
+    if facts["kind"] == "experiment":
+        protocols = dict.fromkeys(row["protocol"] for row in facts["experiment"]["rows"])
+        return f"{facts['experiment']['words']}; {'; '.join(protocols)}."
     if data is not None:
         attributes = sum(data["kinds"][kind] for kind in _ATTRIBUTES)
         words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
@@ -175,7 +180,7 @@ def recommendation(facts: Facts) -> str:
             f"Use {name}: it is right in {value} of the cases, {always} in {base} ({level} "
             f"interval of the difference: {low} to {high} more right answers per 1,000 cases)."
         )
-    words = score_words(advice["score"]).lower()
+    words = score_phrase(advice["score"])
     return f"Use {name}: its {words} is {value}, that of {always} {base}."
 
 
@@ -188,6 +193,13 @@ def tiles_of(facts: Facts) -> list[dict[str, str]]:
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
+    if facts["kind"] == "experiment":
+        means = facts["experiment"]["ranks"]["mean"]
+        ranked = sorted((name for name in means if means[name] is not None), key=means.__getitem__)
+        return [
+            {"name": f"Mean rank {place}", "value": name, "more": short(means[name], 2)}
+            for place, name in enumerate(ranked[:4], 1)
+        ]
     kinds = {kind: data["kinds"][kind] for kind in _ATTRIBUTES}
     tiles = [
         {"name": "Rows", "value": counted(data["rows"]), "more": ""},
@@ -214,7 +226,7 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     ranking = facts["ranking"]
     best = ranking["entries"][0]
     ranked = ranking["ranked_by"]
-    by = f"by {score_words(ranked).lower()}"
+    by = f"by {score_phrase(ranked)}"
     unit = ranking["unit"]
     tiles = [
         {"name": "Best model", "value": best["name"], "more": by},

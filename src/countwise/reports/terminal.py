@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
 from countwise.reports.sentences import (
@@ -19,7 +20,7 @@ from countwise.reports.sentences import (
     counted,
     kind_words,
     percent,
-    score_words,
+    score_phrase,
     seconds,
     short,
     signed,
@@ -167,7 +168,7 @@ class Screen:
         columns: dict[str, list[str]] = {
             "#": [str(line["rank"] or "") for line in lines],
             "model": [line["model"] for line in lines],
-            score_words(key).lower(): [short(line[key]) for line in lines],
+            score_phrase(key): [short(line[key]) for line in lines],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
             "accuracy": [short(line["accuracy"]) for line in lines],
             "log loss": [short(line["log_loss"]) for line in lines],
@@ -175,7 +176,7 @@ class Screen:
             "predict": [seconds(line["predict_seconds"]) for line in lines],
         }
         for spare in ("log loss", "accuracy"):
-            if _width(columns) > self.width and spare != key:
+            if _width(columns) > self.width and spare != score_phrase(key):
                 columns.pop(spare)
         bar = min(self.width - _width(columns) - 2, 36)
         table = grid(*columns, right=[at for at, name in enumerate(columns) if name not in _WORDS])
@@ -198,11 +199,36 @@ class Screen:
             self.say("To train the best model on all rows and save it:")
             self.console.print(Text(f"  {keep}"), soft_wrap=True)
 
+    def experiment(self, experiment: Experiment, title: str) -> None:
+        """Print a table of data sets and models with marks, wins and mean ranks."""
+        models, lines, wins = experiment.models, experiment.rows(), experiment.wins()
+        self.say(title, "bold")
+        protocols = dict.fromkeys(line["protocol"] for line in lines)
+        self.say(f"{score_phrase(experiment.ranked_by)}; {'; '.join(protocols)}", "dim")
+        self.say()
+        table = grid("data set", *models, right=range(1, len(models) + 1))
+        for line in lines:
+            scores = [line["scores"][name] for name in models]
+            figures = [f"{short(s['value'])} {s['mark'] or ' '}" if s else "–  " for s in scores]
+            table.add_row(*cells(line["data"], *figures))
+        won = ["/".join(map(str, wins[name])) for name in models[1:]]
+        means = [f"{short(rank, 2)}  " for rank in experiment.ranks().mean.values()]
+        table.add_row(*cells("win/tie/loss", "", *(f"{counts}  " for counts in won)), style="dim")
+        table.add_row(*cells("mean rank", *means), style="dim")
+        self.show(table)
+        self.say(
+            f"v significantly better than {experiment.baseline}, * significantly worse (corrected "
+            "t-test, 95 %)",
+            "dim",
+        )
+        self.say()
+        self.say(experiment.verdict())
+
     def curve(self, curve: Curve, title: str) -> None:
         """Print scores by the number of training rows."""
         what = curve.ranked_by
         self.say(title, "bold")
-        self.say(f"{score_words(what).lower()} by training rows; {curve.protocol}", "dim")
+        self.say(f"{score_phrase(what)} by training rows; {curve.protocol}", "dim")
         self.say()
         scores = {name: curve.score(what, name) for name in curve.names}
         first, last = counted(curve.sizes[0]), counted(curve.sizes[-1])

@@ -52,6 +52,7 @@ MAX_INLINE = 16
 MAX_SINGLE_ARRAYS = 500
 #: The classes of objects that a parameter may hold, and where they are.
 OPEN_VALUES = {
+    "Note": "countwise.notes",
     "Laplace": "countwise.counts.smoothing",
     "MEstimate": "countwise.counts.smoothing",
     "GainMatrix": "countwise.decisions.gain_matrix",

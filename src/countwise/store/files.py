@@ -24,12 +24,13 @@ from countwise.store.codec import (
     model_class,
     model_names,
 )
+from countwise.store.pipelines import StoredPipeline, from_stored, model_of, to_stored
 from countwise.tables.schema import Schema
 
 Pathlike = str | os.PathLike[str]
 
 #: What a file may hold beside the models.
-OTHERS = ("Decide", "Counts", "Schema", "GainMatrix")
+OTHERS = ("Decide", "Pipeline", "Counts", "Schema", "GainMatrix")
 
 
 def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
@@ -44,7 +45,8 @@ def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
     ----------
     model
         A fitted model (`NaiveBayes`, `TAN`, `ID3`, ...), a fitted `Decide` over one, or `Counts`, a
-        `Schema` or a `GainMatrix`.
+        `Schema` or a `GainMatrix`; or a scikit-learn `Pipeline` that ends in one of our models,
+        behind `Cuts`, `Quantizer`, or scalers, imputers, PCA and NumPy functions of scikit-learn.
     path
         Where; the usual suffix is ``.cw``. The directory must exist, a file there is replaced.
     notes
@@ -114,7 +116,7 @@ def load(path: Pathlike, *, max_bytes: int = MAX_BYTES) -> Any:
         value = decode(_type_in(archive), archive.document("model.json"), archive)
         archive.document("notes.json")
         archive.check_all_read()
-        return value
+        return from_stored(value) if isinstance(value, StoredPipeline) else value
 
 
 def describe(path: Pathlike) -> dict[str, Any]:
@@ -147,6 +149,11 @@ def _parts(value: Any, notes: Any) -> Parts:
     """Return what a value consists of, or refuse to save it."""
     name = type(value).__name__
     kept, _ = encode({"saved_with": notes}, dict[str, Any])
+    if _is_pipeline(value):
+        plain, arrays = encode(to_stored(value))
+        summary = {"steps": [type(step).__name__ for _, step in value.steps]}
+        summary |= _summary(model_of(value))
+        return Parts(name, {"model.json": plain, "notes.json": kept}, arrays, summary)
     if type(value) is not _other_class(name) and not (is_model(value) and is_fitted(value)):
         raise _refusal(value)
     if name == "Decide":
@@ -166,7 +173,13 @@ def _other_class(name: str) -> Any:
         return GainMatrix
     if name == "Decide":
         return model_class(name)
-    return {"Counts": Counts, "Schema": Schema}.get(name)
+    return {"Counts": Counts, "Schema": Schema, "Pipeline": StoredPipeline}.get(name)
+
+
+def _is_pipeline(value: Any) -> bool:
+    """Return whether a value is scikit-learn's pipeline, without importing it."""
+    kind = type(value)
+    return kind.__name__ == "Pipeline" and kind.__module__ == "sklearn.pipeline"
 
 
 def _type_in(archive: Archive) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -342,6 +343,13 @@ class Table:
             self.schema[name]
         kept = tuple(c for c in self.schema if c.kind == "target" or c.name in wanted)
         return Table(Schema(kept), self._data, self.notes, self.unseen, self._rows)
+
+    def leave_out(self, names: Iterable[str]) -> Table:
+        """Return the table without these columns, which its schema then lists as left out."""
+        gone = [replace(self.schema[name], kind="drop", levels=()) for name in names]
+        data = {name: array for name, array in self._data.items() if name not in set(names)}
+        schema = self.schema.with_columns(gone)
+        return Table(schema, data, self.notes, self._still_unseen(data), self._rows)
 
     def blocks(self, rows: int) -> Iterator[Table]:
         """Yield the table in blocks of so many rows, without copying."""

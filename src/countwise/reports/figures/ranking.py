@@ -7,7 +7,7 @@ from typing import Any
 
 from countwise.reports.figures.axes import Scale, number_marks, padded_range, tick_label
 from countwise.reports.figures.svg import circle, drawing, label, line, width_of
-from countwise.reports.sentences import interval_words, score_text, score_words
+from countwise.reports.sentences import interval_words, lower_is_better, score_text, score_words
 
 
 def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: float = 680) -> str:
@@ -45,7 +45,7 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     for value, text in number_marks(scale, 5 if stacked else 7):
         parts.append(line(scale(value), top, scale(value), bottom, "grid"))
         parts.append(tick_label(scale(value), bottom + 15, text))
-    words = score_words(what) + (", less is better" if what in ("log_loss", "brier") else "")
+    words = score_words(what) + (", less is better" if lower_is_better(what) else "")
     parts.append(label(scale.start, bottom + 33, words, size=11, classes="soft"))
     for place, (entry, estimate) in enumerate(estimates):
         parts += _entry(entry, estimate, what, scale, top + pitch * place, width, stacked)
