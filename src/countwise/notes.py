@@ -99,9 +99,8 @@ NOTES: dict[str, NoteKind] = {
     "T06": NoteKind(
         "Dates converted to days",
         "info",
-        "Column {column!r} holds dates; they became days since 1970-01-01.",
-        "Dates are read as days since 1970-01-01, so that later is larger. A season or a weekday "
-        "must be a column of its own.",
+        "Column {column!r} holds dates{order}; they became days since 1970-01-01.",
+        "Dates are read as days since 1970-01-01, so that later is larger.",
     ),
     "T07": NoteKind(
         "Very many levels",
@@ -139,10 +138,63 @@ NOTES: dict[str, NoteKind] = {
     "T13": NoteKind(
         "A quantity as target",
         "warning",
-        "Column {column!r} has {classes} classes in {rows} rows; it looks like a quantity to "
-        "predict rather than a class.",
-        "The target has about as many classes as rows, as a price or a measurement has. Cut it "
+        "Column {column!r} has {classes} classes in {rows} rows; this looks like a quantity, not a "
+        "class.",
+        "The target takes very many values, as a price or a measurement does. Cut it "
         "into a few classes, or predict it by regression.",
+    ),
+    "T20": NoteKind(
+        "Numbers with marks",
+        "info",
+        "Column {column!r} holds numbers written like {example!r} ({form}).",
+        "Currency signs and thousands marks were left out, a decimal comma became a point and a "
+        "percentage a fraction. Declare the column with `nominal=` if its cells are names.",
+    ),
+    "T21": NoteKind(
+        "Marks taken as missing",
+        "info",
+        "Column {column!r}: {marks} among its numbers or dates mean missing ({cells} cells).",
+        "Among numbers and dates, marks such as - or None stand for a missing value. Name the "
+        "marks yourself with `missing_only=` if one of them is a value.",
+    ),
+    "T22": NoteKind(
+        "Numbers or dates among other texts",
+        "caution",
+        "Column {column!r} looks like {what} ({fraction:.0%} of its cells), but row {row} holds "
+        "{text!r}; it is taken as nominal.",
+        "Too many cells are neither numbers nor dates. Add what means missing with `missing=`, or "
+        "declare the column with `numeric=` or `nominal=`.",
+    ),
+    "T23": NoteKind(
+        "Numbers stored as texts",
+        "caution",
+        "Column {column!r} looks like {what} ({example!r}) but is stored as text; declare it with "
+        "`numeric=[{column!r}]` if it is no code.",
+        "The source stores these numbers as texts, as it does with codes. Each number is a level "
+        "of its own unless the column is declared numeric.",
+    ),
+    "T24": NoteKind(
+        "Labels that differ only in case or blanks",
+        "caution",
+        "Column {column!r}: {pairs} differ only in case or blanks; `fold_case=True` makes them "
+        "one.",
+        "Labels that differ only in upper and lower case, or in blanks, are usually one label "
+        "typed in two ways. They are kept apart unless they are folded.",
+    ),
+    "T25": NoteKind(
+        "Codes with leading zeros",
+        "info",
+        "Column {column!r} holds codes with leading zeros ({example!r}), which are kept as names.",
+        "A zip code or an account number is no quantity. Declare the column with `numeric=` if it "
+        "is one.",
+    ),
+    "T26": NoteKind(
+        "Order of day and month assumed",
+        "warning",
+        "Column {column!r}: no date says whether {example!r} begins with the day or the month; the "
+        "{word} was taken. Set `day_first=` to say so.",
+        "Every date of the column is valid in both orders. Dates with points begin with the day, "
+        "dates with slashes with the month, unless `day_first=` says otherwise.",
     ),
     "F01": NoteKind(
         "Separator assumed",

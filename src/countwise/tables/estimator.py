@@ -41,6 +41,7 @@ from countwise.params import (
     one_of,
     parameter,
 )
+from countwise.tables.labels import is_missing
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -244,12 +245,15 @@ def check_frame(model: Any, X: Any, reset: bool) -> None:
 def check_class_labels(y: ArrayLike) -> NDArray[Any]:
     """Return labels as an array: one a row, finite, and no measured quantity."""
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O" and (
-        empty := [row for row, label in enumerate(labels) if label is None]
-    ):
-        raise TableError(
-            f"y: every row must have a class; row {empty[0]} has None. Leave such rows out."
-        )
+    if labels.dtype.kind in "fO":
+        empty = np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
+        if empty.any():
+            count, rows = int(empty.sum()), len(labels)
+            what = "row has" if count == 1 else "rows have"
+            raise TableError(
+                f"y: every row must have a class. Input y contains NaN or None: {count} of {rows} "
+                f"{what} no class, the first is row {int(np.argmax(empty))}. Leave such rows out."
+            )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)

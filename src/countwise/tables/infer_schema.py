@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from countwise.errors import listing
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import Kind
@@ -14,6 +15,7 @@ from countwise.tables.schema import Kind
 FEWEST_ROWS = 8
 MANY_LEVELS = 1000
 
+_ORDERS = {"": "", "ymd": "", "time": "", "dmy": ", the day first", "mdy": ", the month first"}
 _NAME_HINT = re.compile(
     r"(^|[\W_])(id|ids|identifier|key|uuid|guid|serial|code|number|no|nr)$"
     r"|^(name|id)$|[\W_]name$"
@@ -56,7 +58,7 @@ def _has_id_name(name: str) -> bool:
 
 def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
     """Return notes about a column that stays: constant, empty, rounded, dates, very many levels."""
-    notes = []
+    notes = list(raw.notes)
     if isinstance(raw, Numbers):
         seen = raw.values[~np.isnan(raw.values)]
         low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
@@ -64,7 +66,10 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
         if raw.rounded is not None:
             notes.append(Note.of("T05", name, value=raw.rounded))
         if raw.dates and not empty:
-            notes.append(Note.of("T06", name))
+            notes.append(Note.of("T06", name, order=_ORDERS[raw.written.get("date_order", "")]))
+        if raw.marks:
+            named, cells = listing(raw.marks), sum(raw.marks.values())
+            notes.append(Note.of("T21", name, marks=named, cells=cells))
         is_measured = kind == "numeric" and not raw.dates and seen.size > 20
         if is_measured and low < high and np.all((seen == low) | (seen == high)):
             notes.append(Note.of("T09", name, low=low, high=high))

@@ -29,7 +29,7 @@ from countwise.tables.read_options import (
     ReadOptions,
     is_name,
 )
-from countwise.tables.schema import Column, Schema
+from countwise.tables.schema import Column, Schema, level_number
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
     if isinstance(source, str | os.PathLike):
         return _load_file(source, options)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        return RawTable(record_columns(source)), options
+        return RawTable(record_columns(source, options)), options
     if isinstance(source, np.ndarray | list | tuple):
         known = list(options.columns.values()) if options.is_schema else None
         return RawTable(array_columns(source, known)), options
@@ -83,7 +83,7 @@ def _load_file(
     return raw, options
 
 
-#: More classes than this, on every second row a new one, are hardly classes.
+#: More classes than this are hardly classes, if they are numbers or every second row has a new one.
 MANY_CLASSES = 20
 
 
@@ -101,6 +101,10 @@ def read(
     header: bool = True,
     separator: str | None = None,
     keep_rows: bool = False,
+    missing_only: Marks | None = None,
+    fold_case: bool = False,
+    day_first: bool | None = None,
+    skip_lines: int | None = None,
 ) -> Table:
     """Read a file, a data frame or an array as a table of nominal and numeric columns.
 
@@ -116,8 +120,9 @@ def read(
         Columns whose kind would be inferred wrongly: numbers that are codes, texts that are
         numbers, columns to leave out. ``nominal="all"`` takes every column as nominal.
     missing
-        Marks that mean *missing*, for all columns or by column; empty, ``?``, ``NA``, ``nan`` and
-        ``null`` if not given.
+        Marks that mean *missing*, for all columns or by column, beside the usual ones: empty,
+        ``?``, ``NA``, ``nan``, ``null`` and ``#N/A``, and among numbers and dates also marks such
+        as ``-`` and ``None``.
     when_missing
         What a missing cell means, for all columns or by column: ``omit`` it from the counts, make
         it a ``value`` of its own, or ``drop`` the row. ``value`` for all columns means ``omit`` in
@@ -130,6 +135,17 @@ def read(
         ``drop`` columns that identify rows, with a note, or ``keep`` them.
     header, separator
         For text files: whether the first line names the columns, and the character between cells.
+    missing_only
+        Marks that mean *missing* instead of the usual ones.
+    fold_case
+        Make one level of levels that differ only in case or blanks; the most frequent spelling
+        stays.
+    day_first
+        Whether the day comes before the month in dates such as 01/02/2021, where no date of the
+        column says so.
+    skip_lines
+        For text files and workbooks: lines before the header. If it is not given, title lines are
+        found, with a note.
     keep_rows
         Keep rows without a class and rows that ``when_missing="drop"`` would drop, as prediction
         needs.
@@ -157,6 +173,10 @@ def read(
         identifiers,
         header,
         separator,
+        missing_only,
+        fold_case,
+        day_first,
+        skip_lines,
     )
     labels = None if target is None or is_name(target) else target
     return read_with(source, options, labels, keep_rows)
@@ -257,8 +277,7 @@ def _decide(
                 column = options.settle(name, "id")
             else:
                 notes += () if is_array else infer_schema.note_oddities(name, raw, kind)
-                comma = "," if getattr(raw, "comma", False) else None
-                column = options.settle(name, kind, getattr(raw, "dates", False), comma)
+                column = options.settle(name, kind, raw)
         decided.append(column)
     return Schema(tuple(decided)), notes
 
@@ -271,6 +290,7 @@ def code_columns(
     growing: Collection[str] = (),
 ) -> Table:
     """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
+    notes = list(notes)
     data: dict[str, NDArray[Any]] = {}
     changed: list[Column] = []
     unseen: dict[str, dict[Any, int]] = {}
@@ -282,6 +302,10 @@ def code_columns(
             data[name] = code_levels.numbers(name, columns[name], column)
             continue
         plain = code_levels.words(columns[name], column)
+        if column.fold_case:
+            plain = code_levels.fold_case(plain, column)
+        elif name in growing:
+            notes += code_levels.note_spellings(name, plain)
         data[name], column, unknown = code_levels.code(plain, column, name in growing)
         changed.append(column)
         if unknown:
@@ -307,7 +331,10 @@ def _finish(table: Table, keep_rows: bool = False) -> Table:
         if blank.any():
             keep &= ~blank
             notes.append(Note.of("T03", column.name, dropped=int(blank.sum()), rows=len(table)))
-        if column.width > MANY_CLASSES and column.width > 0.5 * len(table):
+        if column.width > MANY_CLASSES and (
+            column.width > 0.5 * len(table)
+            or all(level_number(level) is not None for level in column.levels)
+        ):
             notes.append(Note.of("T13", column.name, classes=column.width, rows=len(table)))
         if column.width == 1:
             notes.append(Note.of("T12", column.name, label=column.levels[0]))

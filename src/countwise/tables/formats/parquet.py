@@ -1,8 +1,9 @@
 """Parquet files, and the rules for all files that know the types of their columns.
 
-Their texts stay texts, as written, even if they look like numbers; only the missing marks among
-them, and the numbers that a mark such as ``-999`` names, are made missing. A column that the caller
-declares numeric or a date is turned into that.
+Their texts stay texts, as written, even if they are plain numbers; the missing marks among them,
+and the numbers that a mark such as ``-999`` names, are made missing. A column of money, percent,
+dates, or numbers among missing marks is read as in a text file, and so is a column that the caller
+declares numeric.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from countwise.errors import TableError, listing
 from countwise.tables.formats.source import Source, refuse_duplicates
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import drop_marks, drop_unused, settle
+from countwise.tables.text_values import drop_marks, drop_unused, settle_typed
 
 
 def names(source: Source, options: ReadOptions) -> list[str]:
@@ -96,16 +97,16 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
     column = options.column(name)
     if isinstance(raw, Numbers):
         return drop_marks(raw, options.marks(name))
-    if column.kind == "numeric":
-        if all(isinstance(level, str) for level in raw.distinct):
-            return settle(name, raw, options, offset=offset)
+    holds_flags = any(isinstance(level, bool) for level in raw.distinct)
+    if column.kind == "numeric" and not raw.declared and holds_flags:
         raise TableError(
             f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}. "
             "Declare it nominal."
         )
     if raw.declared and not options.has_own_marks(name):
         return raw
-    return drop_marks(drop_unused(raw), options.marks(name))
+    found = settle_typed(name, drop_unused(raw), options, offset)
+    return found if isinstance(found, Numbers) else drop_marks(found, options.marks(name))
 
 
 def missing_column(name: str, rows: int, options: ReadOptions) -> Raw:
