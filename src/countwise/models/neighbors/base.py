@@ -292,7 +292,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
                 hint="Pass one number a row, or the name of the column that holds them.",
             )
         if isinstance(y, str):
-            table = X if isinstance(X, Table) else read(X, numeric=[y])
+            table = X if isinstance(X, Table) else read(X, numeric=[y], identifiers="keep")
             target = table.values(y)
             self._match_columns_by_name()
             table = _drop_column(table, y)
@@ -304,7 +304,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
             with as_table_error(who):
                 target = column_or_1d(y, warn=True)
             check_lengths(who, n_rows_of(X), len(target))
-            table = read(X, nominal=self.nominal)
+            table = read(X, nominal=self.nominal, identifiers="keep")
         return table, self._check_target(target, len(table))
 
     def _check_target(self, y: Any, rows: int) -> FloatArray:
