@@ -222,6 +222,27 @@ NOTES: dict[str, NoteKind] = {
         "The whole line was taken as one column. Pass `separator=` if cells are separated by "
         "another character.",
     ),
+    "F05": NoteKind(
+        "Title lines skipped",
+        "caution",
+        "Lines above the header were skipped ({lines}): {text!r}. Set `skip_lines=` to say how "
+        "many there are.",
+        "The file begins with lines that have fewer cells than the table, as titles do. With "
+        "`skip_lines=0` the first line is the header.",
+    ),
+    "F06": NoteKind(
+        "Comment lines skipped",
+        "info",
+        "Lines that begin with # were skipped as comments.",
+        "A line above the header that begins with # is a comment, and below it one that has not "
+        "the cells of a row.",
+    ),
+    "F07": NoteKind(
+        "One sheet of several",
+        "caution",
+        "Sheet {sheet!r} was read; the workbook also has {others}.",
+        "The first sheet that holds rows is read. Save another sheet as a file of its own.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

@@ -20,6 +20,7 @@ from countwise.tables.formats.frames import (
     record_columns,
     target_column,
 )
+from countwise.tables.formats.source import Content, Source
 from countwise.tables.raw_columns import Raw, RawTable
 from countwise.tables.read_options import (
     AnySchema,
@@ -44,7 +45,9 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
         sample = datasets.find(source.removeprefix("sample:"))
         source, options = sample.locate(), _with_sample(options, sample)
     if isinstance(source, str | os.PathLike):
-        return _load_file(source, options)
+        return _load_file(Source.at(source), options)
+    if callable(getattr(source, "read", None)):
+        return _load_file(Content.of_file(source), options)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
         return RawTable(record_columns(source, options)), options
     if isinstance(source, np.ndarray | list | tuple):
@@ -68,9 +71,7 @@ def _with_sample(options: ReadOptions, sample: Sample) -> ReadOptions:
     return replace(options, columns=columns, target=target)
 
 
-def _load_file(
-    source: str | os.PathLike[str], options: ReadOptions
-) -> tuple[RawTable, ReadOptions]:
+def _load_file(source: Source, options: ReadOptions) -> tuple[RawTable, ReadOptions]:
     if any(not isinstance(item, str) for item in (*options.columns, options.target or "")):
         # Whether '007' is a text must be known before it is read, so positions become names first.
         options = options.resolve(detect.names(source, options))
@@ -111,9 +112,9 @@ def read(
     Parameters
     ----------
     source
-        A path (CSV, TSV, Parquet, JSON lines, ARFF; also gzipped), ``sample:name`` for a bundled
-        data set, a pandas, polars or pyarrow frame, a NumPy array, a list of rows, a mapping of
-        columns, or a `Table`.
+        A path (CSV, TSV, Parquet, JSON lines, ARFF, Excel, ODS; also gzipped or zipped), ``-`` for
+        standard input, a file object, ``sample:name`` for a bundled data set, a pandas, polars or
+        pyarrow frame, a NumPy array, a list of rows, a mapping of columns, or a `Table`.
     target
         The class: the name (or position) of a column, or the labels themselves, one a row.
     nominal, numeric, drop

@@ -116,8 +116,8 @@ class Column:
     thousands, unit
         The thousands mark, and the currency or percent sign, of numbers in texts; 18 % is 0.18.
     date_order
-        How dates in texts are written: ``dmy``, ``mdy``, ``ymd`` (also with the name of the month),
-        or ``time`` for a time of day, which is a fraction of a day.
+        How dates in texts are written: ``dmy`` or ``mdy``; nothing, or ``ymd``, if they begin with
+        the year or name the month; ``time`` for a time of day, which is a fraction of a day.
     fold_case
         Whether levels that differ only in case or blanks are one.
     part_of

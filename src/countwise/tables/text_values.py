@@ -201,7 +201,8 @@ def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
             what = "times" if order == "time" else "dates"
             kept = len(present) - sum(bad)
             return _mostly(cells, levels, bad, kept, what, lambda: cells.to_dates(chosen))
-        days = cells.to_dates(order, {"date_order": order})
+        # Dates that begin with the year, or name the month, need no order.
+        days = cells.to_dates(order, {} if order == "ymd" else {"date_order": order})
         if is_sure:
             return days
         word = "day" if order == "dmy" else "month"

@@ -294,8 +294,8 @@ class _Reader:
 
 
 def _is_blank(row: Any) -> bool:
-    # A line of tabs has nothing but blanks too, but it has cells.
-    return row.actual_columns == 1 and not row.text.strip()
+    # A line of tabs has nothing but blanks too, but it has cells. A comment is as good as blank.
+    return (row.actual_columns == 1 and not row.text.strip()) or row.text.startswith("#")
 
 
 def _arrow_invalid() -> type[Exception]:

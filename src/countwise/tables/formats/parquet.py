@@ -53,7 +53,7 @@ def _open(source: Source) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(source.path) as file:
+        with pq.ParquetFile(_file(source)) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         refuse_duplicates(schema.names, source.path)
@@ -62,13 +62,18 @@ def _open(source: Source) -> Any:
                 f"Table: {source.path!r} must hold rows; got {rows} rows of {len(schema.names)} "
                 "columns. Check that it was written."
             )
-        return pq.ParquetFile(source.path, read_dictionary=texts)
+        return pq.ParquetFile(_file(source), read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
         raise TableError(
             f"Table: {source.path!r} must be a Parquet file; it cannot be read as one "
             f"({str(error).splitlines()[0].rstrip('.')}). Write it again, or give it the extension "
             "of what it is."
         ) from None
+
+
+def _file(source: Source) -> Any:
+    """Return the path, which Arrow maps into memory, or the bytes of what is no plain file."""
+    return source.path if type(source) is Source else source.arrow()
 
 
 def to_raw_columns(
