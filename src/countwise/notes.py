@@ -153,7 +153,7 @@ NOTES: dict[str, NoteKind] = {
     "T21": NoteKind(
         "Marks taken as missing",
         "info",
-        "Column {column!r}: {marks} among its numbers or dates mean missing ({cells} cells).",
+        "Column {column!r}: {marks} was taken as missing (cells: {cells}).",
         "Among numbers and dates, marks such as - or None stand for a missing value. Name the "
         "marks yourself with `missing_only=` if one of them is a value.",
     ),
@@ -195,6 +195,20 @@ NOTES: dict[str, NoteKind] = {
         "{word} was taken. Set `day_first=` to say so.",
         "Every date of the column is valid in both orders. Dates with points begin with the day, "
         "dates with slashes with the month, unless `day_first=` says otherwise.",
+    ),
+    "T27": NoteKind(
+        "Column missing in rows to predict",
+        "warning",
+        "The rows have no column {column!r}; the model took it as missing in every row.",
+        "The model was trained with a column that the rows lack. Its answers are those for a "
+        "missing value. With `strict=True` such rows are refused.",
+    ),
+    "T28": NoteKind(
+        "Parts of dates added",
+        "info",
+        "The dates of column {column!r} also give {names}; leave them out with `drop=`.",
+        "A date is a position in time. Its month, weekday and hour become columns of their own if "
+        "there are at least 30 dates and these parts come back in them.",
     ),
     "F01": NoteKind(
         "Separator assumed",

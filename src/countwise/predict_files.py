@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, BinaryIO, Protocol
 
@@ -21,19 +22,20 @@ from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax
 from countwise.errors import (
     ParameterError,
-    SchemaError,
     StoreError,
     TableError,
     did_you_mean,
     listing,
 )
+from countwise.notes import Note
 from countwise.store.files import load
 from countwise.tables import datasets
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import pieces_of, run_overlapped
-from countwise.tables.formats.source import LookAhead, scan
+from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, scan
+from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
-from countwise.tables.read import code_columns
+from countwise.tables.read import code_columns, complete, load_columns
 from countwise.tables.read_options import Marks, ReadOptions
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
@@ -47,6 +49,12 @@ DIGITS = 6
 _MAX_NAMED = 1000
 _CSV = (".csv",)
 _PARQUET = (".parquet", ".pq")
+_SHEETS: dict[str, type[ExcelSheet] | type[OpenDocumentSheet]] = {
+    ".xlsx": ExcelSheet,
+    ".ods": OpenDocumentSheet,
+}
+#: Extensions of files that answers can be written to.
+EXTENSIONS = (*_CSV, *_PARQUET, *_SHEETS)
 
 
 @dataclass(frozen=True)
@@ -107,20 +115,23 @@ class PredictionSummary:
 
 def predict_file(
     model: Any,
-    source: Pathlike,
+    source: Any,
     target: Pathlike | BinaryIO,
     *,
     gain: Any = None,
     keep: Sequence[str] = (),
+    strict: bool = False,
     missing: Marks | None = None,
+    missing_only: Marks | None = None,
     header: bool = True,
     separator: str | None = None,
+    skip_lines: int | None = None,
     progress: Progress | None = None,
 ) -> PredictionSummary:
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, exact in Parquet), and the decision, which differs from the class
+    class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision, which differs from the class
     where gains say so. A file is written whole or not at all.
 
     Parameters
@@ -128,16 +139,21 @@ def predict_file(
     model
         A fitted model with a schema (or a `Decide` over one), or the path of a saved one.
     source
-        A file in any format that `read` knows, or ``sample:name``.
+        A file in any format that `read` knows, ``sample:name``, ``-`` for standard input, a file
+        object, or a data frame.
     target
-        Path of a ``.csv`` or ``.parquet`` file, or a binary stream that takes CSV.
+        Path of a ``.csv``, ``.parquet``, ``.xlsx`` or ``.ods`` file, or a binary stream that takes
+        CSV.
     gain
         Gains to decide by, in any form that `GainMatrix.of` reads.
     keep
         Columns of `source` to carry over.
-    missing
-        Marks that mean *missing*, if they are not those of the model.
-    header, separator
+    strict
+        Refuse rows that lack a column of the model, which otherwise is taken as missing, with a
+        note.
+    missing, missing_only
+        Marks that mean *missing*, beside those of the model or instead of them.
+    header, separator, skip_lines
         As in `read`.
     progress
         Called with the bytes done, the bytes in all and a text, after each block.
@@ -162,13 +178,16 @@ def predict_file(
     14 rows were classified.
     Accuracy 0.9286 on the 14 rows whose class is known.
     """
-    path = locate(source)
+    place = locate(source)
+    path = place if isinstance(place, str) else ""
     if isinstance(target, str | os.PathLike):
-        check_writable(os.fspath(target), "target", (*_CSV, *_PARQUET), path)
+        check_writable(os.fspath(target), "target", EXTENSIONS, path)
     # The scan of the file begins while the model is loaded.
-    look = LookAhead(path) if detect.is_delimited(path) else scan
-    scorer = Scorer(load_model(model, "predict"), gain, keep)
-    options = scorer.read_options(header, separator, missing)
+    look = LookAhead(path) if path and detect.is_delimited(path) else scan
+    scorer = Scorer(load_model(model, "predict"), gain, keep, strict)
+    options = scorer.read_options(header, separator, missing, missing_only, skip_lines)
+    if isinstance(place, str | Source):
+        scorer.source_names = partial(detect.names, place, options)
     started = perf_counter()
     total = Tally()
     size = os.path.getsize(path) if os.path.isfile(path) else 0
@@ -182,7 +201,7 @@ def predict_file(
             return tally, rendered
 
         try:
-            for (tally, parts), done in run_overlapped(pieces_of(path, options, look), predict):
+            for (tally, parts), done in run_overlapped(_pieces(place, options, look), predict):
                 total.add(tally)
                 for part, predictions in parts:
                     writer.write(part, predictions)
@@ -193,12 +212,27 @@ def predict_file(
     return scorer.summarize(total, perf_counter() - started)
 
 
-def locate(source: Pathlike) -> str:
-    """Return the path of a file, or of the file of ``sample:name``."""
+def locate(source: Any) -> Any:
+    """Return the path of a file, or of the file of ``sample:name``; or what is held in memory."""
+    if callable(getattr(source, "read", None)):
+        return Content.of_file(source)
+    if not isinstance(source, str | os.PathLike):
+        return source
     path = os.fspath(source)
+    if path == STDIN:
+        return Source.at(path)
     if not path.startswith("sample:"):
         return path
     return str(datasets.find(path.removeprefix("sample:")).locate())
+
+
+def _pieces(place: Any, options: ReadOptions, look: Any) -> Iterator[tuple[Any, int]]:
+    """Yield the pieces of a file, or the rows of a frame as one piece."""
+    if isinstance(place, str | Source):
+        yield from pieces_of(place, options, look)
+    else:
+        block, _ = load_columns(place, options)
+        yield partial(iter, (block,)), 0
 
 
 def load_model(model: Any, who: str) -> Any:
@@ -293,6 +327,23 @@ class _ParquetWriter:
             self._writer.close()
 
 
+class _SheetWriter:
+    """Writes rows to a workbook."""
+
+    def __init__(self, sheet: ExcelSheet | OpenDocumentSheet, names: Sequence[str]) -> None:
+        self._sheet = sheet
+        sheet.write([names])
+
+    def render(self, predictions: Predictions) -> list[tuple[Any, ...]]:
+        """Return the rows of a block."""
+        columns = to_arrow(predictions).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    def write(self, rendered: list[tuple[Any, ...]], predictions: Predictions) -> None:
+        """Add the rows to the sheet."""
+        self._sheet.write(rendered)
+
+
 def to_arrow(predictions: Predictions, as_text: bool = False) -> Any:
     """Return predictions as an Arrow table; `as_text` rounds probabilities to six digits."""
     import pyarrow as pa
@@ -358,7 +409,14 @@ def _open_writer(target: Pathlike | BinaryIO, names: Sequence[str]) -> Iterator[
         yield _CsvWriter(target)
         return
     with atomic_write(target, "predict") as draft:
-        if os.path.splitext(os.fspath(target))[1].lower() in _PARQUET:
+        extension = os.path.splitext(os.fspath(target))[1].lower()
+        if extension in _SHEETS:
+            sheet = _SHEETS[extension](str(draft))
+            try:
+                yield _SheetWriter(sheet, names)
+            finally:
+                sheet.close()
+        elif extension in _PARQUET:
             writer = _ParquetWriter(str(draft))
             try:
                 yield writer
@@ -396,6 +454,10 @@ class Tally:
     unseen: dict[str, Counter[Any]] = field(default_factory=dict)
     #: Cells with levels beyond those remembered by name.
     others: Counter[str] = field(default_factory=Counter)
+    #: Remarks on the file and its columns, each once.
+    remarks: dict[Note, None] = field(default_factory=dict)
+    #: Texts among numbers that were taken for missing, by column.
+    marks: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
         """Add the counts over other rows."""
@@ -405,6 +467,9 @@ class Tally:
         self.decided_right += other.decided_right
         self.earned += other.earned
         self.others.update(other.others)
+        self.remarks.update(other.remarks)
+        for name, marks in other.marks.items():
+            self.marks.setdefault(name, Counter()).update(marks)
         for name, levels in other.unseen.items():
             self.add_unseen(name, levels)
 
@@ -418,7 +483,11 @@ class Tally:
                 self.others[name] += times
 
     def notes(self, treatment: str) -> Iterator[str]:
-        """Yield a sentence for each column with unseen levels, which got this treatment."""
+        """Yield remarks, and a sentence for each column with unseen levels and what was done."""
+        yield from map(str, self.remarks)
+        for name, marks in self.marks.items():
+            cells = sum(marks.values())
+            yield str(Note.of("T21", name, marks=listing(marks), cells=cells))
         for name, levels in self.unseen.items():
             cells = sum(levels.values()) + self.others[name]
             shown = listing([level for level, _ in levels.most_common()], 3)
@@ -437,7 +506,12 @@ class Tally:
 class Scorer:
     """A fitted model, ready for the raw columns of any number of blocks."""
 
-    def __init__(self, model: Any, gain: Any = None, keep: Sequence[str] = ()) -> None:
+    def __init__(
+        self, model: Any, gain: Any = None, keep: Sequence[str] = (), strict: bool = False
+    ) -> None:
+        self.strict = strict
+        #: Returns the names of all columns of the source, to find a misspelt one.
+        self.source_names: Callable[[], Sequence[str]] | None = None
         self.decide: Any = model if isinstance(model, Decide) else Decide.over(model)
         if gain is not None:
             self.decide = Decide.over(self.decide, gain)
@@ -465,19 +539,30 @@ class Scorer:
         return "smoothed" if getattr(self.model, "unseen", "") == "smooth" else "left out"
 
     def read_options(
-        self, header: bool = True, separator: str | None = None, missing: Marks | None = None
+        self,
+        header: bool = True,
+        separator: str | None = None,
+        missing: Marks | None = None,
+        missing_only: Marks | None = None,
+        skip_lines: int | None = None,
     ) -> ReadOptions:
         """Return how to read rows: the columns the model needs, the class, and those to keep."""
         used = [column for column in self.schema if not column.left_out]
         names = {column.name for column in used}
         kept = [Column(name, "nominal") for name in self.keep if name not in names]
         schema = Schema((*used, *kept))
-        return ReadOptions.of(schema=schema, missing=missing, header=header, separator=separator)
+        return ReadOptions.of(
+            schema=schema,
+            missing=missing,
+            missing_only=missing_only,
+            header=header,
+            separator=separator,
+            skip_lines=skip_lines,
+        )
 
     def predict(self, block: RawTable, tally: Tally) -> Predictions:
         """Classify a block of rows and count what was met."""
-        columns = block.columns
-        self._check(columns)
+        columns = self._complete(block, tally)
         _check_finite(columns, self.schema, tally.rows)
         table = code_columns(columns, self.schema, len(block))
         posteriors = self.decide.predict_proba(table)
@@ -495,12 +580,12 @@ class Scorer:
         parts: dict[int, Table] = {}
         tally, done = Tally(), 0
         for block in detect.blocks(path, options, 10_000):
-            self._check(block.columns)
-            _check_finite(block.columns, self.schema, done)
+            columns = self._complete(block, tally)
+            _check_finite(columns, self.schema, done)
             found = [row for row in wanted if done < row <= done + len(block)]
             if found:
                 places = [row - 1 - done for row in found]
-                cells = {name: _take(raw, places) for name, raw in block.columns.items()}
+                cells = {name: _take(raw, places) for name, raw in columns.items()}
                 table = code_columns(cells, self.schema, len(found))
                 parts |= {row: table.take([at]) for at, row in enumerate(found)}
                 self._count_unseen(table, tally)
@@ -535,21 +620,24 @@ class Scorer:
             seconds=seconds,
         )
 
-    def _check(self, columns: Mapping[str, Raw]) -> None:
-        names = [column.name for column in self.schema.attributes]
-        for name in names:
-            if name not in columns:
-                raise SchemaError(
-                    f"Table: the model needs a column {name!r}, which the file lacks."
-                    f"{did_you_mean(name, columns)}",
-                    hint=f"The model uses {listing(names, 12)}.",
-                )
+    def _complete(self, block: RawTable, tally: Tally) -> dict[str, Raw]:
+        """Return the columns of a block with those that it lacks, and count what was met."""
+        columns, notes = complete(
+            block.columns, self.schema, len(block), self.strict, self.source_names
+        )
+        tally.remarks.update(dict.fromkeys((*block.notes, *notes)))
+        for name, raw in columns.items():
+            known = self.schema[name].missing if name in self.schema else ()
+            new = {mark: n for mark, n in getattr(raw, "marks", {}).items() if mark not in known}
+            if new:
+                tally.marks.setdefault(name, Counter()).update(new)
         for name in self.keep:
             if name not in columns:
                 raise ParameterError(
                     f"predict: `keep=` names a column {name!r} that the file lacks."
                     f"{did_you_mean(name, columns)}"
                 )
+        return columns
 
     def _count_unseen(self, table: Table, tally: Tally) -> None:
         names = {column.name for column in self.schema.attributes}
@@ -579,7 +667,7 @@ class Scorer:
 
 def _check_finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> None:
     for column in schema.numeric:
-        raw = columns[column.name]
+        raw = columns.get(column.name)
         if isinstance(raw, Numbers) and np.isinf(raw.values).any():
             at = int(np.argmax(np.isinf(raw.values)))
             raise InfiniteNumberError(column.name, at + 1 + before, float(raw.values[at]))

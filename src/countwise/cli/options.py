@@ -16,6 +16,7 @@ from countwise.errors import GainError, ParameterError, TableError, did_you_mean
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
     from countwise.notes import Note
+    from countwise.tables.formats.source import Source
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
 
@@ -35,27 +36,29 @@ class Read:
 
 def read_source(reading: ReadOptions, source: str, who: str, need_target: bool = True) -> Read:
     """Read a file or a sample; if no class is named, look for a column with a usual name."""
+    from countwise.tables.formats.source import STDIN, Source
     from countwise.tables.read import read_with
 
     remarks: tuple[str, ...] = ()
     known = any(column.kind == "target" for column in reading.columns.values())
+    rows = Source.at(source) if source == STDIN else source
     if reading.target is None and not known and not source.startswith("sample:"):
-        found = _find_usual_target(reading, source)
+        found = _find_usual_target(reading, rows)
         if found is not None:
             reading = replace(reading, target=found)
             remarks = (f"Column {found!r} is taken as the class; --target names another.",)
-    table = read_with(source, reading)
+    table = read_with(rows, reading)
     if need_target:
         _check_trainable(who, table)
     return Read(table, remarks)
 
 
-def _find_usual_target(reading: ReadOptions, source: str) -> str | None:
+def _find_usual_target(reading: ReadOptions, source: str | Source) -> str | None:
     """Look into the head of the file for a column that is called like a class."""
     from countwise.tables.formats import detect
     from countwise.tables.schema import Column
 
-    if source.lower().removesuffix(".gz").endswith(".arff"):
+    if isinstance(source, str) and source.lower().removesuffix(".gz").endswith(".arff"):
         return None  # an ARFF file declares which one is the class
     usual = {name: word for word in USUAL_TARGETS for name in (word, word.title(), word.upper())}
     columns: dict[str | int, Column] = {name: Column(name, "nominal") for name in usual}
@@ -76,12 +79,14 @@ def read_arguments(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "nominal" and value == "all":
             arguments[name] = value
-        elif name in ("nominal", "numeric", "drop", "missing"):
+        elif name in ("nominal", "numeric", "drop", "missing", "missing_only"):
             arguments[name] = split_names(value)
         elif name == "when_missing":
             arguments[name] = _read_when_missing(value)
         elif name == "separator":
             arguments[name] = _SEPARATORS.get(value, value)
+        elif name == "day_first":
+            arguments[name] = value or None
         elif name == "no_header":
             arguments["header"] = not value
         elif name == "keep_identifiers":
@@ -260,8 +265,12 @@ _READING: dict[str, dict[str, Any]] = {
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
     "missing": {
+        "metavar": "'x,-9'",
+        "help": "Values to treat as missing, beside the usual ones ('?', NA and the like).",
+    },
+    "missing_only": {
         "metavar": "'?,NA'",
-        "help": "Values to treat as missing, instead of the default.",
+        "help": "Values to treat as missing, instead of the usual ones.",
     },
     "when_missing": {
         "metavar": "WORD",
@@ -270,6 +279,19 @@ _READING: dict[str, dict[str, Any]] = {
         "drop (the row); COLUMN=WORD for one column.",
     },
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
+    "fold_case": {
+        "is_flag": True,
+        "help": "Make one level of levels that differ only in case or blanks.",
+    },
+    "day_first": {
+        "is_flag": True,
+        "help": "Read 01/02/2021 as the first of February where no date of the column says so.",
+    },
+    "skip_lines": {
+        "type": click.IntRange(min=0),
+        "metavar": "N",
+        "help": "Lines above the header. Default: title lines are found.",
+    },
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {
         "is_flag": True,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         "countwise predict model.cw new.csv -o answers.csv",
+        "countwise predict model.cw new.xlsx -o answers.xlsx",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
     ),
 )
@@ -32,22 +33,32 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE")
 @gain_option
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
-@reading_options("missing", "separator", "no_header")
+@click.option("--strict", is_flag=True, help="Refuse a FILE that lacks a column of the model.")
+@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines")
 @output_options(
-    "File to write the predictions to: .csv or .parquet. Default: CSV on stdout.",
+    "File to write the predictions to: .csv, .parquet, .xlsx or .ods. Default: CSV on stdout.",
     ".csv",
     ".parquet",
     ".pq",
+    ".xlsx",
+    ".ods",
     json="Print a summary as JSON (needs -o).",
 )
 def command(
-    model: str, file: str, gain: str | None, keep: str | None, reading: dict[str, Any], out: Output
+    model: str,
+    file: str,
+    gain: str | None,
+    keep: str | None,
+    strict: bool,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
-    probability of each class (six digits in CSV, exact in Parquet), and the decision, which may
-    differ from the class under a gain matrix. FILE may be larger than memory. If it has the class
+    probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision,
+    which may differ from the class under a gain matrix. FILE may be larger than memory; - is standard input.
+    A column of the model that FILE lacks is taken as missing, with a note. If FILE has the class
     column, the accuracy is printed to stderr.
     """
     if out.as_json and out.path is None:
@@ -61,6 +72,7 @@ def command(
             sys.stdout.buffer if out.path is None else out.path,
             gain=read_gains(gain, file),
             keep=split_names(keep),
+            strict=strict,
             progress=tell,
             **reading,
         )

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from countwise.numeric import read_number
 from countwise.tables.schema import DateOrder
 
@@ -258,19 +255,3 @@ def _best(
             if len(left) < len(failing):
                 best, failing = form, left
     return best
-
-
-def part_codes(days: NDArray[np.float64], part: str) -> NDArray[np.int64]:
-    """Return the month (0 to 11), weekday (0 is Monday) or hour of days; -1 where missing."""
-    known = np.isfinite(days)
-    codes = np.full(len(days), -1, dtype=np.int64)
-    # A double holds a time of today to about a microsecond, so the hour is taken after rounding.
-    seconds = np.rint(days[known] * 86_400).astype(np.int64)
-    if part == "hour":
-        codes[known] = seconds % 86_400 // 3600
-    elif part == "weekday":
-        codes[known] = (seconds // 86_400 + 3) % 7
-    else:
-        moments = seconds.astype("datetime64[s]").astype("datetime64[M]")
-        codes[known] = moments.astype(np.int64) % 12
-    return codes

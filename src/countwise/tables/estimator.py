@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from sklearn.utils.validation import (
 from countwise._typing import FloatArray
 from countwise.errors import (
     CountwiseError,
+    MissingColumnWarning,
     ParameterError,
     SchemaError,
     TableError,
@@ -127,10 +129,16 @@ class TableEstimator(DeclaredEstimator):
         if isinstance(X, Table):
             same = _same_columns(X.schema, schema)
             table = X if same else read(X, schema=schema, keep_rows=True)
+        elif isinstance(X, str | os.PathLike):
+            table = read(X, schema=schema, keep_rows=True)
         else:
             X = self._check_shape(X, reset=False)
             table = read(X, schema=schema, keep_rows=True)
         self._report_unseen(table)
+        for note in table.notes:
+            if note.code == "T27":
+                text = f"{type(self).__name__}: {note}"
+                warnings.warn(text, MissingColumnWarning, stacklevel=4)
         return table
 
     def _report_unseen(self, table: Table) -> None:

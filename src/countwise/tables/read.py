@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
+from countwise.tables.date_parts import add_parts, make_parts
 from countwise.tables.formats import detect
 from countwise.tables.formats.frames import (
     array_columns,
@@ -21,7 +23,7 @@ from countwise.tables.formats.frames import (
     target_column,
 )
 from countwise.tables.formats.source import Content, Source
-from countwise.tables.raw_columns import Raw, RawTable
+from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -44,7 +46,7 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
 
         sample = datasets.find(source.removeprefix("sample:"))
         source, options = sample.locate(), _with_sample(options, sample)
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, str | os.PathLike | Source):
         return _load_file(Source.at(source), options)
     if callable(getattr(source, "read", None)):
         return _load_file(Content.of_file(source), options)
@@ -84,6 +86,8 @@ def _load_file(source: Source, options: ReadOptions) -> tuple[RawTable, ReadOpti
     return raw, options
 
 
+#: How alike a name must be to one that the rows lack, to be taken for it.
+_NEAR = 0.85
 #: More classes than this are hardly classes, if they are numbers or every second row has a new one.
 MANY_CLASSES = 20
 
@@ -195,14 +199,23 @@ def read_with(
         raw, options, labels = source.to_raw(), replace(options, target=None), None
     else:
         raw, options = load_columns(source, options)
-    columns, options = _with_target(raw.columns, options, labels)
-    decided, notes = _decide(columns, options, labels is not None, isinstance(source, np.ndarray))
+    columns, parts, part_notes = raw.columns, dict[str, tuple[str, str]](), list[Note]()
+    is_array = isinstance(source, np.ndarray)
+    if not (options.is_schema or is_array):
+        columns, parts, part_notes = add_parts(columns, options)
+    columns, options = _with_target(columns, options, labels)
+    if options.is_schema and keep_rows:
+        columns, part_notes = complete(columns, options.columns.values(), _count_rows(columns))
+    decided, notes = _decide(columns, options, labels is not None, is_array)
+    decided = decided.with_columns(
+        replace(decided[name], part_of=part_of) for name, part_of in parts.items()
+    )
     growing = {
         column.name
         for column in decided
         if not (options.is_schema and (column.levels or keep_rows))
     }
-    notes = [*raw.notes, *notes]
+    notes = [*raw.notes, *part_notes, *notes]
     return _finish(code_columns(columns, decided, _count_rows(columns), notes, growing), keep_rows)
 
 
@@ -291,7 +304,7 @@ def code_columns(
     growing: Collection[str] = (),
 ) -> Table:
     """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
-    notes = list(notes)
+    notes, columns = list(notes), make_parts(columns, schema)
     data: dict[str, NDArray[Any]] = {}
     changed: list[Column] = []
     unseen: dict[str, dict[Any, int]] = {}
@@ -379,8 +392,57 @@ def extend(source: Any, known: Schema, target: Any = None) -> Table:
 
 def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:
     for column in known:
-        if column.kind in ("nominal", "numeric", "infer") and column.name not in columns:
+        if _is_lacking(column, columns) and column.kind in ("nominal", "numeric", "infer"):
             raise SchemaError(
                 f"Table: there must be a column {column.name!r}; the rows do not have it."
                 f"{did_you_mean(column.name, columns)} Their columns are {listing(columns)}."
             )
+
+
+def _is_lacking(column: Column, columns: Mapping[str, Raw]) -> bool:
+    made = column.part_of and column.part_of[1] in columns
+    return column.name not in columns and not made
+
+
+def complete(
+    columns: Mapping[str, Raw],
+    known: Iterable[Column],
+    rows: int,
+    strict: bool = False,
+    source_names: Callable[[], Sequence[str]] | None = None,
+) -> tuple[dict[str, Raw], list[Note]]:
+    """Return the columns with those that rows to predict lack, all missing, and notes about them.
+
+    A column that the rows seem to have under another spelling is refused, and so is every one that
+    is lacking if `strict`, or if there is no other. `source_names` returns the names of a source of
+    which `columns` holds only those that are known.
+    """
+    needed = [column for column in known if column.kind in ("nominal", "numeric")]
+    lacking = [column for column in needed if _is_lacking(column, columns)]
+    names = [column.name for column in needed]
+    if not lacking:
+        return dict(columns), []
+    present = source_names() if source_names is not None else list(columns)
+    others = [name for name in present if name not in names]
+    every = dict(columns)
+    for column in lacking:
+        near = is_near(column.name, others)
+        if strict or near or len(lacking) == len(needed):
+            raise SchemaError(
+                f"Table: the model needs a column {column.name!r}, which the rows lack."
+                f"{did_you_mean(column.name, others)}",
+                hint=f"The model uses {listing(names, 12)}.",
+            )
+        empty = Words(np.full(rows, -1, np.int32), ())
+        every[column.name] = empty if column.coded else missing_numbers(rows)
+    return every, [Note.of("T27", column.name) for column in lacking if not column.part_of]
+
+
+def is_near(name: str, others: Iterable[str]) -> bool:
+    """Return whether one of other names is this one with other case, blanks or a typing error."""
+    plain = {_letters(other) for other in others}
+    return bool(difflib.get_close_matches(_letters(name), plain, n=1, cutoff=_NEAR))
+
+
+def _letters(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum()) or name
