@@ -131,8 +131,8 @@ def predict_file(
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision, which differs from the class
-    where gains say so. A file is written whole or not at all.
+    class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision, which differs from
+    the class where gains say so. A file is written whole or not at all.
 
     Parameters
     ----------

@@ -257,10 +257,10 @@ def check_class_labels(y: ArrayLike) -> NDArray[Any]:
         empty = np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
         if empty.any():
             count, rows = int(empty.sum()), len(labels)
-            what = "row has" if count == 1 else "rows have"
+            has = "has" if count == 1 else "have"
             raise TableError(
                 f"y: every row must have a class. Input y contains NaN or None: {count} of {rows} "
-                f"{what} no class, the first is row {int(np.argmax(empty))}. Leave such rows out."
+                f"rows {has} no class, the first is row {int(np.argmax(empty))}. Leave such rows out."
             )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")

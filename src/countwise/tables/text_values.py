@@ -86,7 +86,10 @@ def settle_typed(name: str, raw: Raw, options: ReadOptions, offset: int = 0) -> 
     texts = [level_text(level).strip() for level in raw.distinct]
     is_text = all(isinstance(level, str) for level in raw.distinct)
     if column.kind != "numeric" and is_text and all(map(NUMBER.fullmatch, texts)):
-        if len(texts) <= _MANY or any(map(LEADING_ZERO.match, texts)):
+        coded = [text for text in texts if LEADING_ZERO.match(text)]
+        if coded:
+            return replace(raw, notes=(Note.of("T25", name, example=coded[0]),))
+        if len(texts) <= _MANY:
             return raw
         return replace(raw, notes=(Note.of("T23", name, what="numbers", example=texts[0]),))
     found = settle(name, Words(raw.codes, tuple(texts)), options, offset=offset)
