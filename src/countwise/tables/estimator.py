@@ -260,7 +260,7 @@ def check_class_labels(y: ArrayLike) -> NDArray[Any]:
             has = "has" if count == 1 else "have"
             raise TableError(
                 f"y: every row must have a class. Input y contains NaN or None: {count} of {rows} "
-                f"rows {has} no class, the first is row {int(np.argmax(empty))}. Leave such rows out."
+                f"rows {has} no class, the first is row {int(np.argmax(empty))}. Leave them out."
             )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
