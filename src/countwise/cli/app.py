@@ -17,9 +17,9 @@ from countwise.errors import CountwiseError, did_you_mean
 #: Every command and what it does, so that ``--help`` imports none of them.
 COMMANDS = {
     "inspect": "Describe a file: column kinds, levels, missing values, identifiers, class balance.",
-    "compare": "Rank models on unseen rows, with intervals and a verdict.",
+    "compare": "Rank models by cross-validation, with confidence intervals and a verdict.",
     "curve": "Show how models improve with more training rows.",
-    "neighbors": "Score nearest neighbors for every k and p, and draw a map.",
+    "neighbors": "Score nearest neighbors for every number k and exponent p; draw a map.",
     "fit": "Train a model on a file and save it.",
     "predict": "Classify the rows of a file of any size with a saved model.",
     "explain": "Explain the predictions of a saved model row by row.",

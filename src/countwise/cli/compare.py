@@ -80,7 +80,8 @@ def command(
 ) -> None:
     """Rank models on rows of FILE that they have not seen, and test the differences.
 
-    The default is ten-fold cross-validation; intervals are corrected for shared training rows.
+    The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
+    training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
     matrix, and the models are ranked by gain per row.
     """

@@ -1,4 +1,4 @@
-"""``countwise explain``: why a saved model answers as it does."""
+"""``countwise explain``: explain the predictions of a saved model, row by row."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def command(
 ) -> None:
     """Show what each attribute added to the prediction of MODEL for rows of FILE.
 
-    The numbers are log-odds of one class against another, by default the most probable against
-    the next; the prior and the parts add up to the total.
+    The numbers are log-odds of one class against another, by default the most probable class
+    against the next. The prior and the contributions of the attributes add up to the total.
     """
     if row is not None and rows is not None:
         raise click.UsageError("--row and --rows exclude each other; choose one")

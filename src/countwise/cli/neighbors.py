@@ -106,10 +106,10 @@ def command(
     picture: str | None,
     out: Output,
 ) -> None:
-    """Score nearest neighbors on FILE for every k and p; for several files, also their mean.
+    """Score nearest neighbors on FILE for every number k and exponent p of the distance.
 
-    Every row is tested by a model that has not seen it, and one list of neighbors serves every k.
-    Options apply to all files, so --target must name a column they share.
+    Every row is tested by a model that has not seen it. With several files, the mean over the files
+    is shown, too. Options apply to all files, so --target must name a column that all of them have.
     """
     from countwise.evaluation.neighbor_grid import NeighborGrid
     from countwise.models.neighbors.metrics import SCALES

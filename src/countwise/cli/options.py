@@ -46,7 +46,7 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
         found = _find_usual_target(reading, rows)
         if found is not None:
             reading = replace(reading, target=found)
-            remarks = (f"Column {found!r} is taken as the class; --target names another.",)
+            remarks = (f"Column {found!r} is taken as the class. To choose another, use --target.",)
     table = read_with(rows, reading)
     if need_target:
         _check_trainable(who, table)
@@ -275,8 +275,8 @@ _READING: dict[str, dict[str, Any]] = {
     "when_missing": {
         "metavar": "WORD",
         "multiple": True,
-        "help": "Treatment of missing cells: omit (the default), value (a level of its own) or "
-        "drop (the row); COLUMN=WORD for one column.",
+        "help": "Treatment of missing cells: omit (leave the cell out; the default), value (treat "
+        "missing as a level) or drop (drop the row). COLUMN=WORD applies to one column.",
     },
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
     "fold_case": {
@@ -372,8 +372,8 @@ def output_options(
 gain_option = click.option(
     "--gain",
     metavar="CSV",
-    help="Gain matrix to decide by: true classes in rows, decisions in columns; or 'sample' for "
-    "the matrix that comes with a sample.",
+    help="Gain matrix to decide by, with true classes in rows and decisions in columns; or "
+    "'sample' for the matrix that comes with the sample.",
 )
 seed_option = click.option(
     "--seed",

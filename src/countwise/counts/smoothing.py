@@ -1,4 +1,4 @@
-"""Turn counts into probabilities, so that a level never counted is not held impossible."""
+"""Turn counts into probabilities that are not zero for levels that were never counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that are compared: their names, their rules, and the majority they must beat."""
+"""The models to compare: their names, their decision rules, and the majority baseline."""
 
 from __future__ import annotations
 

@@ -307,14 +307,14 @@ for _entry in (
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of models in which all attributes depend on one of them",
+        "average of naive Bayes models in which all attributes also depend on one of them",
         (Command("aode", {"cuts": "mdl"}),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
-        "naive Bayes in which each attribute may depend on k stronger ones",
+        "naive Bayes in which each attribute may depend on k more informative ones",
         (Command("kdb", {"cuts": "mdl"}),),
         (
             {},
@@ -433,7 +433,7 @@ for _entry in (
     Entry(
         "AdaBoost",
         "countwise.models.ensembles.adaboost",
-        "AdaBoost: models trained in turn on the rows that were misclassified",
+        "AdaBoost: models trained in turn, each with more weight on misclassified rows",
         (Command("adaboost", {"n_estimators": 100}, "AdaBoost of 100 decision stumps"),),
         (
             {"n_estimators": 10},
@@ -458,7 +458,7 @@ for _entry in (
                     },
                     "how": "mean",
                 },
-                "mean of AODE, logistic regression and bagged trees",
+                "mean posterior of AODE, logistic regression and bagged trees",
             ),
         ),
         ({}, {"how": "majority"}),
@@ -466,7 +466,7 @@ for _entry in (
     Entry(
         "DecisionTreeClassifier",
         "sklearn.tree",
-        "decision tree with at least 5 rows a leaf",
+        "decision tree with at least 5 rows per leaf",
         (Command("tree", {"min_samples_leaf": 5}),),
         kind="peer",
     ),

@@ -1,4 +1,4 @@
-"""One self-contained page from facts: a section is a set of facts, a template and its figures."""
+"""One self-contained page: each section has facts, a template and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public way to a report: one self-contained page about a comparison of models."""
+"""Write a report: one self-contained page about a comparison of models."""
 
 from __future__ import annotations
 

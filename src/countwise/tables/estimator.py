@@ -113,8 +113,7 @@ class TableEstimator(DeclaredEstimator):
 
     nominal: Any = parameter(
         one_of("all") | names(),
-        "columns of frames and arrays to take as nominal although they hold numbers: names, "
-        "positions, or 'all'",
+        "numeric columns of data frames and arrays to treat as nominal: names, positions, or 'all'",
         default=(),
     )
     schema_: Schema = fitted("the columns as training read them")

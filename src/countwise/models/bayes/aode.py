@@ -40,13 +40,14 @@ class AODE(JointClassifier):
 
     smoothing: float | Smoothing | None = parameter(
         number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count, or a Laplace or MEstimate",
+        "pseudo-count added to every count, or a Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )
     frequency_limit: float = parameter(
         number(at_least=0),
-        "how often a value must have been seen for its attribute to be a parent",
+        "an attribute is used as a parent only if its value occurred at least this often in "
+        "training",
         default=1,
     )
 

@@ -1,4 +1,4 @@
-"""k-dependence Bayes: each attribute may depend on k stronger ones; weak ones are left out."""
+"""k-dependence Bayes: each attribute may depend on k others; weak attributes are left out."""
 
 from __future__ import annotations
 
@@ -62,14 +62,16 @@ class KDB(JointClassifier):
 
     k: int = parameter(
         whole(at_least=0),
-        "how many other attributes one may depend on; 0 is naive Bayes",
+        "largest number of other attributes that an attribute may depend on; 0 is naive Bayes",
         default=2,
         kw_only=False,
     )
-    selective: bool = parameter(boolean(), "whether weak attributes are left out", default=True)
+    selective: bool = parameter(
+        boolean(), "whether attributes that do not help are left out", default=True
+    )
     smoothing: float | str | Smoothing | None = parameter(
         number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"' as in TAN",
+        "pseudo-count added to every count, a Laplace or MEstimate object, or 'back-off' (see TAN)",
         default=1.0,
     )
     families_: tuple[Family, ...] = fitted(

@@ -1,4 +1,4 @@
-"""Tree-augmented naive Bayes: each attribute may depend on one other, along the best tree."""
+"""Tree-augmented naive Bayes: each attribute may depend on one other; together they form a tree."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class TAN(JointClassifier):
 
     smoothing: float | str | Smoothing | None = parameter(
         number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"': Friedman's estimate, "
-        "which is drawn to the child's share in all rows where its parent's value is rare in the "
-        "class",
+        "pseudo-count added to every count, a Laplace or MEstimate object, or 'back-off': "
+        "Friedman's estimate, which moves towards the attribute's frequencies in all rows if the "
+        "parent's value is rare in the class",
         default=1.0,
         kw_only=False,
     )
     root: str | None = parameter(
         nothing() | text("a column name"),
-        "the attribute the tree hangs from; None takes the one that tells most about the class",
+        "attribute at the root of the tree; None takes the most informative one",
         default=None,
     )
     tree_: tuple[Edge, ...] = derived()

@@ -1,4 +1,4 @@
-"""AdaBoost: rules of one column, found from weighted counts, or other models vote by weight."""
+"""AdaBoost: a weighted vote of one-column rules, found from weighted counts, or of other models."""
 
 from __future__ import annotations
 
@@ -264,31 +264,33 @@ class AdaBoost(Ensemble):
 
     estimator: Any = parameter(
         nothing() | a_classifier(),
-        "the model to boost; None is the best rule of one column",
+        "model to boost; None means decision stumps, rules on a single column",
         default=None,
         kw_only=False,
     )
     n_estimators: int = parameter(
         whole(at_least=1),
-        "how many at most. A rule without error decides alone and ends them; one no better than "
-        "chance ends them and has no vote",
+        "largest number of rounds. Boosting ends early if a rule makes no error (it then decides "
+        "alone) or is no better than chance (it is discarded)",
         default=50,
     )
     method: str = parameter(
         one_of("weights", "resampling"),
-        "'weights' trains on weighted rows; 'resampling' on rows drawn by their weights, as the "
-        "slides say: there a rule no better than chance sets the weights back and draws anew",
+        "'weights' trains on weighted rows, 'resampling' on rows drawn in proportion to their "
+        "weights. In 'resampling' a rule that is no better than chance is discarded, and the "
+        "weights are reset",
         default="weights",
     )
     keep_weights: bool = parameter(
         boolean(),
-        "keep the weights of the rows before each round, 'weights_': rounds × rows",
+        "whether to keep the weights of the rows before each round in 'weights_' (rounds × rows)",
         default=False,
     )
-    random_state: Any = parameter(seed(), "the seed of resampling", default=0)
-    rounds_: tuple[Round, ...] = fitted("a Round each: ε, α and the rule in words")
+    random_state: Any = parameter(seed(), "random seed of resampling", default=0)
+    rounds_: tuple[Round, ...] = fitted("a Round for each round: ε, α and the rule in words")
     recode_: Recode = fitted(
-        "between which intervals thresholds may lie: at most 254 a column, of equal weight"
+        "the possible thresholds of each numeric column, between at most 254 intervals of equal "
+        "weight"
     )
     members_: list[Classifier] = fitted("the trained models; none where rules are boosted")
     weights_: FloatArray = fitted(

@@ -62,31 +62,31 @@ class StoredRowsModel(TableEstimator):
 
     metric: str = parameter(
         one_of(*METRICS),
-        "'euclidean', 'manhattan', 'maximum', 'minkowski', 'mahalanobis', 'overlap', 'vdm', "
-        "'hvdm', 'heom' or 'gower'; see neighbors.metrics.learn_space",
+        "distance between rows",
         default="euclidean",
     )
     p: float = parameter(
         POWER,
-        "the exponent of 'minkowski' and 'vdm', at least 1; infinity takes the largest "
-        "difference alone",
+        "exponent of 'minkowski' and 'vdm'; infinity takes the largest difference",
         default=2.0,
     )
     scale: str | None = parameter(
         one_of(*SCALES) | nothing(),
-        "what a number is divided by: its 'range', its standard deviation ('z'), or nothing",
+        "scaling of numeric columns: divided by the 'range', by the standard deviation ('z'), or "
+        "not at all (None)",
         default="range",
     )
     when_missing: str | None = parameter(
         one_of("far", "ignore") | nothing(),
-        "a missing cell is as 'far' as its column reaches, or is left out ('ignore') and the "
-        "others rescaled; None: far, but ignored by 'gower'",
+        "treatment of a missing cell: 'far' takes the largest difference in its column, 'ignore' "
+        "leaves the column out and rescales the others. None: 'ignore' for 'gower', 'far' for "
+        "other metrics",
         default=None,
     )
     attribute_weights: Any = parameter(
         one_of("information", "relief") | mapping() | array() | nothing(),
-        "factors by which axes are stretched: given (one an attribute, or by name), or learned: "
-        "'information' (gain about the class) or 'relief' (nearest misses against hits)",
+        "weights of the attributes in the distance: an array, a mapping by name, or learned by "
+        "'information' (information gain) or 'relief' (ReliefF)",
         default=None,
     )
     space_: Space = fitted("where rows are compared")
@@ -208,8 +208,8 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
 
     drop_least: float = parameter(
         number(at_least=0),
-        "how many of the least relevant attributes to leave out (below 1: that fraction of them), "
-        "by the learned weights or by their information gain",
+        "number of attributes to leave out (below 1: the fraction), the least relevant first, by "
+        "learned attribute weights or else by information gain",
         default=0,
     )
 
@@ -255,13 +255,12 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
 
     metric: str = parameter(
         one_of(*(name for name in METRICS if name not in ("vdm", "hvdm"))),
-        "'euclidean', 'manhattan', 'maximum', 'minkowski', 'mahalanobis', 'overlap', 'heom' or "
-        "'gower'; see neighbors.metrics.learn_space",
+        "distance between rows",
         default="euclidean",
     )
     attribute_weights: Any = parameter(
         mapping() | array() | nothing(),
-        "factors by which axes are stretched, one an attribute or by name",
+        "weights of the attributes in the distance: an array, or a mapping by name",
         default=None,
     )
     drop_least: ClassVar[float] = 0.0

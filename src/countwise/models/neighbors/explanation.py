@@ -1,4 +1,4 @@
-"""The nearest rows and their votes, explained and shown: distances, and each attribute's part."""
+"""Explain and show votes by the nearest rows: distances, and what each attribute adds."""
 
 from __future__ import annotations
 

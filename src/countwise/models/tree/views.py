@@ -1,4 +1,4 @@
-"""The view of a decision tree: its heaviest nodes, and its rules as text."""
+"""The view of a decision tree: the nodes with the most rows, and the rules as text."""
 
 from __future__ import annotations
 

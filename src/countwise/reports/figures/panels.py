@@ -1,4 +1,4 @@
-"""One panel an attribute: probabilities by class and value, densities, and where it is cut.
+"""One panel per attribute: probabilities by class and value, densities, cut points.
 
 In a table of probabilities color is probability (Smart, Leh and Marsh, fig. 2): with few classes
 a line a value and a column a class, with many classes the other way round.

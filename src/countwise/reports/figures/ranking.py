@@ -1,4 +1,4 @@
-"""Scores with their intervals, one line an entry, the best on top."""
+"""Scores with their intervals, one line per model, the best on top."""
 
 from __future__ import annotations
 
