@@ -77,7 +77,7 @@ class PredictionSummary:
     unseen
         Counts of levels that training never saw, by column, the most frequent first.
     notes
-        The same in sentences.
+        What was assumed about the file, columns that it lacks, and unseen levels in sentences.
     seconds
         The time it took.
     """
@@ -90,7 +90,7 @@ class PredictionSummary:
     decision_accuracy: float | None
     gain_per_row: float | None
     unseen: dict[str, dict[Any, int]]
-    notes: tuple[str, ...]
+    notes: tuple[Note | str, ...]
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +110,9 @@ class PredictionSummary:
         return found
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.rows} rows were classified.", *self.sentences(), *self.notes])
+        return "\n".join(
+            [f"{self.rows} rows were classified.", *self.sentences(), *map(str, self.notes)]
+        )
 
 
 def predict_file(
@@ -482,12 +484,12 @@ class Tally:
             else:
                 self.others[name] += times
 
-    def notes(self, treatment: str) -> Iterator[str]:
+    def notes(self, treatment: str) -> Iterator[Note | str]:
         """Yield remarks, and a sentence for each column with unseen levels and what was done."""
-        yield from map(str, self.remarks)
+        yield from self.remarks
         for name, marks in self.marks.items():
             cells = sum(marks.values())
-            yield str(Note.of("T21", name, marks=listing(marks), cells=cells))
+            yield Note.of("T21", name, marks=listing(marks), cells=cells)
         for name, levels in self.unseen.items():
             cells = sum(levels.values()) + self.others[name]
             shown = listing([level for level, _ in levels.most_common()], 3)

@@ -352,7 +352,7 @@ def test_a_column_that_rows_lack_is_missing_with_a_note(tmp_path):
     model = cw.NaiveBayes().fit(cw.read(write(tmp_path / "a.csv", columns), target="class"))
     lacking = write_csv(tmp_path / "b.csv", {"income": columns["income"], "other": labels()})
     summary = cw.predict_file(model, lacking, tmp_path / "answers.csv")
-    assert "The rows have no column 'size'" in summary.notes[0]
+    assert "The rows have no column 'size'" in str(summary.notes[0])
     with pytest.warns(cw.MissingColumnWarning, match="'size'"):
         found = model.predict_proba(lacking)
     table = cw.read(write(tmp_path / "a.csv", columns), target="class").with_missing(["size"])

@@ -58,8 +58,8 @@ def command(
     The output has a line for each row of FILE, in the same order: the most probable class, the
     probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision,
     which may differ from the most probable class if there is a gain matrix. FILE may be larger
-    than memory; - is standard input. A column of the model that FILE lacks is taken as missing, with a note. If FILE
-    has the class column, the accuracy is printed to stderr.
+    than memory; - is standard input. A column of the model that FILE lacks is taken as missing,
+    with a note. If FILE has the class column, the accuracy is printed to stderr.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")

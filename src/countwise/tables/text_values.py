@@ -129,6 +129,10 @@ class _Cells:
         flags = zip(self.texts, self.missing, self.marked, strict=True)
         return [not (gone or marked) and read(text) is None for text, gone, marked in flags]
 
+    def to_levels(self) -> Words:
+        """Take the texts as they are."""
+        return _levels(self.words, self.texts, self.missing)
+
     def to_numbers(self, form: NumberForm, written: Mapping[str, str] | None = None) -> Numbers:
         """Turn all cells into numbers, or name the first that is none."""
         bad = self.misfits(form.read)
@@ -178,13 +182,12 @@ class _Cells:
 def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
     """Find out whether the texts are numbers, dates, times or levels."""
     name, present = cells.name, cells.present
-    levels = _levels(cells.words, cells.texts, cells.missing)
     is_free = cells.column.kind == "infer"
     if not present:
-        return levels
+        return cells.to_levels()
     if is_free and all(map(WHOLE.fullmatch, present)) and any(map(LEADING_ZERO.match, present)):
         example = next(text for text in present if LEADING_ZERO.match(text))
-        return replace(levels, notes=(Note.of("T25", name, example=example),))
+        return replace(cells.to_levels(), notes=(Note.of("T25", name, example=example),))
     form = learn_numbers(present, separator)
     if form is not None:
         written = _written(form, present, separator)
@@ -193,7 +196,7 @@ def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
             return _note_form(cells.to_numbers(form, written), cells, form)
         what = f"numbers such as {next(t for t in present if form.read(t) is not None)!r}"
         numbers = len(present) - sum(bad)
-        return _mostly(cells, levels, bad, numbers, what, lambda: cells.to_numbers(form))
+        return _mostly(cells, bad, numbers, what, lambda: cells.to_numbers(form))
     if not is_free:
         return cells.to_numbers(NumberForm())
     order, is_sure = learn_dates(present, options.day_first)
@@ -203,7 +206,7 @@ def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
         if any(bad):
             what = "times" if order == "time" else "dates"
             kept = len(present) - sum(bad)
-            return _mostly(cells, levels, bad, kept, what, lambda: cells.to_dates(chosen))
+            return _mostly(cells, bad, kept, what, lambda: cells.to_dates(chosen))
         # Dates that begin with the year, or name the month, need no order.
         days = cells.to_dates(order, {} if order == "ymd" else {"date_order": order})
         if is_sure:
@@ -211,7 +214,7 @@ def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
         word = "day" if order == "dmy" else "month"
         example = next(text for text in present if text)
         return replace(days, notes=(Note.of("T26", name, word=word, example=example),))
-    return levels
+    return cells.to_levels()
 
 
 def _written(form: NumberForm, present: Sequence[str], separator: str) -> dict[str, str]:
@@ -234,7 +237,6 @@ def _note_form(numbers: Numbers, cells: _Cells, form: NumberForm) -> Numbers:
 
 def _mostly(
     cells: _Cells,
-    levels: Words,
     bad: Sequence[bool],
     good: int,
     what: str,
@@ -250,8 +252,8 @@ def _mostly(
         note = Note.of(
             "T22", cells.name, what=what, fraction=fraction, row=row + cells.offset, text=text
         )
-        return replace(levels, notes=(note,))
-    return levels
+        return replace(cells.to_levels(), notes=(note,))
+    return cells.to_levels()
 
 
 def is_marked(column: Column) -> bool:
