@@ -324,7 +324,7 @@ def test_declared_categories_are_kept():
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", identifiers="no"),
             ParameterError,
-            "'drop' or 'keep'",
+            "'drop named' or 'keep'",
         ),
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", missing=[None]),

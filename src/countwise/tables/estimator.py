@@ -134,10 +134,14 @@ class TableEstimator(DeclaredEstimator):
             X = self._check_shape(X, reset=False)
             table = read(X, schema=schema, keep_rows=True)
         self._report_unseen(table)
-        for note in table.notes:
-            if note.code == "T27":
-                text = f"{type(self).__name__}: {note}"
-                warnings.warn(text, MissingColumnWarning, stacklevel=4)
+        lacking = [note.column for note in table.notes if note.code == "T27"]
+        if lacking:
+            warnings.warn(
+                f"{type(self).__name__}: the rows lack columns, which were taken as missing: "
+                f"{listing(lacking)}.",
+                MissingColumnWarning,
+                stacklevel=4,
+            )
         return table
 
     def _report_unseen(self, table: Table) -> None:

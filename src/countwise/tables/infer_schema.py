@@ -30,8 +30,11 @@ def kind_of(raw: Raw) -> Kind:
     return "numeric" if isinstance(raw, Numbers) else "nominal"
 
 
-def why_identifier(name: str, raw: Raw) -> str | None:
-    """Return why a column identifies rows; None for numbers that merely take many values."""
+def why_identifier(name: str, raw: Raw, named_only: bool = False) -> str | None:
+    """Return why a column identifies rows; None for numbers that merely take many values.
+
+    With `named_only` numbers identify rows only if their name says so.
+    """
     if isinstance(raw, Words):
         rows, distinct = int(np.count_nonzero(raw.codes >= 0)), len(raw.distinct)
         fraction = 0.8 if _has_id_name(name) else 0.9
@@ -44,6 +47,8 @@ def why_identifier(name: str, raw: Raw) -> str | None:
         return None
     distinct = len(np.unique(values))
     about = f"{distinct} different whole numbers in {rows} rows"
+    if named_only and not _has_id_name(name):
+        return None
     if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
         return f"it numbers the rows ({about})"
     if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):

@@ -137,7 +137,9 @@ def read(
         it does not know becomes *unseen*. The kind of its columns of kind ``infer`` is inferred;
         the other options that name columns change its columns.
     identifiers
-        ``drop`` columns that identify rows, with a note, or ``keep`` them.
+        ``drop`` columns that identify rows, with a note, or ``keep`` them. ``drop named``, which
+        `fit` uses for frames, keeps numbers that count the rows unless their name says what they
+        are.
     header, separator
         For text files: whether the first line names the columns, and the character between cells.
     missing_only
@@ -284,8 +286,9 @@ def _decide(
             why = None
             if kind == "infer":
                 kind = infer_schema.kind_of(raw)
-                if not (options.keep_identifiers or is_array):
-                    why = infer_schema.why_identifier(name, raw)
+                if not (options.identifiers == "keep" or is_array):
+                    named_only = options.identifiers == "drop named"
+                    why = infer_schema.why_identifier(name, raw, named_only)
             if why is not None:
                 notes.append(Note.of("T01", name, why=why))
                 column = options.settle(name, "id")
@@ -424,18 +427,22 @@ def complete(
         return dict(columns), []
     present = source_names() if source_names is not None else list(columns)
     others = [name for name in present if name not in names]
-    every = dict(columns)
-    for column in lacking:
-        near = is_near(column.name, others)
-        if strict or near or len(lacking) == len(needed):
-            raise SchemaError(
-                f"Table: the model needs a column {column.name!r}, which the rows lack."
-                f"{did_you_mean(column.name, others)}",
-                hint=f"The model uses {listing(names, 12)}.",
-            )
-        empty = Words(np.full(rows, -1, np.int32), ())
-        every[column.name] = empty if column.coded else missing_numbers(rows)
-    return every, [Note.of("T27", column.name) for column in lacking if not column.part_of]
+    near = [column.name for column in lacking if is_near(column.name, others)]
+    if strict or near or len(lacking) == len(needed):
+        name = (near or [column.name for column in lacking])[0]
+        raise SchemaError(
+            f"Table: the model needs a column {name!r}, which the rows lack."
+            f"{did_you_mean(name, others)}",
+            hint=f"The model uses {listing(names, 12)}.",
+        )
+    empty = {
+        column.name: Words(np.full(rows, -1, np.int32), ())
+        if column.coded
+        else missing_numbers(rows)
+        for column in lacking
+    }
+    notes = [Note.of("T27", column.name) for column in lacking if not column.part_of]
+    return {**columns, **empty}, notes
 
 
 def is_near(name: str, others: Iterable[str]) -> bool:

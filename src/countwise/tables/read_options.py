@@ -34,7 +34,7 @@ class ReadOptions:
     target: str | int | None = None
     header: bool = True
     separator: str | None = None
-    keep_identifiers: bool = False
+    identifiers: str = "drop"
     #: Whether the day comes before the month where no date of a column says so; None: by its sign.
     day_first: bool | None = None
     #: Lines before the header of a text file; None: they are found.
@@ -62,8 +62,10 @@ class ReadOptions:
         skip_lines: int | None = None,
     ) -> ReadOptions:
         """Gather the arguments of `read`, of which some change the columns of a schema."""
-        if identifiers not in ("drop", "keep"):
-            raise ParameterError("read", "identifiers", "'drop' or 'keep'", identifiers)
+        if identifiers not in ("drop", "drop named", "keep"):
+            raise ParameterError(
+                "read", "identifiers", "'drop', 'drop named' or 'keep'", identifiers
+            )
         if skip_lines is not None and (isinstance(skip_lines, bool) or skip_lines < 0):
             raise ParameterError("read", "skip_lines", "a whole number from 0", skip_lines)
         if missing is not None and missing_only is not None:
@@ -88,7 +90,7 @@ class ReadOptions:
             target if is_name(target) else None,
             header,
             separator,
-            identifiers == "keep",
+            identifiers,
             day_first,
             skip_lines,
         )
