@@ -25,7 +25,12 @@ _NAMES = {
     "countwise.decisions.rules": ("Argmax", "ExpectedGain", "RouletteWheel"),
     "countwise.discretize.cuts": ("Cuts",),
     "countwise.discretize.quantizer": ("Quantizer",),
-    "countwise.errors": ("CountwiseError", "PrecisionWarning", "UnseenLevelWarning"),
+    "countwise.errors": (
+        "CountwiseError",
+        "MissingColumnWarning",
+        "PrecisionWarning",
+        "UnseenLevelWarning",
+    ),
     "countwise.evaluation.bayes_error": ("BayesError", "bayes_error", "bayes_error_bound"),
     "countwise.evaluation.evaluate": ("evaluate",),
     "countwise.evaluation.experiment": ("Experiment",),

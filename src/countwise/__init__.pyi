@@ -13,6 +13,7 @@ from countwise.decisions.rules import RouletteWheel as RouletteWheel
 from countwise.discretize.cuts import Cuts as Cuts
 from countwise.discretize.quantizer import Quantizer as Quantizer
 from countwise.errors import CountwiseError as CountwiseError
+from countwise.errors import MissingColumnWarning as MissingColumnWarning
 from countwise.errors import PrecisionWarning as PrecisionWarning
 from countwise.errors import UnseenLevelWarning as UnseenLevelWarning
 from countwise.evaluation.bayes_error import BayesError as BayesError

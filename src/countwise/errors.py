@@ -12,6 +12,7 @@
     └── StoreError          a saved file that cannot be trusted or written
 
     UnseenLevelWarning      a row holds a level that training never saw
+    MissingColumnWarning    rows to predict lack a column that training had
     PrecisionWarning        rounding has made a result inaccurate
 
 A message reads *Who: name must be rule; got value. Hint.* Texts name a parameter in backquotes,
@@ -151,6 +152,10 @@ class StoreError(CountwiseError, ValueError):
 
 class UnseenLevelWarning(UserWarning):
     """Rows held levels never seen in training; the message says which and how they were treated."""
+
+
+class MissingColumnWarning(UserWarning):
+    """Rows to predict lack a column of the model, which was taken as missing in every row."""
 
 
 class PrecisionWarning(UserWarning):

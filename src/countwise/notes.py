@@ -100,9 +100,8 @@ NOTES: dict[str, NoteKind] = {
     "T06": NoteKind(
         "Dates converted to days",
         "info",
-        "Column {column!r} holds dates; they became days since 1970-01-01.",
-        "Dates are read as days since 1970-01-01, so a later date is a larger number. If the "
-        "season or the weekday matters, add a column for it.",
+        "Column {column!r} holds dates{order}; they became days since 1970-01-01.",
+        "Dates are read as days since 1970-01-01, so a later date is a larger number.",
     ),
     "T07": NoteKind(
         "Very many levels",
@@ -140,10 +139,77 @@ NOTES: dict[str, NoteKind] = {
     "T13": NoteKind(
         "A quantity as target",
         "warning",
-        "Column {column!r} has {classes} classes in {rows} rows; it looks like a quantity to "
-        "predict rather than a class.",
-        "The target has more than half as many classes as rows, like a price or a measurement. "
-        "Cut it into a few classes, or predict it by regression.",
+        "Column {column!r} has {classes} classes in {rows} rows; this looks like a quantity, not a "
+        "class.",
+        "The target takes very many values, as a price or a measurement does. Cut it "
+        "into a few classes, or predict it by regression.",
+    ),
+    "T20": NoteKind(
+        "Numbers with marks",
+        "info",
+        "Column {column!r} holds numbers written like {example!r} ({form}).",
+        "Currency signs and thousands marks were left out, a decimal comma became a point and a "
+        "percentage a fraction. Declare the column with `nominal=` if its cells are names.",
+    ),
+    "T21": NoteKind(
+        "Marks taken as missing",
+        "info",
+        "Column {column!r}: {marks} was taken as missing (cells: {cells}).",
+        "Among numbers and dates, marks such as - or None stand for a missing value. Name the "
+        "marks yourself with `missing_only=` if one of them is a value.",
+    ),
+    "T22": NoteKind(
+        "Numbers or dates among other texts",
+        "caution",
+        "Column {column!r} looks like {what} ({fraction:.0%} of its cells), but row {row} holds "
+        "{text!r}; it is taken as nominal.",
+        "Too many cells are neither numbers nor dates. Add what means missing with `missing=`, or "
+        "declare the column with `numeric=` or `nominal=`.",
+    ),
+    "T23": NoteKind(
+        "Numbers stored as texts",
+        "caution",
+        "Column {column!r} looks like {what} ({example!r}) but is stored as text; declare it with "
+        "`numeric=[{column!r}]` if it is no code.",
+        "The source stores these numbers as texts, as it does with codes. Each number is a level "
+        "of its own unless the column is declared numeric.",
+    ),
+    "T24": NoteKind(
+        "Labels that differ only in case or blanks",
+        "caution",
+        "Column {column!r}: {pairs} differ only in case or blanks; `fold_case=True` makes them "
+        "one.",
+        "Labels that differ only in upper and lower case, or in blanks, are usually one label "
+        "typed in two ways. They are kept apart unless they are folded.",
+    ),
+    "T25": NoteKind(
+        "Codes with leading zeros",
+        "info",
+        "Column {column!r} holds codes with leading zeros ({example!r}), which are kept as names.",
+        "A zip code or an account number is no quantity. Declare the column with `numeric=` if it "
+        "is one.",
+    ),
+    "T26": NoteKind(
+        "Order of day and month assumed",
+        "warning",
+        "Column {column!r}: no date says whether {example!r} begins with the day or the month; the "
+        "{word} was taken. Set `day_first=` to say so.",
+        "Every date of the column is valid in both orders. Dates with points begin with the day, "
+        "dates with slashes with the month, unless `day_first=` says otherwise.",
+    ),
+    "T27": NoteKind(
+        "Column missing in rows to predict",
+        "warning",
+        "The rows have no column {column!r}; the model took it as missing in every row.",
+        "The model was trained with a column that the rows lack. Its answers are those for a "
+        "missing value. With `strict=True` such rows are refused.",
+    ),
+    "T28": NoteKind(
+        "Parts of dates added",
+        "info",
+        "The dates of column {column!r} also give {names}; leave them out with `drop=`.",
+        "A date is a position in time. Its month, weekday and hour become columns of their own if "
+        "there are at least 30 dates and these parts come back in them.",
     ),
     "W01": NoteKind(
         "Free text found",
@@ -191,6 +257,27 @@ NOTES: dict[str, NoteKind] = {
         "No separator was found, so the file was read as one column.",
         "Each line was read as a single cell. If cells are separated by an unusual character, "
         "pass it as `separator=`.",
+    ),
+    "F05": NoteKind(
+        "Title lines skipped",
+        "caution",
+        "Lines above the header were skipped ({lines}): {text!r}. Set `skip_lines=` to say how "
+        "many there are.",
+        "The file begins with lines that have fewer cells than the table, as titles do. With "
+        "`skip_lines=0` the first line is the header.",
+    ),
+    "F06": NoteKind(
+        "Comment lines skipped",
+        "info",
+        "Lines that begin with # were skipped as comments.",
+        "A line above the header that begins with # is a comment, and below it one that has not "
+        "the cells of a row.",
+    ),
+    "F07": NoteKind(
+        "One sheet of several",
+        "caution",
+        "Sheet {sheet!r} was read; the workbook also has {others}.",
+        "The first sheet that holds rows is read. Save another sheet as a file of its own.",
     ),
     "N01": NoteKind(
         "Singular covariance",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, BinaryIO, Protocol
 
@@ -21,19 +22,20 @@ from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import (
     ParameterError,
-    SchemaError,
     StoreError,
     TableError,
     did_you_mean,
     listing,
 )
+from countwise.notes import Note
 from countwise.store.files import load
 from countwise.tables import datasets
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import pieces_of, run_overlapped
-from countwise.tables.formats.source import LookAhead, scan
+from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, scan
+from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
-from countwise.tables.read import code_columns
+from countwise.tables.read import code_columns, complete, load_columns
 from countwise.tables.read_options import Marks, ReadOptions
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
@@ -48,6 +50,12 @@ DIGITS = 6
 _MAX_NAMED = 1000
 _CSV = (".csv",)
 _PARQUET = (".parquet", ".pq")
+_SHEETS: dict[str, type[ExcelSheet] | type[OpenDocumentSheet]] = {
+    ".xlsx": ExcelSheet,
+    ".ods": OpenDocumentSheet,
+}
+#: Extensions of files that answers can be written to.
+EXTENSIONS = (*_CSV, *_PARQUET, *_SHEETS)
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class PredictionSummary:
     unseen
         Counts of levels that training never saw, by column, the most frequent first.
     notes
-        The same in sentences.
+        What was assumed about the file, columns that it lacks, and unseen levels in sentences.
     seconds
         The time it took.
     unit
@@ -87,7 +95,7 @@ class PredictionSummary:
     decision_accuracy: float | None
     gain_per_row: float | None
     unseen: dict[str, dict[Any, int]]
-    notes: tuple[str, ...]
+    notes: tuple[Note | str, ...]
     seconds: float
     unit: str = ""
     r2: float | None = None
@@ -124,46 +132,55 @@ class PredictionSummary:
 
     def __str__(self) -> str:
         done = "classified" if self.classes else "predicted"
-        return "\n".join([f"{self.rows} rows were {done}.", *self.sentences(), *self.notes])
+        head = f"{self.rows} rows were {done}."
+        return "\n".join([head, *self.sentences(), *map(str, self.notes)])
 
 
 def predict_file(
     model: Any,
-    source: Pathlike,
+    source: Any,
     target: Pathlike | BinaryIO,
     *,
     gain: Any = None,
     rule: Any = None,
     keep: Sequence[str] = (),
+    strict: bool = False,
     missing: Marks | None = None,
+    missing_only: Marks | None = None,
     header: bool = True,
     separator: str | None = None,
+    skip_lines: int | None = None,
     progress: Progress | None = None,
 ) -> PredictionSummary:
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, exact in Parquet), and the decision. With a gain matrix the decision
-    may differ from the class, and the expected gain of each decision follows. For a model that
-    predicts a number the line has that number. A file is written whole or not at all.
+    class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision. With a gain matrix
+    the decision may differ from the class, and the expected gain of each decision follows. For a
+    model that predicts a number the line has that number. A file is written whole or not at all.
 
     Parameters
     ----------
     model
         A fitted model with a schema (or a `Decide` over one), or the path of a saved one.
     source
-        A file in any format that `read` knows, or ``sample:name``.
+        A file in any format that `read` knows, ``sample:name``, ``-`` for standard input, a file
+        object, or a data frame.
     target
-        Path of a ``.csv`` or ``.parquet`` file, or a binary stream that takes CSV.
+        Path of a ``.csv``, ``.parquet``, ``.xlsx`` or ``.ods`` file, or a binary stream that takes
+        CSV.
     gain
         Gains to decide by, in any form that `GainMatrix.of` reads.
     rule
         Another rule to decide by, such as ``RouletteWheel(random_state=0)``; not with `gain`.
     keep
         Columns of `source` to carry over.
-    missing
-        Marks that mean *missing*, if they are not those of the model.
-    header, separator
+    strict
+        Refuse rows that lack a column of the model, which otherwise is taken as missing, with a
+        note.
+    missing, missing_only
+        Marks that mean *missing*, beside those of the model or instead of them.
+    header, separator, skip_lines
         As in `read`.
     progress
         Called with the bytes done, the bytes in all and a text, after each block.
@@ -188,13 +205,17 @@ def predict_file(
     14 rows were classified.
     Accuracy 0.9286 on the 14 rows whose class is known.
     """
-    path = locate(source)
+    place = locate(source)
+    path = place if isinstance(place, str) else ""
     if isinstance(target, str | os.PathLike):
-        check_writable(os.fspath(target), "target", (*_CSV, *_PARQUET), path)
+        check_writable(os.fspath(target), "target", EXTENSIONS, path)
     # The scan of the file begins while the model is loaded.
-    look = LookAhead(path) if detect.is_delimited(path) else scan
+    look = LookAhead(path) if path and detect.is_delimited(path) else scan
     scorer = scorer_of(load_model(model, "predict"), gain if rule is None else rule, keep)
-    options = scorer.read_options(header, separator, missing)
+    scorer.strict = strict
+    options = scorer.read_options(header, separator, missing, missing_only, skip_lines)
+    if isinstance(place, str | Source):
+        scorer.source_names = partial(detect.names, place, options)
     started = perf_counter()
     total = Tally()
     size = os.path.getsize(path) if os.path.isfile(path) else 0
@@ -211,7 +232,7 @@ def predict_file(
             return tally, rendered
 
         try:
-            pieces = pieces_of(path, options, look)
+            pieces = _pieces(place, options, look)
             run = run_in_turn if scorer.draws else run_overlapped
             for (tally, parts), done in run(pieces, predict):
                 total.add(tally)
@@ -224,12 +245,27 @@ def predict_file(
     return scorer.summarize(total, perf_counter() - started)
 
 
-def locate(source: Pathlike) -> str:
-    """Return the path of a file, or of the file of ``sample:name``."""
+def locate(source: Any) -> Any:
+    """Return the path of a file, or of the file of ``sample:name``; or what is held in memory."""
+    if callable(getattr(source, "read", None)):
+        return Content.of_file(source)
+    if not isinstance(source, str | os.PathLike):
+        return source
     path = os.fspath(source)
+    if path == STDIN:
+        return Source.at(path)
     if not path.startswith("sample:"):
         return path
     return str(datasets.find(path.removeprefix("sample:")).locate())
+
+
+def _pieces(place: Any, options: ReadOptions, look: Any) -> Iterator[tuple[Any, int]]:
+    """Yield the pieces of a file, or the rows of a frame as one piece."""
+    if isinstance(place, str | Source):
+        yield from pieces_of(place, options, look)
+    else:
+        block, _ = load_columns(place, options)
+        yield partial(iter, (block,)), 0
 
 
 def load_model(model: Any, who: str) -> Any:
@@ -373,6 +409,23 @@ class _ParquetWriter:
             self._writer.close()
 
 
+class _SheetWriter:
+    """Writes rows to a workbook."""
+
+    def __init__(self, sheet: ExcelSheet | OpenDocumentSheet, names: Sequence[str]) -> None:
+        self._sheet = sheet
+        sheet.write([names])
+
+    def render(self, predictions: Predictions | Numbered) -> list[tuple[Any, ...]]:
+        """Return the rows of a block."""
+        columns = to_arrow(predictions).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    def write(self, rendered: list[tuple[Any, ...]], predictions: Predictions | Numbered) -> None:
+        """Add the rows to the sheet."""
+        self._sheet.write(rendered)
+
+
 def to_arrow(predictions: Predictions | Numbered, as_text: bool = False) -> Any:
     """Return predictions as an Arrow table; `as_text` rounds probabilities to six digits."""
     import pyarrow as pa
@@ -434,7 +487,14 @@ def _open_writer(target: Pathlike | BinaryIO, names: Sequence[str]) -> Iterator[
         yield _CsvWriter(target)
         return
     with atomic_write(target, "predict") as draft:
-        if os.path.splitext(os.fspath(target))[1].lower() in _PARQUET:
+        extension = os.path.splitext(os.fspath(target))[1].lower()
+        if extension in _SHEETS:
+            sheet = _SHEETS[extension](str(draft))
+            try:
+                yield _SheetWriter(sheet, names)
+            finally:
+                sheet.close()
+        elif extension in _PARQUET:
             writer = _ParquetWriter(str(draft))
             try:
                 yield writer
@@ -516,6 +576,10 @@ class Tally:
     unseen: dict[str, Counter[Any]] = field(default_factory=dict)
     #: Cells with levels beyond those remembered by name.
     others: Counter[str] = field(default_factory=Counter)
+    #: Remarks on the file and its columns, each once.
+    remarks: dict[Note, None] = field(default_factory=dict)
+    #: Texts among numbers that were taken for missing, by column.
+    marks: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
         """Add the counts over other rows."""
@@ -526,6 +590,9 @@ class Tally:
         self.earned += other.earned
         self.errors.add(other.errors)
         self.others.update(other.others)
+        self.remarks.update(other.remarks)
+        for name, marks in other.marks.items():
+            self.marks.setdefault(name, Counter()).update(marks)
         for name, levels in other.unseen.items():
             self.add_unseen(name, levels)
 
@@ -538,8 +605,12 @@ class Tally:
             else:
                 self.others[name] += times
 
-    def notes(self, treatment: str) -> Iterator[str]:
-        """Yield a sentence for each column with unseen levels, which got this treatment."""
+    def notes(self, treatment: str) -> Iterator[Note | str]:
+        """Yield remarks, and a sentence for each column with unseen levels and what was done."""
+        yield from self.remarks
+        for name, marks in self.marks.items():
+            cells = sum(marks.values())
+            yield Note.of("T21", name, marks=listing(marks), cells=cells)
         for name, levels in self.unseen.items():
             cells = sum(levels.values()) + self.others[name]
             shown = listing([level for level, _ in levels.most_common()], 3)
@@ -564,6 +635,13 @@ def gains_of(model: Any) -> GainMatrix | None:
 
 class Scorer:
     """A fitted model, ready for the raw columns of any number of blocks."""
+
+    #: Whether a column that the rows lack is refused.
+    strict = False
+    #: Returns the names of all columns of the source, to find a misspelt one.
+    source_names: Callable[[], Sequence[str]] | None = None
+    #: Columns that are read beside those of the model.
+    extra: Sequence[Column] = ()
 
     def __init__(self, model: Any, rule: Any = None, keep: Sequence[str] = ()) -> None:
         self.decide: Any = model if isinstance(model, Decide) else Decide.over(model)
@@ -602,19 +680,30 @@ class Scorer:
         return "smoothed" if getattr(self.model, "unseen", "") == "smooth" else "left out"
 
     def read_options(
-        self, header: bool = True, separator: str | None = None, missing: Marks | None = None
+        self,
+        header: bool = True,
+        separator: str | None = None,
+        missing: Marks | None = None,
+        missing_only: Marks | None = None,
+        skip_lines: int | None = None,
     ) -> ReadOptions:
         """Return how to read rows: the columns the model needs, the class, and those to keep."""
-        used = [column for column in self.schema if not column.left_out]
+        used = [*(column for column in self.schema if not column.left_out), *self.extra]
         names = {column.name for column in used}
         kept = [Column(name, "nominal") for name in self.keep if name not in names]
         schema = Schema((*used, *kept))
-        return ReadOptions.of(schema=schema, missing=missing, header=header, separator=separator)
+        return ReadOptions.of(
+            schema=schema,
+            missing=missing,
+            missing_only=missing_only,
+            header=header,
+            separator=separator,
+            skip_lines=skip_lines,
+        )
 
     def predict(self, block: RawTable, tally: Tally) -> Predictions | Numbered:
         """Classify a block of rows and count what was met."""
-        columns = block.columns
-        self._check(columns)
+        columns = self._complete(block, tally)
         _check_finite(columns, self.schema, tally.rows)
         table = code_columns(columns, self.schema, len(block))
         posteriors = self.decide.predict_proba(table)
@@ -632,12 +721,12 @@ class Scorer:
         parts: dict[int, Table] = {}
         tally, done = Tally(), 0
         for block in detect.blocks(path, options, 10_000):
-            self._check(block.columns)
-            _check_finite(block.columns, self.schema, done)
+            columns = self._complete(block, tally)
+            _check_finite(columns, self.schema, done)
             found = [row for row in wanted if done < row <= done + len(block)]
             if found:
                 places = [row - 1 - done for row in found]
-                cells = {name: _take(raw, places) for name, raw in block.columns.items()}
+                cells = {name: _take(raw, places) for name, raw in columns.items()}
                 table = code_columns(cells, self.schema, len(found))
                 parts |= {row: table.take([at]) for at, row in enumerate(found)}
                 self._count_unseen(table, tally)
@@ -673,21 +762,24 @@ class Scorer:
             unit="" if self.gain is None else self.gain.unit,
         )
 
-    def _check(self, columns: Mapping[str, Raw]) -> None:
-        names = [column.name for column in self.schema.attributes]
-        for name in names:
-            if name not in columns:
-                raise SchemaError(
-                    f"Table: the model needs a column {name!r}, which the file lacks."
-                    f"{did_you_mean(name, columns)}",
-                    hint=f"The model uses {listing(names, 12)}.",
-                )
+    def _complete(self, block: RawTable, tally: Tally) -> dict[str, Raw]:
+        """Return the columns of a block with those that it lacks, and count what was met."""
+        columns, notes = complete(
+            block.columns, self.schema, len(block), self.strict, self.source_names
+        )
+        tally.remarks.update(dict.fromkeys((*block.notes, *notes)))
+        for name, raw in columns.items():
+            known = self.schema[name].missing if name in self.schema else ()
+            new = {mark: n for mark, n in getattr(raw, "marks", {}).items() if mark not in known}
+            if new:
+                tally.marks.setdefault(name, Counter()).update(new)
         for name in self.keep:
             if name not in columns:
                 raise ParameterError(
                     f"predict: `keep=` names a column {name!r} that the file lacks."
                     f"{did_you_mean(name, columns)}"
                 )
+        return columns
 
     def _count_unseen(self, table: Table, tally: Tally) -> None:
         names = {column.name for column in self.schema.attributes}
@@ -730,27 +822,16 @@ class NumberScorer(Scorer):
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self.classes = self.decisions = []
         self.target: str | None = model.target_name_
+        self.extra = () if self.target is None else (Column(self.target, "numeric"),)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
         return [*self.keep, "prediction"]
 
-    def read_options(
-        self, header: bool = True, separator: str | None = None, missing: Marks | None = None
-    ) -> ReadOptions:
-        """Return how to read rows: the columns the model needs, the number, and those to keep."""
-        used = [column for column in self.schema if not column.left_out]
-        extra = [] if self.target is None else [Column(self.target, "numeric")]
-        names = {column.name for column in used} | {column.name for column in extra}
-        kept = [Column(name, "nominal") for name in self.keep if name not in names]
-        schema = Schema((*used, *extra, *kept))
-        return ReadOptions.of(schema=schema, missing=missing, header=header, separator=separator)
-
     def predict(self, block: RawTable, tally: Tally) -> Numbered:
         """Predict the numbers of a block of rows and count what was met."""
-        columns = block.columns
-        self._check(columns)
+        columns = self._complete(block, tally)
         _check_finite(columns, self.schema, tally.rows)
         table = code_columns(columns, self.schema, len(block))
         numbers = self.model.predict(table)
@@ -799,7 +880,7 @@ def run_in_turn(
 
 def _check_finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> None:
     for column in schema.numeric:
-        raw = columns[column.name]
+        raw = columns.get(column.name)
         if isinstance(raw, Numbers) and np.isinf(raw.values).any():
             at = int(np.argmax(np.isinf(raw.values)))
             raise InfiniteNumberError(column.name, at + 1 + before, float(raw.values[at]))

@@ -103,7 +103,9 @@ def test_a_column_that_is_not_there(run, folder, command, option):
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_a_column_that_the_model_needs(run, folder, command):
     write_csv("lack.csv", [(row[0], row[2]) for row in rows_of()], ("a", "class"))
-    assert "needs a column 'x'" in refused(run(*arguments(command, "lack.csv")))
+    assert "have no column 'x'" in run(*arguments(command, "lack.csv")).stderr
+    write_csv("none.csv", [(row[0], row[2]) for row in rows_of()], ("other", "class"))
+    assert "needs a column 'a'" in refused(run(*arguments(command, "none.csv")))
 
 
 @pytest.mark.parametrize("command", ["predict", "explain", "inspect"])

@@ -4,19 +4,21 @@ import numpy as np
 
 import countwise as cw
 from countwise.numeric import read_number
+from countwise.tables.cell_forms import read_date
 from countwise.tables.code_levels import in_order
 from countwise.tables.formats.detect import is_delimited
 from countwise.tables.formats.frames import record_columns
 from countwise.tables.raw_columns import Numbers
 from countwise.tables.read import extend
 from countwise.tables.schema import labels_array
-from countwise.tables.text_values import days, drop_marks
+from countwise.tables.text_values import drop_marks
 
 from .options import options
 
 
-def test_days_example():
-    assert (days("1970-01-02 12:00"), days("1970/01/03"), days("2023-02-30")) == (1.5, 2.0, None)
+def test_read_date_example():
+    found = [read_date(text) for text in ("1970-01-02 12:00", "1970/01/03", "2023-02-30")]
+    assert found == [1.5, 2.0, None]
 
 
 def test_drop_marks_example():

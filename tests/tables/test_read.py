@@ -132,9 +132,12 @@ def test_kinds_can_be_said():
 def test_missing_marks_by_column(tmp_path):
     path = tmp_path / "marks.csv"
     path.write_text("a,b,c\nNA,-9,x\nfoo,1,y\n-9,NA,x\n")
-    table = cw.read(path, target="c", missing={"a": ["-9"], "b": ["-9", "NA"]})
+    table = cw.read(path, target="c", missing_only={"a": ["-9"], "b": ["-9", "NA"]})
     assert as_rows(table)["a"] == ["NA", "foo", None]
     assert as_rows(table)["b"] == [None, 1.0, None]
+    added = cw.read(path, target="c", missing={"a": ["-9"], "b": "-9"})
+    assert as_rows(added)["a"] == [None, "foo", None]
+    assert as_rows(added)["b"] == [None, 1.0, None]
     everywhere = cw.read(path, target="c", missing=["-9", "NA"])
     assert as_rows(everywhere)["a"] == [None, "foo", None]
 
@@ -284,9 +287,9 @@ def test_declared_categories_are_kept():
             "column 'x' must hold finite numbers up to 1e+140; row 2 holds inf",
         ),
         (
-            lambda: cw.read({"x": ["1", "2", "n.a."], "y": list("aab")}, target="y", numeric=["x"]),
+            lambda: cw.read({"x": ["1", "2", "two"], "y": list("aab")}, target="y", numeric=["x"]),
             TableError,
-            "column 'x' is numeric but row 3 holds 'n.a.'. Add it to missing=",
+            "column 'x' is numeric but row 3 holds 'two'. Add it to missing=",
         ),
         (
             lambda: cw.read({"x": [1, 2], "y": [None, None]}, target="y"),
@@ -321,7 +324,7 @@ def test_declared_categories_are_kept():
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", identifiers="no"),
             ParameterError,
-            "'drop' or 'keep'",
+            "'drop named' or 'keep'",
         ),
         (
             lambda: cw.read({"x": [1], "y": ["a"]}, target="y", missing=[None]),

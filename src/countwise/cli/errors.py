@@ -31,6 +31,8 @@ _OPTIONS = {
 _FLAGS = {
     ("header", "False"): "no_header",
     ("identifiers", "'keep'"): "keep_identifiers",
+    ("fold_case", "True"): "fold_case",
+    ("strict", "True"): "strict",
     ("folds", "'leave-one-out'"): "leave_one_out",
 }
 #: Parameters of models that ``fit`` sets by an option; the others are set by ``--param``.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
     from countwise.evaluation.trials import Trials
     from countwise.notes import Note
+    from countwise.tables.formats.source import Source
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
 
@@ -42,12 +43,14 @@ class Read:
 
 def read_source(reading: ReadOptions, source: str, who: str, need_target: bool = True) -> Read:
     """Read a file or a sample; if no class is named, look for a column with a usual name."""
+    from countwise.tables.formats.source import STDIN, Source
     from countwise.tables.read import read_with
 
     remarks: tuple[str, ...] = ()
     known = any(column.kind == "target" for column in reading.columns.values())
+    rows = Source.at(source) if source == STDIN else source
     if reading.target is None and not known and not source.startswith("sample:"):
-        found = _find_usual_targets(reading, source)
+        found = _find_usual_targets(reading, rows)
         if len(found) == 1 and found[0].lower() in USUAL_TARGETS:
             reading = replace(reading, target=found[0])
             remarks = (
@@ -61,7 +64,7 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
         elif len(found) > 1:
             several = listing(found, 9)
             remarks = (f"No class is assumed: {several} could be it. To choose one, use --target.",)
-    table = read_with(source, reading)
+    table = read_with(rows, reading)
     if need_target:
         _check_trainable(who, table)
     return Read(table, remarks)
@@ -72,14 +75,16 @@ def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str
     import numpy as np
 
     from countwise.tables.formats import detect
+    from countwise.tables.formats.source import STDIN, Source
     from countwise.tables.read import read_with
     from countwise.tables.read_options import resolve
     from countwise.tables.schema import Column
 
     remarks: list[str] = []
     name, sample = reading.target, source.startswith("sample:")
+    place = Source.at(source) if source == STDIN else source
     if name is None and not sample:
-        found = _find_usual_targets(reading, source)
+        found = _find_usual_targets(reading, place)
         name = found[0] if found and found[0].lower() in USUAL_TARGETS else None
         remarks += [f"Column {name!r} is predicted; --target names another."] if name else []
     if name is None:
@@ -90,9 +95,9 @@ def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str
     if sample:
         table = read_with(source, reading)
         return Read(table, tuple(remarks)), table.target_column.name
-    name = resolve(name, detect.names(source, reading), "target")
+    name = resolve(name, detect.names(place, reading), "target")
     columns = {**reading.columns, name: Column(name, "numeric")}
-    table = read_with(source, replace(reading, target=None, columns=columns))
+    table = read_with(place, replace(reading, target=None, columns=columns))
     known = ~np.isnan(table.values(name))
     if not known.all():
         left_out = int((~known).sum())
@@ -104,13 +109,13 @@ def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str
     return Read(table, tuple(remarks)), name
 
 
-def _find_usual_targets(reading: ReadOptions, source: str) -> list[str]:
+def _find_usual_targets(reading: ReadOptions, source: str | Source) -> list[str]:
     """Look into the head of the file for columns that are called like a class."""
     from countwise.tables.formats import detect
     from countwise.tables.raw_columns import Raw, Words
     from countwise.tables.schema import Column
 
-    if source.lower().removesuffix(".gz").endswith(".arff"):
+    if isinstance(source, str) and source.lower().removesuffix(".gz").endswith(".arff"):
         return []  # an ARFF file declares which one is the class
     words = (*USUAL_TARGETS, *OTHER_TARGETS)
     usual = {name: word for word in words for name in (word, word.title(), word.upper())}
@@ -138,12 +143,14 @@ def read_arguments(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "nominal" and value == "all":
             arguments[name] = value
-        elif name in ("nominal", "numeric", "text", "drop", "missing"):
+        elif name in ("nominal", "numeric", "text", "drop", "missing", "missing_only"):
             arguments[name] = split_names(value)
         elif name == "when_missing":
             arguments[name] = _read_when_missing(value)
         elif name == "separator":
             arguments[name] = _SEPARATORS.get(value, value)
+        elif name == "day_first":
+            arguments[name] = value or None
         elif name == "no_header":
             arguments["header"] = not value
         elif name == "keep_identifiers":
@@ -392,8 +399,12 @@ _READING: dict[str, dict[str, Any]] = {
     "text": {"metavar": "A,B", "help": "Columns of free text, whose words are counted."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
     "missing": {
+        "metavar": "'x,-9'",
+        "help": "Values to treat as missing, beside the usual ones ('?', NA and the like).",
+    },
+    "missing_only": {
         "metavar": "'?,NA'",
-        "help": "Values to treat as missing, instead of the default.",
+        "help": "Values to treat as missing, instead of the usual ones.",
     },
     "when_missing": {
         "metavar": "WORD",
@@ -402,6 +413,19 @@ _READING: dict[str, dict[str, Any]] = {
         "missing as a level) or drop (drop the row). COLUMN=WORD applies to one column.",
     },
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
+    "fold_case": {
+        "is_flag": True,
+        "help": "Make one level of levels that differ only in case or blanks.",
+    },
+    "day_first": {
+        "is_flag": True,
+        "help": "Read 01/02/2021 as the first of February where no date of the column says so.",
+    },
+    "skip_lines": {
+        "type": click.IntRange(min=0),
+        "metavar": "N",
+        "help": "Lines above the header. Default: title lines are found.",
+    },
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {
         "is_flag": True,

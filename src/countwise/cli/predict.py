@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         "countwise predict model.cw new.csv -o answers.csv",
+        "countwise predict model.cw new.xlsx -o answers.xlsx",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
         "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
     ),
@@ -39,12 +40,15 @@ if TYPE_CHECKING:
 @rule_option
 @seed_option
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
-@reading_options("missing", "separator", "no_header")
+@click.option("--strict", is_flag=True, help="Refuse a FILE that lacks a column of the model.")
+@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines")
 @output_options(
-    "File to write the predictions to: .csv or .parquet. Default: CSV on stdout.",
+    "File to write the predictions to: .csv, .parquet, .xlsx or .ods. Default: CSV on stdout.",
     ".csv",
     ".parquet",
     ".pq",
+    ".xlsx",
+    ".ods",
     json="Print a summary as JSON (needs -o).",
 )
 def command(
@@ -54,17 +58,19 @@ def command(
     rule: str | None,
     seed: int,
     keep: str | None,
+    strict: bool,
     reading: dict[str, Any],
     out: Output,
 ) -> None:
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
-    probability of each class (six digits in CSV, exact in Parquet), and the decision. With a gain
-    matrix or --rule the decision may differ from the class; a gain matrix also adds the expected
-    gain of each decision. A model that predicts a number writes the number. FILE may be larger
-    than memory. If it has the class column, the accuracy is printed to stderr; if it has the
-    numbers to predict, their errors.
+    probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision.
+    With a gain matrix or --rule the decision may differ from the class; a gain matrix also adds the
+    expected gain of each decision. A model that predicts a number writes the number. FILE may be
+    larger than memory; - is standard input. A column of the model that FILE lacks is taken as
+    missing, with a note. If FILE has the class column, the accuracy is printed to stderr; if it has
+    the numbers to predict, their errors.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
@@ -82,6 +88,7 @@ def command(
             gain=gain,
             rule=wheel,
             keep=split_names(keep),
+            strict=strict,
             progress=tell,
             **reading,
         )

@@ -156,8 +156,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         from countwise.tables.read import extend, read
 
         who = type(self).__name__
-        # Whoever hands over columns means them: only `read` itself leaves identifiers out.
-        options = {"nominal": self.nominal, "identifiers": "keep"}
+        options = {"nominal": self.nominal, "identifiers": "drop named"}
         if isinstance(X, Table) or isinstance(y, str):
             table = X if isinstance(X, Table) else read(X, target=y, **options)
             if isinstance(X, Table) and y is not None:

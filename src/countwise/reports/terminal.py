@@ -210,11 +210,13 @@ class Screen:
         for line in lines:
             scores = [line["scores"][name] for name in models]
             figures = [f"{short(s['value'])} {s['mark'] or ' '}" if s else "–  " for s in scores]
-            table.add_row(*cells(line["data"], *figures))
+            table.add_row(*to_cells(line["data"], *figures))
         won = ["/".join(map(str, wins[name])) for name in models[1:]]
         means = [f"{short(rank, 2)}  " for rank in experiment.ranks().mean.values()]
-        table.add_row(*cells("win/tie/loss", "", *(f"{counts}  " for counts in won)), style="dim")
-        table.add_row(*cells("mean rank", *means), style="dim")
+        table.add_row(
+            *to_cells("win/tie/loss", "", *(f"{counts}  " for counts in won)), style="dim"
+        )
+        table.add_row(*to_cells("mean rank", *means), style="dim")
         self.show(table)
         self.say(
             f"v significantly better than {experiment.baseline}, * significantly worse (corrected "

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.notes import Note
 from countwise.numeric import read_number
+from countwise.tables.infer_schema import MANY_LEVELS
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value
 from countwise.tables.table import code_type
-from countwise.tables.text_values import NOT_A_NUMBER, drop_marks, iso_days
+from countwise.tables.text_values import drop_marks, parse
 from countwise.tables.words import TextCodes, text_codes
 
 _DENSE = 1 << 16
@@ -74,7 +76,7 @@ def texts(raw: Raw, column: Column) -> TextCodes:
 def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:
     """Return the column as doubles, NaN where missing; anything else is refused by row."""
     if isinstance(raw, Words):
-        values = _parse(name, words(raw, column), column)
+        values = parse(words(raw, column), column)
     else:
         unmarked = drop_marks(raw, column.marks)
         assert isinstance(unmarked, Numbers)
@@ -90,23 +92,35 @@ def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:
     return values
 
 
-def _parse(name: str, plain: Words, column: Column) -> NDArray[np.float64]:
-    """Read words as numbers, or as dates where the column holds those."""
-    parsed = np.full(len(plain.distinct) + 1, np.nan)
-    days = iso_days([str(level) for level in plain.distinct]) if column.dates else None
-    if days is not None:
-        parsed[:-1] = days
-        return np.asarray(parsed[plain.codes])
-    for place, level in enumerate(plain.distinct):
-        number = read_number(level, column.decimal) if isinstance(level, str) else float(level)
-        if number is None:
-            row = int(np.flatnonzero(plain.codes == place)[:1].sum()) + 1
-            what = "holds dates" if column.dates else "is numeric"
-            raise TableError(
-                f"Table: column {name!r} {what} but row {row} holds {level!r}.", hint=NOT_A_NUMBER
-            )
-        parsed[place] = number
-    return np.asarray(parsed[plain.codes])
+def fold_case(plain: Words, column: Column) -> Words:
+    """Make one word of those that differ only in case or blanks, as the levels spell it."""
+    spelled = {_folded(level): level for level in reversed(column.levels)}
+    counts = plain.counts()
+    for at in sorted(range(len(counts)), key=lambda at: -int(counts[at])):
+        spelled.setdefault(_folded(plain.distinct[at]), plain.distinct[at])
+    place: dict[Level, int] = {}
+    kept = [spelled[_folded(level)] for level in plain.distinct]
+    new = np.array([*(place.setdefault(level, len(place)) for level in kept), -1], np.int64)
+    return Words(new[plain.codes], tuple(place), plain.declared)
+
+
+def note_spellings(name: str, plain: Words) -> list[Note]:
+    """Return the note that some levels differ only in case or blanks."""
+    spellings: dict[Level, list[Level]] = {}
+    if len(plain.distinct) <= MANY_LEVELS:
+        for level, count in zip(plain.distinct, plain.counts().tolist(), strict=True):
+            if count and isinstance(level, str):
+                spellings.setdefault(_folded(level), []).append(level)
+    alike = [levels for levels in spellings.values() if len(levels) > 1]
+    if not alike:
+        return []
+    pairs = ", ".join("/".join(map(repr, levels)) for levels in alike[:3])
+    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
+    return [Note.of("T24", name, pairs=pairs + more)]
+
+
+def _folded(level: Level) -> Level:
+    return " ".join(level.casefold().split()) if isinstance(level, str) else level
 
 
 def code(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from sklearn.utils.validation import (
 from countwise._typing import FloatArray
 from countwise.errors import (
     CountwiseError,
+    MissingColumnWarning,
     ParameterError,
     SchemaError,
     TableError,
@@ -41,6 +43,7 @@ from countwise.params import (
     one_of,
     parameter,
 )
+from countwise.tables.labels import is_missing
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -130,10 +133,20 @@ class TableEstimator(DeclaredEstimator):
             X = X if schema.text else X.without_text()
             same = _same_columns(X.schema, schema)
             table = X if same else read(X, schema=schema, keep_rows=True)
+        elif isinstance(X, str | os.PathLike):
+            table = read(X, schema=schema, keep_rows=True)
         else:
             X = self._check_shape(X, reset=False)
             table = read(X, schema=schema, keep_rows=True)
         self._report_unseen(table)
+        lacking = [note.column for note in table.notes if note.code == "T27"]
+        if lacking:
+            warnings.warn(
+                f"{type(self).__name__}: the rows lack columns, which were taken as missing: "
+                f"{listing(lacking)}.",
+                MissingColumnWarning,
+                stacklevel=4,
+            )
         return table
 
     def _report_unseen(self, table: Table) -> None:
@@ -248,12 +261,15 @@ def check_frame(model: Any, X: Any, reset: bool) -> None:
 def check_class_labels(y: ArrayLike) -> NDArray[Any]:
     """Return labels as an array: one a row, finite, and no measured quantity."""
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O" and (
-        empty := [row for row, label in enumerate(labels) if label is None]
-    ):
-        raise TableError(
-            f"y: every row must have a class; row {empty[0]} has None. Leave such rows out."
-        )
+    if labels.dtype.kind in "fO":
+        empty = np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
+        if empty.any():
+            count, rows = int(empty.sum()), len(labels)
+            has = "has" if count == 1 else "have"
+            raise TableError(
+                f"y: every row must have a class. Input y contains NaN or None: {count} of {rows} "
+                f"rows {has} no class, the first is row {int(np.argmax(empty))}. Leave them out."
+            )
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)

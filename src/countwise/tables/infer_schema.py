@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from countwise.errors import listing
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import Kind
@@ -15,6 +16,7 @@ from countwise.tables.words import count_words
 FEWEST_ROWS = 8
 MANY_LEVELS = 1000
 
+_ORDERS = {"": "", "ymd": "", "time": "", "dmy": ", the day first", "mdy": ", the month first"}
 _NAME_HINT = re.compile(
     r"(^|[\W_])(id|ids|identifier|key|uuid|guid|serial|code|number|no|nr)$"
     r"|^(name|id)$|[\W_]name$"
@@ -30,9 +32,12 @@ _FEWEST_WORDS, _MOSTLY_UNIQUE = 4.0, 0.5
 
 def kind_of(name: str, raw: Raw) -> Kind:
     """Return the kind of a column: numbers are numeric, sentences text, all else is nominal."""
-    if isinstance(raw, Numbers):
-        return "numeric"
-    return "text" if _is_prose(name, raw) else "nominal"
+    return "text" if isinstance(raw, Words) and _is_prose(name, raw) else plain_kind(raw)
+
+
+def plain_kind(raw: Raw) -> Kind:
+    """Return the kind of a column that holds no sentences."""
+    return "numeric" if isinstance(raw, Numbers) else "nominal"
 
 
 def _is_prose(name: str, raw: Words) -> bool:
@@ -43,8 +48,11 @@ def _is_prose(name: str, raw: Words) -> bool:
     return not _has_id_name(name) and count_words(raw.distinct) >= _FEWEST_WORDS
 
 
-def why_identifier(name: str, raw: Raw) -> str | None:
-    """Return why a column identifies rows; None for numbers that merely take many values."""
+def why_identifier(name: str, raw: Raw, named_only: bool = False) -> str | None:
+    """Return why a column identifies rows; None for numbers that merely take many values.
+
+    With `named_only` numbers identify rows only if their name says so.
+    """
     if isinstance(raw, Words):
         rows, distinct = int(np.count_nonzero(raw.codes >= 0)), len(raw.distinct)
         fraction = 0.8 if _has_id_name(name) else 0.9
@@ -57,6 +65,8 @@ def why_identifier(name: str, raw: Raw) -> str | None:
         return None
     distinct = len(np.unique(values))
     about = f"{distinct} different whole numbers in {rows} rows"
+    if named_only and not _has_id_name(name):
+        return None
     if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
         return f"it numbers the rows ({about})"
     if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):
@@ -71,7 +81,7 @@ def _has_id_name(name: str) -> bool:
 
 def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
     """Return notes about a column that stays: constant, empty, rounded, dates, very many levels."""
-    notes = []
+    notes = list(raw.notes)
     if isinstance(raw, Numbers):
         seen = raw.values[~np.isnan(raw.values)]
         low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
@@ -79,7 +89,10 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
         if raw.rounded is not None:
             notes.append(Note.of("T05", name, value=raw.rounded))
         if raw.dates and not empty:
-            notes.append(Note.of("T06", name))
+            notes.append(Note.of("T06", name, order=_ORDERS[raw.written.get("date_order", "")]))
+        if raw.marks:
+            named, cells = listing(raw.marks), sum(raw.marks.values())
+            notes.append(Note.of("T21", name, marks=named, cells=cells))
         is_measured = kind == "numeric" and not raw.dates and seen.size > 20
         if is_measured and low < high and np.all((seen == low) | (seen == high)):
             notes.append(Note.of("T09", name, low=low, high=high))

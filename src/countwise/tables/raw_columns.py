@@ -6,7 +6,7 @@ column (codes into the distinct values, -1 where the cell was empty).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +24,9 @@ class Numbers:
 
     `rounded` is the largest integer that a double could not hold exactly, if there was one, and
     `exact` then holds the integers themselves, should they turn out to be labels or codes;
-    `dates` says that the numbers are days since 1970-01-01, `comma` that they were found to be
-    written with a decimal comma.
+    `dates` says that the numbers are days since 1970-01-01, `written` how their texts were found to
+    be written (properties of a `Column`), `marks` which texts among them were taken for missing,
+    and in how many cells.
     """
 
     values: NDArray[np.float64]
@@ -33,7 +34,9 @@ class Numbers:
     rounded: int | None = None
     dates: bool = False
     exact: NDArray[Any] | None = None
-    comma: bool = False
+    written: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -44,12 +47,13 @@ class Words:
     """A column of texts, booleans or mixed values as codes into `distinct`; -1 is an empty cell.
 
     `declared` says that the source declared `distinct` as the levels (a categorical, an ARFF
-    header) in that order, whether or not each of them occurs.
+    header) in that order, whether or not each of them occurs; `notes` what is odd about the texts.
     """
 
     codes: NDArray[np.int64] | NDArray[np.int32]
     distinct: tuple[Level, ...]
     declared: bool = False
+    notes: tuple[Note, ...] = ()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -80,8 +84,9 @@ class RawTable:
 
     @property
     def decimal(self) -> dict[str, str]:
-        """The columns in which a decimal comma was found."""
-        return {name: "," for name, raw in self.columns.items() if getattr(raw, "comma", False)}
+        """The columns of plain numbers in which a decimal comma was found."""
+        found = {name: getattr(raw, "written", {}) for name, raw in self.columns.items()}
+        return {name: "," for name, written in found.items() if written == {"decimal": ","}}
 
 
 def missing_numbers(rows: int) -> Numbers:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
+from countwise.tables.date_parts import add_parts, make_parts
 from countwise.tables.formats import detect
 from countwise.tables.formats.frames import (
     array_columns,
@@ -20,7 +22,8 @@ from countwise.tables.formats.frames import (
     record_columns,
     target_column,
 )
-from countwise.tables.raw_columns import Raw, RawTable, Words
+from countwise.tables.formats.source import Content, Source
+from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -29,7 +32,7 @@ from countwise.tables.read_options import (
     ReadOptions,
     is_name,
 )
-from countwise.tables.schema import Column, Schema
+from countwise.tables.schema import Column, Schema, level_number
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
@@ -43,10 +46,12 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
 
         sample = datasets.find(source.removeprefix("sample:"))
         source, options = sample.locate(), _with_sample(options, sample)
-    if isinstance(source, str | os.PathLike):
-        return _load_file(source, options)
+    if isinstance(source, str | os.PathLike | Source):
+        return _load_file(Source.at(source), options)
+    if callable(getattr(source, "read", None)):
+        return _load_file(Content.of_file(source), options)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        return RawTable(record_columns(source)), options
+        return RawTable(record_columns(source, options)), options
     if isinstance(source, np.ndarray | list | tuple):
         known = list(options.columns.values()) if options.is_schema else None
         return RawTable(array_columns(source, known)), options
@@ -68,9 +73,7 @@ def _with_sample(options: ReadOptions, sample: Sample) -> ReadOptions:
     return replace(options, columns=columns, target=target)
 
 
-def _load_file(
-    source: str | os.PathLike[str], options: ReadOptions
-) -> tuple[RawTable, ReadOptions]:
+def _load_file(source: Source, options: ReadOptions) -> tuple[RawTable, ReadOptions]:
     if any(not isinstance(item, str) for item in (*options.columns, options.target or "")):
         # Whether '007' is a text must be known before it is read, so positions become names first.
         options = options.resolve(detect.names(source, options))
@@ -83,7 +86,9 @@ def _load_file(
     return raw, options
 
 
-#: More classes than this, on every second row a new one, are hardly classes.
+#: How alike a name must be to one that the rows lack, to be taken for it.
+_NEAR = 0.85
+#: More classes than this are hardly classes, if they are numbers or every second row has a new one.
 MANY_CLASSES = 20
 
 
@@ -102,15 +107,19 @@ def read(
     header: bool = True,
     separator: str | None = None,
     keep_rows: bool = False,
+    missing_only: Marks | None = None,
+    fold_case: bool = False,
+    day_first: bool | None = None,
+    skip_lines: int | None = None,
 ) -> Table:
     """Read a file, a data frame or an array as a table of nominal, numeric and text columns.
 
     Parameters
     ----------
     source
-        A path (CSV, TSV, Parquet, JSON lines, ARFF; also gzipped), ``sample:name`` for a bundled
-        data set, a pandas, polars or pyarrow frame, a NumPy array, a list of rows, a mapping of
-        columns, or a `Table`.
+        A path (CSV, TSV, Parquet, JSON lines, ARFF, Excel, ODS; also gzipped or zipped), ``-`` for
+        standard input, a file object, ``sample:name`` for a bundled data set, a pandas, polars or
+        pyarrow frame, a NumPy array, a list of rows, a mapping of columns, or a `Table`.
     target
         The class: the name (or position) of a column, or the labels themselves, one a row.
     nominal, numeric, text, drop
@@ -118,8 +127,9 @@ def read(
         numbers, free text whose words are to be counted, columns to leave out. ``nominal="all"``
         takes every column as nominal.
     missing
-        Marks that mean *missing*, for all columns or by column; empty, ``?``, ``NA``, ``nan`` and
-        ``null`` if not given.
+        Marks that mean *missing*, for all columns or by column, beside the usual ones: empty,
+        ``?``, ``NA``, ``nan``, ``null`` and ``#N/A``, and among numbers and dates also marks such
+        as ``-`` and ``None``.
     when_missing
         What a missing cell means, for all columns or by column: ``omit`` it from the counts, make
         it a ``value`` of its own, or ``drop`` the row. ``value`` for all columns means ``omit`` in
@@ -129,9 +139,22 @@ def read(
         it does not know becomes *unseen*. The kind of its columns of kind ``infer`` is inferred;
         the other options that name columns change its columns.
     identifiers
-        ``drop`` columns that identify rows, with a note, or ``keep`` them.
+        ``drop`` columns that identify rows, with a note, or ``keep`` them. ``drop named``, which
+        `fit` uses for frames, keeps numbers that count the rows unless their name says what they
+        are.
     header, separator
         For text files: whether the first line names the columns, and the character between cells.
+    missing_only
+        Marks that mean *missing* instead of the usual ones.
+    fold_case
+        Make one level of levels that differ only in case or blanks; the most frequent spelling
+        stays.
+    day_first
+        Whether the day comes before the month in dates such as 01/02/2021, where no date of the
+        column says so.
+    skip_lines
+        For text files and workbooks: lines before the header. If it is not given, title lines are
+        found, with a note.
     keep_rows
         Keep rows without a class and rows that ``when_missing="drop"`` would drop, as prediction
         needs.
@@ -160,6 +183,10 @@ def read(
         identifiers,
         header,
         separator,
+        missing_only,
+        fold_case,
+        day_first,
+        skip_lines,
     )
     labels = None if target is None or is_name(target) else target
     return read_with(source, options, labels, keep_rows)
@@ -177,14 +204,23 @@ def read_with(
         raw, options, labels = source.to_raw(), replace(options, target=None), None
     else:
         raw, options = load_columns(source, options)
-    columns, options = _with_target(raw.columns, options, labels)
-    decided, notes = _decide(columns, options, labels is not None, isinstance(source, np.ndarray))
+    columns, parts, part_notes = raw.columns, dict[str, tuple[str, str]](), list[Note]()
+    is_array = isinstance(source, np.ndarray)
+    if not (options.is_schema or is_array):
+        columns, parts, part_notes = add_parts(columns, options)
+    columns, options = _with_target(columns, options, labels)
+    if options.is_schema and keep_rows:
+        columns, part_notes = complete(columns, options.columns.values(), _count_rows(columns))
+    decided, notes = _decide(columns, options, labels is not None, is_array)
+    decided = decided.with_columns(
+        replace(decided[name], part_of=part_of) for name, part_of in parts.items()
+    )
     growing = {
         column.name
         for column in decided
         if not (options.is_schema and (column.levels or keep_rows))
     }
-    notes = [*raw.notes, *notes]
+    notes = [*raw.notes, *part_notes, *notes]
     return _finish(code_columns(columns, decided, _count_rows(columns), notes, growing), keep_rows)
 
 
@@ -255,15 +291,15 @@ def _decide(
                 kind = infer_schema.kind_of(name, raw)
                 if kind == "text" and isinstance(raw, Words):
                     notes.append(Note.of("W01", name, texts=len(raw.distinct)))
-                elif not (options.keep_identifiers or is_array):
-                    why = infer_schema.why_identifier(name, raw)
+                elif not (options.identifiers == "keep" or is_array):
+                    named_only = options.identifiers == "drop named"
+                    why = infer_schema.why_identifier(name, raw, named_only)
             if why is not None:
                 notes.append(Note.of("T01", name, why=why))
                 column = options.settle(name, "id")
             else:
                 notes += () if is_array else infer_schema.note_oddities(name, raw, kind)
-                comma = "," if getattr(raw, "comma", False) else None
-                column = options.settle(name, kind, getattr(raw, "dates", False), comma)
+                column = options.settle(name, kind, raw)
         decided.append(column)
     return Schema(tuple(decided)), notes
 
@@ -276,6 +312,7 @@ def code_columns(
     growing: Collection[str] = (),
 ) -> Table:
     """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
+    notes, columns = list(notes), make_parts(columns, schema)
     data: dict[str, NDArray[Any]] = {}
     changed: list[Column] = []
     unseen: dict[str, dict[Any, int]] = {}
@@ -290,6 +327,10 @@ def code_columns(
             data[name] = code_levels.texts(columns[name], column)
             continue
         plain = code_levels.words(columns[name], column)
+        if column.fold_case:
+            plain = code_levels.fold_case(plain, column)
+        elif name in growing:
+            notes += code_levels.note_spellings(name, plain)
         data[name], column, unknown = code_levels.code(plain, column, name in growing)
         changed.append(column)
         if unknown:
@@ -315,7 +356,10 @@ def _finish(table: Table, keep_rows: bool = False) -> Table:
         if blank.any():
             keep &= ~blank
             notes.append(Note.of("T03", column.name, dropped=int(blank.sum()), rows=len(table)))
-        if column.width > MANY_CLASSES and column.width > 0.5 * len(table):
+        if column.width > MANY_CLASSES and (
+            column.width > 0.5 * len(table)
+            or all(level_number(level) is not None for level in column.levels)
+        ):
             notes.append(Note.of("T13", column.name, classes=column.width, rows=len(table)))
         if column.width == 1:
             notes.append(Note.of("T12", column.name, label=column.levels[0]))
@@ -360,8 +404,61 @@ def extend(source: Any, known: Schema, target: Any = None) -> Table:
 def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:
     for column in known:
         is_needed = column.kind in ("nominal", "numeric", "text", "infer")
-        if is_needed and column.name not in columns:
+        if is_needed and _is_lacking(column, columns):
             raise SchemaError(
                 f"Table: there must be a column {column.name!r}; the rows do not have it."
                 f"{did_you_mean(column.name, columns)} Their columns are {listing(columns)}."
             )
+
+
+def _is_lacking(column: Column, columns: Mapping[str, Raw]) -> bool:
+    made = column.part_of and column.part_of[1] in columns
+    return column.name not in columns and not made
+
+
+def complete(
+    columns: Mapping[str, Raw],
+    known: Iterable[Column],
+    rows: int,
+    strict: bool = False,
+    source_names: Callable[[], Sequence[str]] | None = None,
+) -> tuple[dict[str, Raw], list[Note]]:
+    """Return the columns with those that rows to predict lack, all missing, and notes about them.
+
+    A column that the rows seem to have under another spelling is refused, and so is every one that
+    is lacking if `strict`, or if there is no other. `source_names` returns the names of a source of
+    which `columns` holds only those that are known.
+    """
+    needed = [column for column in known if column.kind in ("nominal", "numeric")]
+    lacking = [column for column in needed if _is_lacking(column, columns)]
+    names = [column.name for column in needed]
+    if not lacking:
+        return dict(columns), []
+    present = source_names() if source_names is not None else list(columns)
+    others = [name for name in present if name not in names]
+    near = [column.name for column in lacking if is_near(column.name, others)]
+    if strict or near or len(lacking) == len(needed):
+        name = (near or [column.name for column in lacking])[0]
+        raise SchemaError(
+            f"Table: the model needs a column {name!r}, which the rows lack."
+            f"{did_you_mean(name, others)}",
+            hint=f"The model uses {listing(names, 12)}.",
+        )
+    empty = {
+        column.name: Words(np.full(rows, -1, np.int32), ())
+        if column.coded
+        else missing_numbers(rows)
+        for column in lacking
+    }
+    notes = [Note.of("T27", column.name) for column in lacking if not column.part_of]
+    return {**columns, **empty}, notes
+
+
+def is_near(name: str, others: Iterable[str]) -> bool:
+    """Return whether one of other names is this one with other case, blanks or a typing error."""
+    plain = {_letters(other) for other in others}
+    return bool(difflib.get_close_matches(_letters(name), plain, n=1, cutoff=_NEAR))
+
+
+def _letters(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum()) or name

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import ParameterError, TableError, did_you_mean, listing
+from countwise.tables.raw_columns import Numbers, Raw
 from countwise.tables.schema import MISSING_MARKS, Column, Kind, Schema, WhenMissing
 
 Names = Iterable[str | int] | str
@@ -33,7 +34,11 @@ class ReadOptions:
     target: str | int | None = None
     header: bool = True
     separator: str | None = None
-    keep_identifiers: bool = False
+    identifiers: str = "drop"
+    #: Whether the day comes before the month where no date of a column says so; None: by its sign.
+    day_first: bool | None = None
+    #: Lines before the header of a text file; None: they are found.
+    skip_lines: int | None = None
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -52,37 +57,61 @@ class ReadOptions:
         identifiers: str = "drop",
         header: bool = True,
         separator: str | None = None,
+        missing_only: Marks | None = None,
+        fold_case: bool = False,
+        day_first: bool | None = None,
+        skip_lines: int | None = None,
     ) -> ReadOptions:
         """Gather the arguments of `read`, of which some change the columns of a schema."""
-        if identifiers not in ("drop", "keep"):
-            raise ParameterError("read", "identifiers", "'drop' or 'keep'", identifiers)
+        if identifiers not in ("drop", "drop named", "keep"):
+            raise ParameterError(
+                "read", "identifiers", "'drop', 'drop named' or 'keep'", identifiers
+            )
+        if skip_lines is not None and (isinstance(skip_lines, bool) or skip_lines < 0):
+            raise ParameterError("read", "skip_lines", "a whole number from 0", skip_lines)
+        if missing is not None and missing_only is not None:
+            raise ParameterError(
+                "read: `missing=` adds marks to the usual ones and `missing_only=` replaces them; "
+                "got both. Keep one."
+            )
+        replaces = missing_only is not None
+        missing = missing_only if replaces else missing
         known = None if schema is None else _schema(schema)
         every = isinstance(nominal, str) and nominal == "all"
         marks = missing if isinstance(missing, Mapping) else {}
         rules = when_missing if isinstance(when_missing, Mapping) else {}
         is_same_for_all = missing is not None and not isinstance(missing, Mapping)
-        usual = _marks(missing) if is_same_for_all else MISSING_MARKS
+        before = () if replaces else MISSING_MARKS
+        usual = _marks(missing, before) if is_same_for_all else MISSING_MARKS
         rule: Any = "omit" if isinstance(when_missing, Mapping) else when_missing
         kind: Kind = "drop" if known is not None else "nominal" if every else "infer"
         options = cls(
             {} if known is None else {column.name: column for column in known},
-            Column("", kind, missing=usual, when_missing=rule),
+            Column("", kind, missing=usual, when_missing=rule, fold_case=fold_case),
             target if is_name(target) else None,
             header,
             separator,
-            identifiers == "keep",
+            identifiers,
+            day_first,
+            skip_lines,
         )
         changes: dict[str | int, dict[str, Any]] = {}
         if known is not None:
             if is_same_for_all:
-                changes = {column.name: {"missing": usual} for column in known}
+                changes = {
+                    column.name: {"missing": _marks(missing, () if replaces else column.missing)}
+                    for column in known
+                }
             for column in known.nominal if rule != "omit" else ():
                 changes.setdefault(column.name, {})["when_missing"] = rule
             if options.target in known and known.target is not None:
                 changes.setdefault(known.target.name, {})["kind"] = "drop"
             nominal = [column.name for column in known.numeric] if every else nominal
         for name in marks:
-            changes.setdefault(name, {})["missing"] = _marks(marks[name])
+            is_known = known is not None and name in known
+            before = known[name].missing if known is not None and is_known else MISSING_MARKS
+            before = () if replaces else before
+            changes.setdefault(name, {})["missing"] = _marks(marks[name], before)
         for name in rules:
             changes.setdefault(name, {})["when_missing"] = rules[name]
         kinds: tuple[tuple[Kind, Any], ...] = (
@@ -163,21 +192,19 @@ class ReadOptions:
         rule = one.when_missing if same_rule else other.when_missing
         return replace(other, kind=kind, missing=missing, when_missing=rule)
 
-    def settle(
-        self, name: str, kind: Kind, dates: bool = False, decimal: str | None = None
-    ) -> Column:
-        """Return the column as the kind that the data decided."""
+    def settle(self, name: str, kind: Kind, raw: Raw | None = None) -> Column:
+        """Return the column as the kind that the data decided, written as its texts are."""
         column = self.column(name)
         rule = column.when_missing
         if kind in ("numeric", "text") and rule == self.default.when_missing == "value":
             rule = "omit"
-        return replace(
-            column,
-            kind=kind,
-            when_missing=rule,
-            dates=dates or column.dates,
-            decimal=decimal or column.decimal,
-        )
+        settled = replace(column, kind=kind, when_missing=rule)
+        if kind != "numeric" or not isinstance(raw, Numbers):
+            return settled
+        found: dict[str, Any] = dict(raw.written)
+        if raw.marks:
+            found["missing"] = tuple(dict.fromkeys((*column.missing, *raw.marks)))
+        return replace(settled, dates=raw.dates or column.dates, **found)
 
 
 def _check_one_kind(name: object, kind: str, other: str | None) -> None:
@@ -194,12 +221,12 @@ def _schema(given: AnySchema) -> Schema:
     return Schema.from_dict(given) if isinstance(given, Mapping) else Schema.read(Path(given))
 
 
-def _marks(given: Any) -> tuple[str, ...]:
+def _marks(given: Any, before: tuple[str, ...] = ()) -> tuple[str, ...]:
     marks = (given,) if isinstance(given, str | int | float) else tuple(given)
     for mark in marks:
         if not isinstance(mark, str | int | float) or isinstance(mark, bool):
             raise ParameterError("read", "missing", "texts or numbers", mark)
-    return tuple(dict.fromkeys(["", *map(str, marks)]))
+    return tuple(dict.fromkeys(["", *before, *map(str, marks)]))
 
 
 def is_name(target: Any) -> bool:

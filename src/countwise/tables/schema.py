@@ -20,10 +20,23 @@ from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 Kind = Literal["nominal", "numeric", "text", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
 Level = str | int | float | bool
-_KINDS, _RULES = get_args(Kind), get_args(WhenMissing)
+DateOrder = Literal["", "ymd", "dmy", "mdy", "time"]
+_KINDS, _RULES, _ORDERS = get_args(Kind), get_args(WhenMissing), get_args(DateOrder)
 
 #: What counts as missing in a text cell unless a column says otherwise.
-MISSING_MARKS: tuple[str, ...] = ("", "?", "NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL")
+MISSING_MARKS: tuple[str, ...] = (
+    "",
+    "?",
+    "NA",
+    "N/A",
+    "na",
+    "n/a",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+    "#N/A",
+)  # fmt: skip
 #: The level a missing cell becomes in a column with ``when_missing="value"``.
 MISSING_VALUE = "(missing)"
 _SHOWN_LEVELS = 6
@@ -102,6 +115,15 @@ class Column:
         Whether the numbers are days since 1970-01-01, written as dates.
     decimal
         The decimal sign of the file, ``"."`` or ``","``; None if it is to be found.
+    thousands, unit
+        The thousands mark, and the currency or percent sign, of numbers in texts; 18 % is 0.18.
+    date_order
+        How dates in texts are written: ``dmy`` or ``mdy``; nothing, or ``ymd``, if they begin with
+        the year or name the month; ``time`` for a time of day, which is a fraction of a day.
+    fold_case
+        Whether levels that differ only in case or blanks are one.
+    part_of
+        For a column made of dates: ``("month", "sold")`` is the month of column *sold*.
 
     Examples
     --------
@@ -116,6 +138,11 @@ class Column:
     when_missing: WhenMissing = "omit"
     dates: bool = False
     decimal: str | None = None
+    thousands: str = ""
+    unit: str = ""
+    date_order: DateOrder = ""
+    fold_case: bool = False
+    part_of: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a column that could not be coded."""
@@ -126,6 +153,7 @@ class Column:
                 f"Schema: the name and the levels of column {self.name[:40]!r} must be text; half "
                 "a character (a lone surrogate) is among them. Correct the data."
             )
+        _check_word("date_order", self.name, self.date_order, _ORDERS)
         if self.levels and len(self.places) != len(self.levels):
             raise SchemaError(
                 f"Schema: the levels of column {self.name!r} must differ from each other; got some "
@@ -201,6 +229,11 @@ class Column:
         return self.kind in ("nominal", "target")
 
     @property
+    def knows_number_marks(self) -> bool:
+        """Whether the usual missing marks hold, so that more are known among numbers and dates."""
+        return self.marks.issuperset(MISSING_MARKS)
+
+    @property
     def left_out(self) -> bool:
         """Whether the column is left out, as an identifier or on request."""
         return self.kind in ("id", "drop")
@@ -258,6 +291,11 @@ class Column:
             when_missing=plain.get("when_missing", "omit"),
             dates=bool(plain.get("dates", False)),
             decimal=None if plain.get("decimal") is None else str(plain["decimal"]),
+            thousands=str(plain.get("thousands", "")),
+            unit=str(plain.get("unit", "")),
+            date_order=plain.get("date_order", ""),
+            fold_case=bool(plain.get("fold_case", False)),
+            part_of=tuple(map(str, plain.get("part_of", ()))),
         )
 
 

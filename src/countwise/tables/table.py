@@ -364,6 +364,62 @@ class Table:
             plain[name] = [None if value != value else value for value in column]
         return plain
 
+    def to_arrow(self) -> Any:
+        """Return the decoded columns as a pyarrow table: levels as a dictionary, dates as times.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> cw.read("sample:weather").to_arrow().column_names
+        ['outlook', 'temperature', 'humidity', 'windy', 'play']
+        """
+        import pyarrow as pa
+
+        return pa.table({name: self._arrow_column(name) for name in self._data})
+
+    def _arrow_column(self, name: str) -> Any:
+        import pyarrow as pa
+
+        column = self.schema[name]
+        if not column.coded:
+            numbers = pa.array(self.values(name), from_pandas=True)
+            if not column.dates:
+                return numbers
+            micros = np.where(np.isnan(self.values(name)), 0, self.values(name)) * 86_400e6
+            whole = np.rint(micros).astype(np.int64)
+            return pa.array(whole, pa.timestamp("us"), mask=np.isnan(self.values(name)))
+        codes = self.raw_array(name).astype(np.int32)
+        levels = list(column.levels)
+        if len({type(level) for level in levels}) > 1:
+            levels = [str(level) for level in levels]
+        indices = pa.array(codes, mask=codes >= column.width)
+        dictionary = pa.DictionaryArray.from_arrays(indices, pa.array(levels))
+        return dictionary.dictionary_decode() if column.kind == "target" else dictionary
+
+    def to_pandas(self) -> Any:
+        """Return the decoded columns as a pandas frame; nominal columns are categorical.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> cw.read("sample:weather").to_pandas().shape
+        (14, 5)
+        """
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the decoded columns as a polars frame.
+
+        Examples
+        --------
+        >>> import countwise as cw
+        >>> cw.read("sample:weather").to_polars().height
+        14
+        """
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
     def describe(self) -> str:
         """Return a few sentences about the table: size, kinds, notes."""
         names = listing([column.name for column in self.schema.attributes], 8)

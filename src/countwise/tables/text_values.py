@@ -6,9 +6,9 @@ Everything here looks at the distinct texts of a column, never at its rows one b
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -16,22 +16,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
-from countwise.numeric import COMMA_NUMBER, NUMBER, WHOLE, read_number
+from countwise.notes import Note
+from countwise.numeric import NUMBER, WHOLE, read_number
+from countwise.tables.cell_forms import (
+    NUMBER_MARKS,
+    NumberForm,
+    learn_dates,
+    learn_numbers,
+    read_date,
+)
 from countwise.tables.raw_columns import Numbers, Raw, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
+from countwise.tables.schema import Column, DateOrder, level_text
 
 _PLAIN_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
-_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z?)?", re.ASCII)
+#: Whole numbers that begin with a zero are codes.
+LEADING_ZERO = re.compile(r"0\d", re.ASCII)
 _EXACT = 2**53
-_MOSTLY, _MANY = 0.95, 20
+#: A column of more than so many different numbers, or dates, holds them if most cells are such.
+_MOSTLY, _MANY = 0.8, 20
+#: A column of which half the cells are numbers or dates looks like one.
+_HALF, _FEW = 0.5, 5
 #: Ways to mend a text in a numeric column.
 NOT_A_NUMBER = (
     "add it to `missing=`",
     "declare the column nominal with `nominal=`",
     "leave it out with `drop=`",
 )
-_EPOCH = datetime(1970, 1, 1)
 
 
 def settle(
@@ -44,26 +56,209 @@ def settle(
     missing = [text in marks or not used for text, used in zip(texts, _used(words), strict=True)]
     if column.coded or column.kind == "text":
         return _levels(words, texts, missing)
-    if column.dates:
-        return as_dates(name, words, texts, missing, offset)
-    present = [text for text, gone in zip(texts, missing, strict=True) if not gone]
-    if not present:
+    if all(missing):
         return missing_numbers(len(words))
-    comma = column.decimal == "," if column.decimal else has_commas(present, separator)
-    pattern = COMMA_NUMBER if comma else NUMBER
-    hits = [bool(pattern.fullmatch(text)) for text in texts]
-    if column.kind == "numeric" or all(
-        hit or gone for hit, gone in zip(hits, missing, strict=True)
-    ):
-        numbers = as_numbers(name, words, texts, missing, comma, offset)
-        return replace(numbers, comma=True) if comma and column.decimal is None else numbers
-    days_found = iso_days(present)
-    if days_found is not None:
-        day = iter(days_found.tolist())
-        found = [None if gone else next(day) for gone in missing]
-        return Numbers(_spread(words, found), dates=True)
-    _refuse_nearly_numbers(name, words, hits, missing, offset)
-    return _levels(words, texts, missing)
+    cells = _Cells(column, words, texts, missing, offset)
+    if column.dates or column.date_order:
+        return cells.to_dates(column.date_order)
+    if column.thousands or column.unit:
+        return cells.to_numbers(NumberForm(column.decimal or ".", column.thousands, column.unit))
+    if column.decimal or (options.is_schema and column.kind == "numeric"):
+        comma = column.decimal == "," if column.decimal else has_commas(cells.present, separator)
+        if column.kind == "numeric" or cells.fit(NumberForm("," if comma else ".").read):
+            found = {"decimal": ","} if comma and not column.decimal else {}
+            return cells.to_numbers(NumberForm("," if comma else "."), found)
+        return _levels(words, texts, missing)
+    return _infer(cells, options, separator)
+
+
+def settle_typed(name: str, raw: Raw, options: ReadOptions, offset: int = 0) -> Raw:
+    """Turn the texts of a source that knows types into the numbers or dates they are.
+
+    A text that is a plain number was stored as a text on purpose and stays one; a column that also
+    holds money, dates or missing marks was not.
+    """
+    column = options.column(name)
+    if not isinstance(raw, Words) or raw.declared or column.coded or not raw.distinct:
+        return raw
+    if any(isinstance(level, bool) for level in raw.distinct):
+        return raw
+    texts = [level_text(level).strip() for level in raw.distinct]
+    is_text = all(isinstance(level, str) for level in raw.distinct)
+    if column.kind != "numeric" and is_text and all(map(NUMBER.fullmatch, texts)):
+        coded = [text for text in texts if LEADING_ZERO.match(text)]
+        if coded:
+            return replace(raw, notes=(Note.of("T25", name, example=coded[0]),))
+        if len(texts) <= _MANY:
+            return raw
+        return replace(raw, notes=(Note.of("T23", name, what="numbers", example=texts[0]),))
+    found = settle(name, Words(raw.codes, tuple(texts)), options, offset=offset)
+    return replace(raw, notes=found.notes) if isinstance(found, Words) else found
+
+
+class _Cells:
+    """The distinct texts of one column, and which of them are missing."""
+
+    def __init__(
+        self,
+        column: Column,
+        words: Words,
+        texts: Sequence[str],
+        missing: Sequence[bool],
+        offset: int,
+    ) -> None:
+        self.name, self.column, self.words, self.texts = column.name, column, words, texts
+        self.missing, self.offset = missing, offset
+        self.marked = [
+            column.knows_number_marks and not gone and text in NUMBER_MARKS
+            for text, gone in zip(texts, missing, strict=True)
+        ]
+
+    @property
+    def present(self) -> list[str]:
+        """The texts that are neither missing nor a mark that is known among numbers."""
+        gone = zip(self.texts, self.missing, self.marked, strict=True)
+        return [text for text, missing, marked in gone if not (missing or marked)]
+
+    def fit(self, read: Callable[[str], float | None]) -> bool:
+        """Return whether every text can be read."""
+        return all(read(text) is not None for text in self.present)
+
+    def misfits(self, read: Callable[[str], float | None]) -> list[bool]:
+        """Return which texts cannot be read and are not missing either."""
+        flags = zip(self.texts, self.missing, self.marked, strict=True)
+        return [not (gone or marked) and read(text) is None for text, gone, marked in flags]
+
+    def to_levels(self) -> Words:
+        """Take the texts as they are."""
+        return _levels(self.words, self.texts, self.missing)
+
+    def to_numbers(self, form: NumberForm, written: Mapping[str, str] | None = None) -> Numbers:
+        """Turn all cells into numbers, or name the first that is none."""
+        bad = self.misfits(form.read)
+        if any(bad):
+            raise _no_number(self.name, self.words, bad, self.offset)
+        gone = [missing or mark for missing, mark in zip(self.missing, self.marked, strict=True)]
+        numbers = _as_numbers(self.words, self.texts, gone, form)
+        return replace(numbers, written=written or {}, marks=self._marks())
+
+    def to_dates(self, order: DateOrder, written: Mapping[str, str] | None = None) -> Numbers:
+        """Turn all cells into days since 1970-01-01, or fractions of a day."""
+
+        def read(text: str) -> float | None:
+            return read_date(text, order)
+
+        bad = self.misfits(read)
+        if any(bad):
+            row, text = _first(self.words, bad)
+            what, form = ("times", "HH:MM") if order == "time" else ("dates", "YYYY-MM-DD")
+            raise TableError(
+                f"Table: column {self.name!r} holds {what} but row {row + self.offset} holds "
+                f"{text!r}.",
+                hint=(f"write it as {form} or as the other rows do", "add it to `missing=`"),
+            )
+        gone = zip(self.texts, self.missing, self.marked, strict=True)
+        days = [None if missing or marked else read(text) for text, missing, marked in gone]
+        is_date = order != "time"
+        values = _spread(self.words, days)
+        return Numbers(values, dates=is_date, written=written or {}, marks=self._marks())
+
+    def _marks(self) -> dict[str, int]:
+        counts = self.words.counts()
+        found = Counter[str]()
+        for at, marked in enumerate(self.marked):
+            if marked:
+                found[self.texts[at]] += int(counts[at])
+        return dict(found)
+
+    def fraction(self, bad: Sequence[bool]) -> float:
+        """Return the fraction of the cells with a value that can be read."""
+        counts = self.words.counts()
+        pairs = zip(self.missing, self.marked, strict=True)
+        held = np.asarray([not (missing or marked) for missing, marked in pairs])
+        return 1 - float(counts[np.asarray(bad)].sum()) / max(float(counts[held].sum()), 1.0)
+
+
+def _infer(cells: _Cells, options: ReadOptions, separator: str) -> Raw:
+    """Find out whether the texts are numbers, dates, times or levels."""
+    name, present = cells.name, cells.present
+    is_free = cells.column.kind == "infer"
+    if not present:
+        return cells.to_levels()
+    if is_free and all(map(WHOLE.fullmatch, present)) and any(map(LEADING_ZERO.match, present)):
+        example = next(text for text in present if LEADING_ZERO.match(text))
+        return replace(cells.to_levels(), notes=(Note.of("T25", name, example=example),))
+    form = learn_numbers(present, separator)
+    if form is not None:
+        written = _written(form, present, separator)
+        bad = cells.misfits(form.read)
+        if not any(bad) or not is_free:
+            return _note_form(cells.to_numbers(form, written), cells, form)
+        what = f"numbers such as {next(t for t in present if form.read(t) is not None)!r}"
+        numbers = len(present) - sum(bad)
+        return _mostly(cells, bad, numbers, what, lambda: cells.to_numbers(form))
+    if not is_free:
+        return cells.to_numbers(NumberForm())
+    order, is_sure = learn_dates(present, options.day_first)
+    if order:
+        chosen = order
+        bad = cells.misfits(lambda text: read_date(text, chosen))
+        if any(bad):
+            what = "times" if order == "time" else "dates"
+            kept = len(present) - sum(bad)
+            return _mostly(cells, bad, kept, what, lambda: cells.to_dates(chosen))
+        # Dates that begin with the year, or name the month, need no order.
+        days = cells.to_dates(order, {} if order == "ymd" else {"date_order": order})
+        if is_sure:
+            return days
+        word = "day" if order == "dmy" else "month"
+        example = next(text for text in present if text)
+        return replace(days, notes=(Note.of("T26", name, word=word, example=example),))
+    return cells.to_levels()
+
+
+def _written(form: NumberForm, present: Sequence[str], separator: str) -> dict[str, str]:
+    """Return the properties of a column that say how its numbers are written."""
+    found = {"thousands": form.thousands, "unit": form.unit}
+    found = {name: sign for name, sign in found.items() if sign}
+    if form.decimal == "," or found:
+        found["decimal"] = form.decimal
+    return found
+
+
+def _note_form(numbers: Numbers, cells: _Cells, form: NumberForm) -> Numbers:
+    # That a file has decimal commas is said once, beside its separator.
+    if not (numbers.written and (form.thousands or form.unit)):
+        return numbers
+    example = max(cells.present, key=len)
+    note = Note.of("T20", cells.name, example=example, form=form.describe())
+    return replace(numbers, notes=(note,))
+
+
+def _mostly(
+    cells: _Cells,
+    bad: Sequence[bool],
+    good: int,
+    what: str,
+    refuse: Callable[[], Raw],
+) -> Raw:
+    """Refuse a column of numbers or dates with a few other texts; note one with many of them."""
+    fraction = cells.fraction(bad)
+    if good > _MANY and fraction >= _MOSTLY:
+        # One stray text would turn a measurement into thousands of levels.
+        return refuse()
+    if good > _FEW and fraction >= _HALF:
+        row, text = _first(cells.words, bad)
+        note = Note.of(
+            "T22", cells.name, what=what, fraction=fraction, row=row + cells.offset, text=text
+        )
+        return replace(cells.to_levels(), notes=(note,))
+    return cells.to_levels()
+
+
+def is_marked(column: Column) -> bool:
+    """Return whether the cells of a column are dates, or numbers with more than digits."""
+    return bool(column.dates or column.date_order or column.thousands or column.unit)
 
 
 def has_commas(present: Sequence[str], separator: str) -> bool:
@@ -73,30 +268,20 @@ def has_commas(present: Sequence[str], separator: str) -> bool:
     commas = [text for text in present if _PLAIN_COMMA.fullmatch(text)]
     if not commas or any(NUMBER.fullmatch(t) and not WHOLE.fullmatch(t) for t in present):
         return False
-    # Between tabs 1,234 may as well mean a thousand, so a column of nothing else is left as text.
+    # Between tabs 1,234 may as well mean a thousand, so all texts of the column must be looked at.
     return separator == ";" or not all(_THOUSANDS.fullmatch(text) for text in commas)
 
 
-def as_numbers(
-    name: str,
-    words: Words,
-    texts: Sequence[str],
-    missing: Sequence[bool],
-    comma: bool = False,
-    offset: int = 0,
+def _as_numbers(
+    words: Words, texts: Sequence[str], missing: Sequence[bool], form: NumberForm
 ) -> Numbers:
-    """Turn a column whose cells must all be numbers into that, or name the first that is none."""
-    pattern = COMMA_NUMBER if comma else NUMBER
-    bad = [not gone and not pattern.fullmatch(t) for t, gone in zip(texts, missing, strict=True)]
-    if any(bad):
-        raise _no_number(name, words, bad, offset)
-    whole, rounded, values = True, None, list[float | None]()
+    is_plain = not (form.thousands or form.unit)
+    whole, rounded, values = is_plain, None, list[float | None]()
     for text, gone in zip(texts, missing, strict=True):
-        if gone:
-            values.append(None)
-            continue
-        value = float(text.replace(",", ".") if comma else text)
+        value = None if gone else form.read(text)
         values.append(value)
+        if value is None or not is_plain:
+            continue
         if not WHOLE.fullmatch(text):
             whole = False
         elif abs(value) >= _EXACT and value not in (np.inf, -np.inf):
@@ -106,46 +291,14 @@ def as_numbers(
     return Numbers(_spread(words, values), whole and not all(missing), rounded)
 
 
-def as_dates(
-    name: str, words: Words, texts: Sequence[str], missing: Sequence[bool], offset: int = 0
-) -> Numbers:
-    """Turn a column whose cells must all be ISO dates into days since 1970-01-01."""
-    found = [None if gone else days(text) for text, gone in zip(texts, missing, strict=True)]
-    bad = [not gone and day is None for day, gone in zip(found, missing, strict=True)]
-    if any(bad):
-        row, text = _first(words, bad)
-        raise TableError(
-            f"Table: column {name!r} holds dates but row {row + offset} holds {text!r}.",
-            hint=("write it as YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", "add it to `missing=`"),
-        )
-    return Numbers(_spread(words, found), dates=True)
-
-
-def days(text: str) -> float | None:
-    """Return an ISO date or time as days since 1970-01-01, or None if it is none."""
-    if not _DATE.fullmatch(text):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.replace("/", "-").rstrip("Z"))
-    except ValueError:
-        return None
-    return days_since_epoch(moment)
-
-
-def days_since_epoch(moment: datetime) -> float:
-    """Return a time as days since 1970-01-01."""
-    return (moment - _EPOCH).total_seconds() / 86_400
-
-
-def iso_days(distinct: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return days since 1970-01-01 if every text is an ISO date or time; else, or if none, None."""
-    found: list[float] = []
-    for text in distinct:
-        day = days(text.strip())
-        if day is None:
-            return None
-        found.append(day)
-    return np.asarray(found) if found else None
+def parse(words: Words, column: Column) -> NDArray[np.float64]:
+    """Read words without missing marks as the numbers or dates of a numeric column."""
+    texts = [level_text(level) for level in words.distinct]
+    cells = _Cells(column, words, texts, [False] * len(texts), 0)
+    if column.dates or column.date_order:
+        return cells.to_dates(column.date_order).values
+    form = NumberForm(column.decimal or ".", column.thousands, column.unit)
+    return cells.to_numbers(form).values
 
 
 @cache
@@ -180,7 +333,7 @@ def _without(words: Words, gone: Sequence[bool]) -> Words:
     kept = tuple(level for level, out in zip(words.distinct, gone, strict=True) if not out)
     place = np.cumsum(~np.asarray(gone)) - 1
     place[np.asarray(gone)] = -1
-    return Words(_lookup(place, words.codes, -1), kept, words.declared)
+    return replace(words, codes=_lookup(place, words.codes, -1), distinct=kept)
 
 
 def _drop_numbers(column: Numbers, numbers: frozenset[float]) -> Numbers:
@@ -198,7 +351,7 @@ def _drop_numbers(column: Numbers, numbers: frozenset[float]) -> Numbers:
     exact = None if column.exact is None or rounded is None else column.exact.copy()
     if exact is not None:
         exact[gone] = None
-    return Numbers(values, column.whole, rounded, exact=exact)
+    return replace(column, values=values, rounded=rounded, exact=exact)
 
 
 def _used(words: Words) -> list[bool]:
@@ -237,21 +390,11 @@ def _first(words: Words, flags: Sequence[bool]) -> tuple[int, Any]:
 
 def _no_number(name: str, words: Words, bad: Sequence[bool], offset: int) -> TableError:
     row, text = _first(words, bad)
+    others = int(words.counts()[np.asarray(bad)].sum()) - 1
+    more = (
+        f" ({others} more such cells)" if others > 1 else " (one more such cell)" if others else ""
+    )
     return TableError(
-        f"Table: column {name!r} is numeric but row {row + offset} holds {text!r}.",
+        f"Table: column {name!r} is numeric but row {row + offset} holds {text!r}{more}.",
         hint=NOT_A_NUMBER,
     )
-
-
-def _refuse_nearly_numbers(
-    name: str, words: Words, hits: Sequence[bool], missing: Sequence[bool], offset: int
-) -> None:
-    # One stray text would turn a measurement into thousands of levels.
-    if sum(hits) <= _MANY:
-        return
-    counts = words.counts()
-    number = np.asarray(hits) & ~np.asarray(missing)
-    cells = counts[~np.asarray(missing)].sum()
-    if number.sum() > _MANY and counts[number].sum() >= _MOSTLY * cells:
-        bad = [not hit and not gone for hit, gone in zip(hits, missing, strict=True)]
-        raise _no_number(name, words, bad, offset)

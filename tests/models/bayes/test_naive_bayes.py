@@ -232,7 +232,7 @@ def test_wrong_calls_get_one_sentence(credit, frame):
             "one number for each of the 1000",
         ),
         (lambda: cw.NaiveBayes().fit(credit, sample_weight=-np.ones(1000)), "at least 0"),
-        (lambda: cw.NaiveBayes().fit(credit).predict({"age": [3]}), "the rows do not have it"),
+        (lambda: cw.NaiveBayes().fit(credit).predict({"ages": [3]}), "Did you mean 'ages'?"),
     ):
         with pytest.raises((ParameterError, TableError)) as caught:
             call()
@@ -407,10 +407,11 @@ def test_labels_of_mixed_types_come_back_as_they_were():
     assert model.predict({"x": [1.0]}).tolist() == [1]
 
 
-def test_a_frame_handed_over_keeps_all_its_columns():
-    frame = pd.DataFrame({"id": np.arange(100), "x": np.arange(100) % 3})
+def test_a_frame_handed_over_keeps_row_numbers_unless_their_name_tells():
+    frame = pd.DataFrame({"id": np.arange(100), "n": np.arange(100), "x": np.arange(100) % 3})
     model = cw.NaiveBayes().fit(frame, np.arange(100) % 2)
-    assert [c.kind for c in model.schema_.attributes] == ["numeric", "numeric"]
+    assert [c.name for c in model.schema_.attributes] == ["n", "x"]
+    assert [note.column for note in model.notes_ if note.code == "T01"] == ["id"]
     lazy = pl.DataFrame({"x": [1.0, 2.0], "k": ["u", "v"]}).lazy()
     assert cw.NaiveBayes().fit(lazy, ["p", "q"]).predict(lazy).tolist() == ["p", "q"]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
+from countwise.tables.cell_forms import days_since_epoch
 from countwise.tables.formats.csv_dialect import encoding_notes
 from countwise.tables.formats.source import (
     Source,
@@ -21,7 +22,7 @@ from countwise.tables.formats.source import (
 )
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import days_since_epoch, drop_marks, drop_unused, settle
+from countwise.tables.text_values import drop_marks, drop_unused, settle
 
 QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(rf"\s*(?:{QUOTED}|([^\s{{}}'\"%][^\s{{}}]*))\s*(.*)$", re.DOTALL)

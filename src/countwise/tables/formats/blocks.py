@@ -12,16 +12,16 @@ import io
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TypeVar
 
 from countwise.errors import TableError
 from countwise.parallel import threads
 from countwise.tables.formats import csv, detect
 from countwise.tables.formats.csv_dialect import Dialect, sniff
 from countwise.tables.formats.csv_fast import PlainRows
-from countwise.tables.formats.source import Scan, Source, scan
+from countwise.tables.formats.source import Content, Scan, Source, scan
 from countwise.tables.raw_columns import RawTable
 from countwise.tables.read_options import ReadOptions
 
@@ -37,30 +37,11 @@ Result = TypeVar("Result")
 Piece = Callable[[], Iterator[RawTable]]
 
 
-@dataclass(frozen=True)
-class Segment(Source):
-    """Whole lines of a delimited file in memory, read like a file without a header."""
-
-    content: bytes = field(default=b"", repr=False)
-
-    def open(self) -> BinaryIO:
-        """Return the bytes as a Python file."""
-        return cast(BinaryIO, io.BytesIO(self.content))
-
-    def arrow(self, start: int = 0) -> Any:
-        """Return the bytes from `start` on as an Arrow file."""
-        import pyarrow as pa
-
-        file = pa.BufferReader(self.content)
-        file.seek(start)
-        return file
-
-
 def pieces_of(
-    path: str, options: ReadOptions, look: Callable[[Source, str, int], Scan] = scan
+    path: str | Source, options: ReadOptions, look: Callable[[Source, str, int], Scan] = scan
 ) -> Iterator[tuple[Piece, int]]:
     """Yield what parses the next piece of a file, and how many bytes of it are then done."""
-    if detect.is_delimited(path):
+    if isinstance(path, str) and detect.is_delimited(path):
         source = Source.at(path)
         if not source.gzipped:
             dialect = sniff(source, options, look)
@@ -116,7 +97,7 @@ class _Parser:
         if quick is not None:
             yield quick
             return
-        segment = Segment(self.source.path, False, content)
+        segment = Content(self.source.path, False, content)
         try:
             every = SEGMENT  # rows: all of it at once
             yield from csv.blocks(segment, self.options, every, self.dialect)

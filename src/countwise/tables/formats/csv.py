@@ -15,9 +15,16 @@ from countwise.notes import Note
 from countwise.numeric import COMMA_NUMBER, NUMBER, WHOLE
 from countwise.tables.formats.csv_dialect import Dialect, header_names, sniff
 from countwise.tables.formats.source import Source
+from countwise.tables.infer_schema import plain_kind
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import has_commas, numbers_among, settle
+from countwise.tables.text_values import (
+    LEADING_ZERO,
+    has_commas,
+    is_marked,
+    numbers_among,
+    settle,
+)
 
 _CONVERSION = re.compile(
     r"In CSV column #(\d+):.*?conversion error to (\w+): invalid value '(.*)'", re.DOTALL
@@ -27,6 +34,8 @@ _LARGEST_BLOCK = (1 << 31) - 1
 _MAX_ATTEMPTS = 3
 _PLAIN_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 _EXACT = 2.0**53
+#: Codes that may begin with a zero below the first rows, too.
+_CODE_NAME = re.compile(r"(^|[\W_])(zip|postal|postcode|plz)", re.IGNORECASE)
 
 
 def names(source: Source, options: ReadOptions) -> list[str]:
@@ -112,7 +121,11 @@ class _Reader:
 
     def _type_of(self, name: str, cells: set[str]) -> str:
         column = self._options.column(name)
-        if column.coded or column.dates or not (cells or column.kind == "numeric"):
+        if column.coded or is_marked(column) or not (cells or column.kind == "numeric"):
+            return "text"
+        if column.kind == "infer" and (
+            _CODE_NAME.search(name) or any(map(LEADING_ZERO.match, cells))
+        ):
             return "text"
         if all(WHOLE.fullmatch(cell) for cell in cells):
             # Arrow takes 0x1F for a whole number and +1 for none, so such are not left to it.
@@ -277,12 +290,12 @@ class _Reader:
             return settle(name, words, self._options, self._dialect.separator, offset)
         values = np.ascontiguousarray(column.to_numpy(), dtype=np.float64)
         found_comma = kind == "comma" and self._options.column(name).decimal is None
-        return Numbers(values, comma=found_comma)
+        return Numbers(values, written={"decimal": ","} if found_comma else {})
 
 
 def _is_blank(row: Any) -> bool:
-    # A line of tabs has nothing but blanks too, but it has cells.
-    return row.actual_columns == 1 and not row.text.strip()
+    # A line of tabs has nothing but blanks too, but it has cells. A comment is as good as blank.
+    return (row.actual_columns == 1 and not row.text.strip()) or row.text.startswith("#")
 
 
 def _arrow_invalid() -> type[Exception]:
@@ -327,12 +340,9 @@ def _declare(dialect: Dialect, options: ReadOptions) -> tuple[ReadOptions, bool]
             codes = [place.setdefault(record[at], len(place)) for record in whole]
             words = Words(np.asarray(codes, np.int64), tuple(place))
             raw = settle(name, words, options, dialect.separator)
-            if isinstance(raw, Words):
-                column = options.settle(name, "text" if column.kind == "text" else "nominal")
-            else:
-                decimal = "," if raw.comma else None
-                column = options.settle(name, "numeric", raw.dates, decimal)
-                comma = comma or raw.comma
+            kind = "text" if column.kind == "text" else plain_kind(raw)
+            column = options.settle(name, kind, raw)
+            comma = comma or getattr(raw, "written", {}) == {"decimal": ","}
         columns[name] = column
     return replace(options, columns=columns, target=None), comma
 

@@ -41,6 +41,10 @@ _BOMS = (
 )
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _ENCODINGS = {"latin-1": "Latin-1 (ISO 8859-1)", "cp1252": "Windows-1252"}
+#: Excel's own way to name the separator, in a line above the header.
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
+_COMMENT_LINE = re.compile(r"#[^\n]*\n")
+_MOST_TITLES = 20
 _limit = threading.RLock()
 
 
@@ -69,12 +73,15 @@ class _Head:
     first: tuple[int, int]
     records: list[list[str]]
     whole: bool
+    notes: tuple[Note, ...]
 
-    def decode(self, source: Source, encoding: str) -> _Head:
+    def decode(self, source: Source, encoding: str, options: ReadOptions) -> _Head:
         """Return the same lines in another encoding."""
         text = self.content[self.bom :].decode(encoding)
-        first, records = _records(source, text, self.separator, self.whole)
-        return replace(self, encoding=encoding, text=text, first=first, records=records)
+        _, first, records, notes = _split(source, text, options, self.whole)
+        return replace(
+            self, encoding=encoding, text=text, first=first, records=records, notes=notes
+        )
 
 
 def sniff(
@@ -87,10 +94,15 @@ def sniff(
     found = look(source, head.encoding, head.bom)
     if not found.utf8:
         # The first bytes were UTF-8 and later ones are not; before them all is ASCII or odd.
-        head = head.decode(source, one_byte_encoding(source, head.bom))
+        head = head.decode(source, one_byte_encoding(source, head.bom), options)
     records, separator = head.records, head.separator
     names, odd = _names(source, records[0], options.header)
-    notes = (*_separator_note(source, options, separator), *encoding_notes(head.encoding), *odd)
+    notes = (
+        *_separator_note(source, options, separator),
+        *encoding_notes(head.encoding),
+        *head.notes,
+        *odd,
+    )
     rows = head.first[0]
     if options.header:
         records, rows = records[1:], head.first[1]
@@ -110,7 +122,7 @@ def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:
     plain = all(cell.isascii() for cell in head.records[0])
     if not plain and head.encoding == "utf-8" and not scan(source, "utf-8", head.bom).utf8:
         # Bytes far below the header say how its letters are to be read.
-        head = head.decode(source, one_byte_encoding(source, head.bom))
+        head = head.decode(source, one_byte_encoding(source, head.bom), options)
     return _names(source, head.records[0], options.header)[0]
 
 
@@ -125,8 +137,7 @@ def _head(source: Source, options: ReadOptions) -> _Head:
         if b"\0" in content and not encoding.startswith("utf-16"):
             raise not_text(source, "NUL bytes")
         text, encoding = _decode(source, content[bom:], encoding, bom)
-        separator = options.separator or _find_separator(source, text, whole)
-        first, records = _records(source, text, separator, whole)
+        separator, first, records, notes = _split(source, text, options, whole)
         if whole or len(records) > 1 or size >= _LARGEST_SAMPLE:
             break
         size = min(size * 16, _LARGEST_SAMPLE)
@@ -134,7 +145,51 @@ def _head(source: Source, options: ReadOptions) -> _Head:
         raise TableError(
             f"Table: {source.path!r} must hold rows; no line of it can be read. Check the file."
         )
-    return _Head(content, bom, encoding, separator, text, first, records, whole)
+    return _Head(content, bom, encoding, separator, text, first, records, whole, notes)
+
+
+def _split(
+    source: Source, text: str, options: ReadOptions, whole: bool
+) -> tuple[str, tuple[int, int], list[list[str]], tuple[Note, ...]]:
+    """Return separator, place of the first record, records and notes; pass over what is above."""
+    start, named, notes = _preface(text, options)
+    body = text[start:]
+    separator = options.separator or named or _find_separator(source, body, whole)
+    (begin, end), records = _records(source, body, separator, whole)
+    titles = count_titles(records) if options.header and options.skip_lines is None else 0
+    if titles:
+        shown = next((cell.strip() for cell in records[0] if cell.strip()), "")
+        notes = (*notes, Note.of("F05", lines=titles, text=shown))
+    for _ in range(titles):
+        start, body = start + end, body[end:]
+        (begin, end), records = _records(source, body, separator, whole)
+    return separator, (start + begin, start + end), records, notes
+
+
+def _preface(text: str, options: ReadOptions) -> tuple[int, str | None, tuple[Note, ...]]:
+    """Return where the table begins, the separator that Excel's first line names, and notes."""
+    start, separator, notes = 0, None, tuple[Note, ...]()
+    for _ in range(options.skip_lines or 0):
+        start = text.find("\n", start) + 1 or len(text)
+    found = _SEPARATOR_LINE.match(text, start)
+    if found:
+        start, separator = found.end(), found[1]
+    while (comment := _COMMENT_LINE.match(text, start)) is not None:
+        start, notes = comment.end(), (Note.of("F06"),)
+    return start, separator, notes
+
+
+def count_titles(records: list[list[str]]) -> int:
+    """Count the records above the header: they hold one cell, the table several."""
+    if len(records) < 3:
+        return 0
+    width = Counter(map(len, records)).most_common(1)[0][0]
+    for at, record in enumerate(records[:_MOST_TITLES]):
+        held = [cell.strip() for cell in record if cell.strip()]
+        if len(held) > 1 or width < 2:
+            is_header = len(record) == width and not any(map(NUMBER.fullmatch, held))
+            return at if is_header and at < len(records) - 1 else 0
+    return 0
 
 
 def _check_separator(separator: str) -> None:

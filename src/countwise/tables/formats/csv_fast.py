@@ -15,7 +15,7 @@ from countwise.tables.formats import _csv_fast
 from countwise.tables.formats.csv_dialect import Dialect
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import numbers_among, settle
+from countwise.tables.text_values import is_marked, numbers_among, settle
 
 #: Signs that may stand in a number, so that a kernel could not tell where a cell ends.
 _IN_NUMBERS = frozenset("+-. ")
@@ -48,7 +48,7 @@ class PlainRows:
 
     def _is_number(self, name: str) -> bool:
         column = self._options.column(name)
-        return column.kind == "numeric" and not column.dates and column.decimal != ","
+        return column.kind == "numeric" and not is_marked(column) and column.decimal != ","
 
     def read(self, content: bytes) -> RawTable | None:
         """Return the columns of whole lines, or None if the general reader must look at them."""

@@ -20,13 +20,14 @@ _FORMATS = {
     "parquet": (".parquet", ".pq"),
     "json_lines": (".json", ".jsonl", ".ndjson"),
     "arff": (".arff",),
+    "workbook": (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
 }
 _BY_EXTENSION = {extension: form for form, every in _FORMATS.items() for extension in every}
 _ARFF = re.compile(rb"(?:\s*%[^\r\n]*[\r\n]+|\s+)*@relation\b", re.IGNORECASE)
-_WORKBOOK = (".xls", ".xlsx", ".xlsm", ".ods")
+Place = str | os.PathLike[str] | Source
 
 
-def names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
+def names(path: Place, options: ReadOptions | None = None) -> list[str]:
     """Return the names of the columns of a file in file order; a JSON file is read to its end."""
     source = Source.at(path)
     module = _module(source)
@@ -35,7 +36,7 @@ def names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> l
         return found
 
 
-def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> RawTable:
+def read(path: Place, options: ReadOptions | None = None) -> RawTable:
     """Read a file into raw columns."""
     source = Source.at(path)
     module = _module(source)
@@ -45,7 +46,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Ra
 
 
 def blocks(
-    path: str | os.PathLike[str], options: ReadOptions | None = None, rows: int = 100_000
+    path: Place, options: ReadOptions | None = None, rows: int = 100_000
 ) -> Iterator[RawTable]:
     """Yield a file in blocks of `rows` rows; an ARFF file and a JSON array come as one block."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
@@ -82,13 +83,7 @@ def _plain_errors(source: Source) -> Iterator[None]:
 
 def _module(source: Source) -> Any:
     """Return the module of the format of a file."""
-    extension = os.path.splitext(source.path.lower().removesuffix(".gz"))[1]
-    if extension in _WORKBOOK:
-        raise TableError(
-            f"Table: {source.path!r} must be a CSV, Parquet, JSON or ARFF file; got a workbook. "
-            "Save the sheet as CSV."
-        )
-    form = _BY_EXTENSION.get(extension) or _form_of(source.head(1 << 16))
+    form = _BY_EXTENSION.get(source.extension) or _form_of(source.head(1 << 16))
     return import_module(f"countwise.tables.formats.{form}")
 
 
@@ -96,6 +91,8 @@ def _form_of(head: bytes) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf")
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # zip, and the older Excel
+        return "workbook"
     if text.lstrip()[:1] == b"{" or re.match(rb"\s*\[\s*\{", text):
         return "json_lines"
     return "arff" if _ARFF.match(text) else "csv"

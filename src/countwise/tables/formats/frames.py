@@ -9,7 +9,6 @@ import numpy as np
 
 from countwise.errors import TableError, quote
 from countwise.tables.raw_columns import (
-    Numbers,
     Raw,
     Words,
     from_arrow,
@@ -19,7 +18,7 @@ from countwise.tables.raw_columns import (
 )
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import Column
-from countwise.tables.text_values import iso_days
+from countwise.tables.text_values import settle_typed
 
 
 def array_columns(source: Any, known: Sequence[Column] | None = None) -> dict[str, Raw]:
@@ -62,7 +61,7 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
 
     if isinstance(source, Mapping):
         return {
-            str(name): _sequence(str(name), column)
+            str(name): settle_typed(str(name), _sequence(str(name), column), options)
             if is_wanted(str(name))
             else missing_numbers(len(column))
             for name, column in source.items()
@@ -90,7 +89,7 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
         names = [str(name) for name in source.columns]
     refuse_duplicates(names)
     return {
-        name: _series(name, frame.get_column(label))
+        name: settle_typed(name, _series(name, frame.get_column(label)), options)
         if is_wanted(name)
         else missing_numbers(len(frame))
         for name, label in zip(names, frame.columns, strict=True)
@@ -106,10 +105,14 @@ def refuse_duplicates(names: Sequence[str]) -> None:
         )
 
 
-def record_columns(source: Sequence[Mapping[str, Any]]) -> dict[str, Raw]:
+def record_columns(
+    source: Sequence[Mapping[str, Any]], options: ReadOptions | None = None
+) -> dict[str, Raw]:
     """Turn a list of records into columns; a cell that a record lacks is missing."""
     names = dict.fromkeys(str(name) for record in source for name in record)
-    return {name: from_objects(name, [record.get(name) for record in source]) for name in names}
+    columns = {name: from_objects(name, [record.get(name) for record in source]) for name in names}
+    known = options or ReadOptions()
+    return {name: settle_typed(name, raw, known) for name, raw in columns.items()}
 
 
 def _series(name: str, series: Any) -> Raw:
@@ -121,22 +124,9 @@ def _series(name: str, series: Any) -> Raw:
     try:
         if kind.startswith(("Categorical", "Enum")):
             return _categorical(name, series)
-        raw = from_arrow(name, series.to_arrow())
+        return from_arrow(name, series.to_arrow())
     except (pa.ArrowException, NotImplementedError):
         return from_objects(name, [_plain(value) for value in series.to_list()])
-    if isinstance(raw, Words) and not raw.declared:
-        return parse_dates(raw)
-    return raw
-
-
-def parse_dates(raw: Words) -> Raw:
-    """Turn a column of ISO dates written as text into days; any other column stays as it is."""
-    if not raw.distinct or not all(isinstance(level, str) for level in raw.distinct):
-        return raw
-    days = iso_days([str(level) for level in raw.distinct])
-    if days is None:
-        return raw
-    return Numbers(np.append(days, np.nan)[raw.codes], dates=True)
 
 
 def _plain(value: Any) -> Any:

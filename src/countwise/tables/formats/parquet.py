@@ -1,8 +1,9 @@
 """Parquet files, and the rules for all files that declare the types of their columns.
 
-Their texts stay texts, as written, even if they look like numbers; only the missing marks among
-them, and the numbers that a mark such as ``-999`` names, are made missing. A column that the caller
-declares numeric or a date is turned into that.
+Their texts stay texts, as written, even if they are plain numbers; the missing marks among them,
+and the numbers that a mark such as ``-999`` names, are made missing. A column of money, percent,
+dates, or numbers among missing marks is read as in a text file, and so is a column that the caller
+declares numeric.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from countwise.errors import TableError, listing
 from countwise.tables.formats.source import Source, refuse_duplicates
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import drop_marks, drop_unused, settle
+from countwise.tables.text_values import drop_marks, drop_unused, settle_typed
 
 
 def names(source: Source, options: ReadOptions) -> list[str]:
@@ -52,7 +53,7 @@ def _open(source: Source) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(source.path) as file:
+        with pq.ParquetFile(_file(source)) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         refuse_duplicates(schema.names, source.path)
@@ -61,13 +62,18 @@ def _open(source: Source) -> Any:
                 f"Table: {source.path!r} must hold rows; got {rows} rows of {len(schema.names)} "
                 "columns. Check that it was written."
             )
-        return pq.ParquetFile(source.path, read_dictionary=texts)
+        return pq.ParquetFile(_file(source), read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
         raise TableError(
             f"Table: {source.path!r} must be a Parquet file; it cannot be read as one "
             f"({str(error).splitlines()[0].rstrip('.')}). Write it again, or give it the extension "
             "of what it is."
         ) from None
+
+
+def _file(source: Source) -> Any:
+    """Return the path, which Arrow maps into memory, or the bytes of what is no plain file."""
+    return source.path if type(source) is Source else source.arrow()
 
 
 def to_raw_columns(
@@ -96,16 +102,16 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
     column = options.column(name)
     if isinstance(raw, Numbers):
         return drop_marks(raw, options.marks(name))
-    if column.kind == "numeric":
-        if all(isinstance(level, str) for level in raw.distinct):
-            return settle(name, raw, options, offset=offset)
+    holds_flags = any(isinstance(level, bool) for level in raw.distinct)
+    if column.kind == "numeric" and not raw.declared and holds_flags:
         raise TableError(
             f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}. "
             "Declare it nominal."
         )
     if raw.declared and not options.has_own_marks(name):
         return raw
-    return drop_marks(drop_unused(raw), options.marks(name))
+    found = settle_typed(name, drop_unused(raw), options, offset)
+    return found if isinstance(found, Numbers) else drop_marks(found, options.marks(name))
 
 
 def missing_column(name: str, rows: int, options: ReadOptions) -> Raw:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
+import re
+import sys
+import zipfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO, cast
 
-from countwise.errors import TableError, did_you_mean, quote
+from countwise.errors import TableError, did_you_mean, listing, quote
 from countwise.tables.formats import _csv_fast
 
 #: How deep JSON may be nested: parsers call themselves for each level, and some crash.
 MAX_NESTING = 100
 
+#: The name of standard input, as commands spell it.
+STDIN = "-"
+_URL = re.compile(r"(?:https?|ftps?|s3|gs|abfss?|hdfs)://", re.IGNORECASE)
+_ZIP = b"PK\x03\x04"
 _CHUNK = 1 << 20
 #: Bytes looked through at a time: every step must take the interpreter lock once.
 _LARGE = 1 << 24
@@ -36,11 +44,20 @@ class Source:
     gzipped: bool = False
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str]) -> Source:
+    def at(cls, path: str | os.PathLike[str] | Source) -> Source:
         """Return the source at `path`, or raise an error that says why there is none."""
+        if isinstance(path, Source):
+            return path
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
         if not isinstance(name, str):
             raise TableError(f"Table: a path must be a string or a Path; got {quote(path)}.")
+        if _URL.match(name):
+            raise TableError(
+                f"Table: a path must name a file on this machine; got the URL {name!r}. "
+                "Download it first."
+            )
+        if name == STDIN:
+            return Content.of("standard input", sys.stdin.buffer.read())
         try:
             if os.path.isdir(name):
                 raise TableError(
@@ -52,7 +69,7 @@ class Source:
                     "Save the data to a file first."
                 )
             with open(name, "rb") as file:
-                start = file.read(2)
+                start = file.read(4)
         except FileNotFoundError:
             raise TableError(
                 f"Table: there is no file {name!r}.{_similar(name)} Check the path."
@@ -64,7 +81,9 @@ class Source:
             raise TableError(
                 f"Table: {name!r} cannot be opened ({reason}). Check the path and its permissions."
             ) from None
-        source = cls(name, start == b"\x1f\x8b")  # the mark of gzip
+        if start == _ZIP and name.lower().endswith(".zip"):
+            return Zipped.of(name)
+        source = cls(name, start[:2] == b"\x1f\x8b")  # the mark of gzip
         if not start or (source.gzipped and not source.head(1)):
             raise TableError(
                 f"Table: {name!r} must hold rows; it is empty. Check that it was written."
@@ -72,10 +91,14 @@ class Source:
         return source
 
     @property
+    def extension(self) -> str:
+        """The extension of the unpacked file, in small letters."""
+        return os.path.splitext(self.path.lower().removesuffix(".gz"))[1]
+
+    @property
     def usual_separator(self) -> str:
         """The separator that the extension promises, if the file is delimited."""
-        tabs = self.path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-        return "\t" if tabs else ","
+        return "\t" if self.extension in (".tsv", ".tab") else ","
 
     def open(self) -> BinaryIO:
         """Return the unpacked bytes as a Python file."""
@@ -121,6 +144,88 @@ class Source:
             f"Table: {self.path!r} must be {what}; reading it failed ({error}). "
             "Fetch or write it again."
         )
+
+
+@dataclass(frozen=True)
+class Content(Source):
+    """Bytes in memory, read like a file: standard input, a file object, lines of a larger file."""
+
+    content: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Source:
+        """Return a source of these bytes, unpacked if they are gzipped."""
+        if content.startswith(b"\x1f\x8b"):
+            try:
+                content = gzip.decompress(content)
+            except (OSError, EOFError) as error:
+                raise cls(name, True).damaged(error) from None
+        if not content:
+            raise TableError(f"Table: {name} must hold rows; it is empty.")
+        return cls(name, False, content)
+
+    @classmethod
+    def of_file(cls, file: Any) -> Source:
+        """Return all that a file object holds from where it stands; text is taken as UTF-8."""
+        name = getattr(file, "name", None)
+        found = file.read()
+        content = found.encode("utf-8") if isinstance(found, str) else bytes(found)
+        return cls.of(name if isinstance(name, str) else "the file object", content)
+
+    def open(self) -> BinaryIO:
+        """Return the bytes as a Python file."""
+        return cast(BinaryIO, io.BytesIO(self.content))
+
+    def arrow(self, start: int = 0) -> Any:
+        """Return the bytes from `start` on as an Arrow file."""
+        import pyarrow as pa
+
+        file = pa.BufferReader(self.content)
+        file.seek(start)
+        return file
+
+
+@dataclass(frozen=True)
+class Zipped(Source):
+    """The only file in a zip archive."""
+
+    member: str = ""
+
+    @classmethod
+    def of(cls, path: str) -> Source:
+        """Return the file in an archive; several files cannot be told apart."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                every = [entry for entry in archive.infolist() if not entry.is_dir()]
+        except (OSError, zipfile.BadZipFile) as error:
+            raise TableError(f"Table: {path!r} must be a sound zip file ({error}).") from None
+        files = [entry for entry in every if not entry.filename.startswith("__MACOSX/")]
+        if len(files) != 1:
+            names = listing([entry.filename for entry in files])
+            raise TableError(
+                f"Table: a zip file must hold one file; {path!r} holds {len(files)} ({names}). "
+                "Unpack it and name one of them."
+            )
+        if not files[0].file_size:
+            raise TableError(f"Table: {path!r} must hold rows; {files[0].filename!r} is empty.")
+        return cls(path, False, files[0].filename)
+
+    @property
+    def extension(self) -> str:
+        """The extension of the file in the archive, in small letters."""
+        return os.path.splitext(self.member.lower())[1]
+
+    def open(self) -> BinaryIO:
+        """Return the unpacked bytes as a Python file."""
+        return cast(BinaryIO, zipfile.ZipFile(self.path).open(self.member))
+
+    def arrow(self, start: int = 0) -> Any:
+        """Return the unpacked bytes from `start` on as an Arrow file."""
+        import pyarrow as pa
+
+        file = self.open()
+        file.seek(start)
+        return pa.PythonFile(file, "r")
 
 
 @dataclass(frozen=True)
