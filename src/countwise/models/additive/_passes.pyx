@@ -296,7 +296,7 @@ cdef class Solver:
     cdef double[::1] x, g, trial, trial_g, direction, plain, tables, part_loss
     cdef double[:, ::1] parts, moved, turned
     cdef double[MEMORY] rho
-    cdef int held, newest, state, small
+    cdef int held, newest, state
     cdef double length, loss_limit, slope_limit
     cdef int max_steps
 
@@ -315,7 +315,7 @@ cdef class Solver:
         self.parts = np.zeros((slots, layout.cells * scores + scores))
         self.part_loss = np.zeros(slots)
         self.moved, self.turned = np.zeros((MEMORY, self.size)), np.zeros((MEMORY, self.size))
-        self.held = self.newest = self.state = self.small = self.steps = 0
+        self.held = self.newest = self.state = self.steps = 0
         self.prepare()
 
     cdef void prepare(self) noexcept nogil:
@@ -377,10 +377,10 @@ cdef class Solver:
                 self.place_trial()
                 return True
             self.remember()
-            self.small = self.small + 1 if self.value - value <= self.loss_limit else 0
+            slope = self.value - value
             self.value = value
             self.slope = self.free_slope()
-            if self.small >= 2 or self.slope <= 1e-14 * (1 + fabs(value)):
+            if slope <= self.loss_limit:
                 return False
         if self.slope <= self.slope_limit or self.steps >= self.max_steps:
             return False
@@ -476,6 +476,10 @@ cdef class Solver:
                     self.add(slot, codes, y, weight, ranges[slot, 0], ranges[slot, 1])
                 if not self.advance():
                     break
+
+    def gradient(self):
+        """Return the gradient of the parameters at the best point so far."""
+        return np.asarray(self.g) / np.asarray(self.scale)
 
     def solution(self):
         """Return the biases and the parameters of the best point, one line each."""

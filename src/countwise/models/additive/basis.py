@@ -151,6 +151,8 @@ def group_column(bins: ColumnBins, numbers: int, levels: int) -> Groups:
 
 
 Pair = tuple[int, int]
+#: The squared lengths and the kinds of the parameters of a pair.
+Product = tuple[FloatArray, NDArray[np.intp]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +170,16 @@ class Design:
 
 
 def lay_out(
-    columns: Sequence[TermBasis], groups: Sequence[Groups], pairs: Sequence[Pair]
+    columns: Sequence[TermBasis],
+    groups: Sequence[Groups],
+    pairs: Sequence[Pair],
+    products: dict[Pair, Product] | None = None,
 ) -> Design:
-    """Put the tables of all columns and of these pairs behind each other."""
+    """Put the tables of all columns and of these pairs behind each other.
+
+    `products` keeps what was worked out for a pair.
+    """
+    products = {} if products is None else products
     held: dict[int, int] = {}
     matrices: list[FloatArray] = []
     total = 0
@@ -194,10 +203,13 @@ def lay_out(
     for a, b in pairs:
         one, two = groups[a].basis, groups[b].basis
         shapes.append((one.cells, one.size, place(one), two.cells, two.size, place(two)))
-        norms.append(np.outer(one.norms, two.norms).ravel() / max(groups[a].counts.sum(), 1e-300))
-        kind = np.minimum.outer(one.kinds, two.kinds)
-        kinds.append(kind.ravel())
-        bounded.append(np.zeros(kind.size, bool))
+        if (a, b) not in products:
+            rows = groups[a].counts.sum() or 1.0
+            kind = np.minimum.outer(one.kinds, two.kinds).ravel()
+            products[a, b] = (np.outer(one.norms, two.norms).ravel() / rows, kind)
+        norms.append(products[a, b][0])
+        kinds.append(products[a, b][1])
+        bounded.append(np.zeros(one.size * two.size, bool))
     sizes = np.asarray([line[1] * line[4] for line in shapes], dtype=np.int64)
     cells = np.asarray([line[0] * line[3] for line in shapes], dtype=np.int64)
     first_parameter, first_cell = starts_of(sizes), starts_of(cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from countwise.models.additive.basis import (
     Design,
     Groups,
     Pair,
+    Product,
     TermBasis,
     column_basis,
     group_column,
@@ -32,13 +33,15 @@ from countwise.models.additive.fit import (
     is_better,
     losses,
     predict_range,
+    spread_of,
     validate,
 )
 from countwise.models.additive.pairs import MAX_PAIRS, rank_pairs
 
 #: Penalties of columns, strong to weak; those of pairs relative to them.
 PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
-_PAIR_FACTORS = (256.0, 64.0, 16.0, 4.0, 1.0, 0.3)
+_PAIR_FACTORS = (16.0, 4.0, 1.0, 0.3)
+_STRONG_FACTORS = (64.0, 256.0)
 #: Numbers of pairs that are tried beside none and all.
 _FEW_PAIRS = (1, 3, 10, 30)
 #: A column has this many groups when pairs are compared; from so many rows on, more in its tables.
@@ -60,6 +63,7 @@ class Space:
     coarse: Sequence[Groups]
     groups: Sequence[Groups]
     _bases: dict[float, list[TermBasis]] = field(default_factory=dict)
+    _products: dict[Pair, Product] = field(default_factory=dict)
 
     @classmethod
     def learn(
@@ -91,7 +95,7 @@ class Space:
 
     def design(self, pairs: Sequence[Pair], penalties: FloatArray) -> Design:
         """Return the tables of all columns and of these pairs."""
-        return lay_out(self.columns(penalties), self.groups if pairs else (), pairs)
+        return lay_out(self.columns(penalties), self.groups if pairs else (), pairs, self._products)
 
     def carry(self, parameters: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
         """Return parameters under the penalties `old` for the bases under the penalties `new`."""
@@ -122,6 +126,7 @@ class Choice:
     temperature: float
     loss: float
     fold_tables: tuple[FloatArray, ...]
+    spread: FloatArray
 
 
 class _Search:
@@ -150,7 +155,9 @@ class _Search:
         ridge = max(float(best.penalties[0]), 1.0)
         self.lists = rank_pairs(rows, self.space.coarse, probabilities, free, ridge)
 
-    def with_pairs(self, count: int) -> tuple[Validated, Sequence[Design], int]:
+    def with_pairs(
+        self, count: int, strongest: float = _PAIR_FACTORS[0]
+    ) -> tuple[Validated, Sequence[Design], int]:
         """Fit the columns with the first pairs of each fold's list, along a path of penalties."""
         rows, best = self.rows, self.best
         self.report(f"{count} pairs")
@@ -161,16 +168,23 @@ class _Search:
             )
             for start, design in zip(best.parameters, designs, strict=True)
         ]
-        factors = list(_PAIR_FACTORS)
+        factors = [factor for factor in _PAIR_FACTORS if factor <= strongest]
         while factors[-1] * best.penalties[0] > 0.3:
             factors.append(factors[-1] * 0.3)
-        path = []
-        for factor in factors:
-            penalties = best.penalties.copy()
+        spread = spread_of(best.probabilities)
+        tried = validate(rows, designs, self._pair_path(factors), starts, spread)
+        if tried.penalties[CELL] == self._pair_path(factors[:1])[0][CELL] and strongest >= 16:
+            path = self._pair_path(_STRONG_FACTORS)
+            stronger = validate(rows, designs, path, tried.parameters, spread)
+            tried = min(tried, stronger, key=lambda each: each.loss)
+        return tried, designs, count
+
+    def _pair_path(self, factors: Sequence[float]) -> list[FloatArray]:
+        """Return penalties with those of pairs so many times as large."""
+        path = [self.best.penalties.copy() for _ in factors]
+        for penalties, factor in zip(path, factors, strict=True):
             penalties[[CELL, SURFACE]] *= factor
-            path.append(penalties)
-        spread = None
-        return validate(rows, designs, path, starts, spread), designs, count
+        return path
 
     def choose_pairs(self, wanted: int | str) -> None:
         """Choose how many pairs get a table: those asked for, or what validation says."""
@@ -183,7 +197,9 @@ class _Search:
             return
         columns = self.best
         tried = self.with_pairs(full)
-        some = [self.with_pairs(count) for count in _FEW_PAIRS if count < full]
+        # Few pairs want penalties that are weaker than those of many.
+        strongest = max(float(tried[0].penalties[CELL] / columns.penalties[CELL]), 1.0)
+        some = [self.with_pairs(count, strongest) for count in _FEW_PAIRS if count < full]
         if is_better(self.rows, tried[0], columns, 1.0):
             self.best, self.designs, self.count = tried[0], tried[1], MAX_PAIRS
         if some:
@@ -204,7 +220,8 @@ class _Search:
                 old = self.best.penalties
                 designs = [self.space.design(each, penalties) for each in pairs]
                 starts = [self.space.carry(each, old, penalties) for each in self.best.parameters]
-                tried = validate(self.rows, designs, [penalties], starts)
+                spread = spread_of(self.best.probabilities)
+                tried = validate(self.rows, designs, [penalties], starts, spread)
                 if tried.loss >= self.best.loss * (1 - 0.001 * errors):
                     break
                 if not is_better(self.rows, tried, self.best, errors):
@@ -239,6 +256,7 @@ class _Search:
                 fold.basis.tables_of(np.ascontiguousarray(parameters[1:]))
                 for fold, parameters in zip(designs, best.parameters, strict=True)
             ),
+            spread_of(best.probabilities),
         )
 
     def _temperature(self) -> float:
@@ -282,7 +300,7 @@ def fit_last(rows: Rows, choice: Choice, scale: float = 1.0) -> FloatArray:
     """Fit the chosen tables to all rows, `scale` times as many as those of the choice."""
     design = choice.design
     if scale != 1.0:
-        from dataclasses import replace
-
         design = replace(design, norms=design.norms * scale)
-    return fit_parameters(rows, design, choice.penalties, choice.start, tight=True)
+    return fit_parameters(
+        rows, design, choice.penalties, choice.start, spread=choice.spread, tight=True
+    )

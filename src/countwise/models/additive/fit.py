@@ -19,10 +19,11 @@ from countwise.parallel import blocks, in_threads
 _RANGE, _MAX_RANGES = 8192, 16
 #: From so many table entries a pass on, its ranges run in threads.
 _THREADED = 1_000_000
-#: The search along a path of penalties stops when the mean loss falls by less than this, twice.
-_LOSS_LIMIT = 5e-7
+#: Along a path of penalties a search stops when a step lowers the mean loss by less than this
+#: over the number of rows, within these limits.
+_LOSS_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 0.01, 5e-7, 5e-6
 #: The last fit stops when the gradient is this small, relative to that of empty tables.
-_SLOPE_LIMIT = 1e-6
+_SLOPE_LIMIT = 1e-7
 _MAX_STEPS = 1000
 #: A path of penalties stops when the loss is worse than the best one by this factor.
 _WORSE = 1.005
@@ -68,13 +69,14 @@ class Rows:
         ]
         return np.asarray(found, dtype=np.int64).reshape(-1, 2)
 
-    def class_spread(self) -> FloatArray:
+    def classspread_of(self) -> FloatArray:
         """Return the variance of the indicator of each score's class."""
         shares = np.bincount(self.y, self.weight, minlength=self.classes) / self.weight.sum()
-        return _spread(shares[None, :])
+        return spread_of(shares[None, :])
 
 
-def _spread(probabilities: FloatArray) -> FloatArray:
+def spread_of(probabilities: FloatArray) -> FloatArray:
+    """Return the mean variance of the indicator of each score's class."""
     spread = (probabilities * (1 - probabilities)).mean(axis=0)
     return np.asarray(np.maximum(spread[1:] if len(spread) == 2 else spread, 1e-4))
 
@@ -107,7 +109,7 @@ def fit_parameters(
     total = float(sum(rows.weight[a:b].sum() for a, b in ranges.tolist()))
     # With one score for two classes, its square is twice the sum of squares of both.
     penalty = penalties[design.kinds] * (0.5 if rows.scores == 1 else 1.0)
-    spread = rows.class_spread() if spread is None else spread
+    spread = rows.classspread_of() if spread is None else spread
     size = np.concatenate([[total], design.norms])[:, None] * spread
     size[1:] += penalty[:, None]
     bounded = np.repeat(np.concatenate([[False], design.bounded]), rows.scores)
@@ -131,9 +133,10 @@ def fit_parameters(
         return solver
 
     if not tight:
-        return search(start, _LOSS_LIMIT * total, 0.0, _MAX_STEPS).solution()
+        limit = min(max(_LOSS_LIMIT / total, _LEAST_LIMIT), _MOST_LIMIT)
+        return search(start, limit * total, 0.0, _MAX_STEPS).solution()
     empty = search(start_at_shares(rows, design), 0.0, 0.0, 1).first_slope
-    return search(start, 0.0, _SLOPE_LIMIT * empty, _MAX_STEPS).solution()
+    return search(start, -1.0, _SLOPE_LIMIT * empty, _MAX_STEPS).solution()
 
 
 def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64]) -> None:
@@ -220,7 +223,7 @@ def validate(
     best: Validated | None = None
     for penalties in path:
         tried = _validate_once(rows, designs, penalties, starts, spread)
-        starts, spread = tried.parameters, _spread(tried.probabilities)
+        starts, spread = tried.parameters, spread_of(tried.probabilities)
         if best is None or tried.loss < best.loss:
             best = tried
         elif tried.loss > best.loss * _WORSE:
