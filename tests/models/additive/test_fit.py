@@ -7,8 +7,14 @@ import pytest
 from scipy.optimize import minimize
 
 from countwise.models.additive._passes import Solver
-from countwise.models.additive.basis import KINDS, Design, find_knots, group_column, lay_out
-from countwise.models.additive.basis import column_basis
+from countwise.models.additive.basis import (
+    KINDS,
+    Design,
+    column_basis,
+    find_knots,
+    group_column,
+    lay_out,
+)
 from countwise.models.additive.bins import class_counts, code_columns, learn_bins
 from countwise.models.additive.fit import Rows, fit_parameters, predict_range, to_probabilities
 from countwise.tables.read import read

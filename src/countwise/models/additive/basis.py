@@ -18,6 +18,8 @@ LINE, STEP, LEVEL, MISSING, CELL, SURFACE = range(6)
 KINDS = 6
 #: Steps of equal frequency that a column gets, plus one; a column of fewer bins has them all.
 _KNOTS = 16
+#: Directions of a surface that the prior makes shorter than this part of the longest are left out.
+_LEAST_LENGTH = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,8 @@ def _number_basis(
     elif steps.shape[1]:
         # A rotation of the parameters changes no sum of their squares, and so not the penalty.
         _, lengths, turn = np.linalg.svd(root * steps, full_matrices=False)
-        turned = (steps @ turn.T)[:, lengths > 1e-7 * lengths.max(initial=1e-300)]
+        least = _LEAST_LENGTH if kind == SURFACE else 1e-7
+        turned = (steps @ turn.T)[:, lengths > least * lengths.max(initial=1e-300)]
     else:
         turned = steps
     has_missing = int(counts[-2] > 0)

@@ -102,11 +102,10 @@ def cap_counts(counts: FloatArray, bins: int) -> FloatArray:
 
 
 def _between(unique: FloatArray, before: NDArray[np.intp]) -> FloatArray:
-    """Return cut points half-way between values; one beside an infinite number is the lower one."""
+    """Return cut points half-way between values; of two that touch, the lower one."""
     low, high = unique[before - 1], unique[before]
-    with np.errstate(invalid="ignore"):
-        middle = low / 2 + high / 2
-    return np.where(np.isfinite(middle) & (middle < high), middle, low)
+    middle = low / 2 + high / 2
+    return np.where((low <= middle) & (middle < high), middle, low)
 
 
 def _mdl_before(
@@ -144,13 +143,10 @@ def _centers(
 ) -> FloatArray:
     """Return the mean of the standardized numbers in each bin; they are clipped at ±5."""
     width = len(counts) - 2
-    finite = known[np.isfinite(known)]
-    largest = float(np.abs(finite).max(initial=0.0)) or 1.0
-    scaled = np.clip(known / largest, -1, 1)
     total = weight.sum() or 1.0
-    mean = float(weight @ scaled) / total
-    deviation = np.sqrt(float(weight @ (scaled - mean) ** 2) / total)
-    standard = np.clip((scaled - mean) / (deviation or 1.0), -5, 5)
+    mean = float(weight @ known) / total
+    deviation = np.sqrt(float(weight @ (known - mean) ** 2) / total)
+    standard = np.clip((known - mean) / (deviation or 1.0), -5, 5)
     sums = np.bincount(codes, weight * standard, minlength=width)[:width]
     return np.asarray(sums / np.where(counts[:width] > 0, counts[:width], 1.0))
 

@@ -46,7 +46,7 @@ _STRONG_FACTORS = (64.0, 256.0)
 _FEW_PAIRS = (1, 3, 10, 30)
 #: A column has this many groups when pairs are compared; from so many rows on, more in its tables.
 _GROUPS = 8
-_MORE_GROUPS = ((10_000, 24), (5_000, 16))
+_MORE_GROUPS = ((4_000, 32), (1_500, 16))
 #: Temperatures to try on the scores of rows that were left out.
 _TEMPERATURES = np.exp(np.linspace(-0.7, 0.5, 25))
 

@@ -100,12 +100,10 @@ def _level_names(column: ColumnTerm, schema: Schema) -> tuple[str, ...]:
 
 def _edges(cuts: FloatArray) -> FloatArray:
     """Return the ends of all intervals; the outer ones get a twelfth of the range."""
-    finite = cuts[np.isfinite(cuts)]
-    if not len(finite):
+    if not len(cuts):
         return np.asarray([0.0, 1.0])
-    margin = (finite[-1] - finite[0]) / 12 or abs(finite[0]) / 2 or 1.0
-    low, high = finite[0] - margin, finite[-1] + margin
-    return np.concatenate([[low], np.clip(cuts, low, high), [high]])
+    margin = (cuts[-1] - cuts[0]) / 12 or abs(cuts[0]) / 2 or 1.0
+    return np.concatenate([[cuts[0] - margin], cuts, [cuts[-1] + margin]])
 
 
 def _pair(
