@@ -257,7 +257,10 @@ def pair_figure(pair: Mapping[str, Any], width: float = 620) -> str:
                 f"{pair['first']} {one}, {pair['second']} {two}: {signed(value)}, "
                 f"{counted(count)} rows"
             )
-            cells[-1].append(_signed_cell(value if count else 0.0, largest, signed(value), words))
+            if count:
+                cells[-1].append(_signed_cell(value, largest, signed(value), words))
+            else:
+                cells[-1].append(Cell("zero", ("",), words))
     return _matrix(
         f"{pair['first']} and {pair['second']}",
         f"Log-odds of {pair['label']} that the pair adds; blue is for it, orange against it.",

@@ -20,9 +20,8 @@ _ERRORS = 2.0
 def shape_panel(shape: Mapping[str, Any], classes: Sequence[str], width: float = PANEL) -> str:
     """Draw what the values of one column add to the log-odds."""
     panels = [_shape(shape, classes, width)]
-    names = classes if len(classes) > 1 else ()
     return panel_page(
-        f"Shape of {shape['name']}", _describe(shape, classes), panels, 1, width, names
+        f"Shape of {shape['name']}", _describe(shape, classes), panels, 1, width, _names(classes)
     )
 
 
@@ -30,15 +29,19 @@ def shape_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL)
     """Draw the shapes of all columns as one figure."""
     classes = view["classes"]
     panels = [_shape(shape, classes, width) for shape in view["columns"]]
-    names = classes if len(classes) > 1 else ()
     words = f"What the values of {len(panels)} columns add to the log-odds."
-    return panel_page("Shapes of the columns", words, panels, columns, width, names)
+    return panel_page("Shapes of the columns", words, panels, columns, width, _names(classes))
 
 
 def single_shape(shape: Mapping[str, Any], classes: Sequence[str], width: float = PANEL) -> str:
     """Draw the shape of one column without a legend."""
     body, height = _shape(shape, classes, width)
     return drawing(width, height, f"Shape of {shape['name']}", _describe(shape, classes), body)
+
+
+def _names(classes: Sequence[str]) -> Sequence[str]:
+    """The names of a legend; it says what the figures of a single line are."""
+    return classes if len(classes) > 1 else [f"log-odds of {name}" for name in classes]
 
 
 def _describe(shape: Mapping[str, Any], classes: Sequence[str]) -> str:
