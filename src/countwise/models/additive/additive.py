@@ -136,7 +136,7 @@ class Additive(Classifier):
             find_knots(column, _by_class(column.width, code, some_y, some_weight, classes))
             for column, code in zip(bins, codes, strict=True)
         ]
-        space = Space.learn(bins, knots, directions, len(chosen))
+        space = Space.learn(bins, knots, directions, 2 * len(chosen) / classes)
         rows = _deal(codes, some_y, some_weight, classes)
         choice = choose(rows, space, self.pairs, stages)
         scale = 1.0

@@ -44,6 +44,8 @@ _PAIR_FACTORS = (16.0, 4.0, 1.0, 0.3)
 _STRONG_FACTORS = (64.0, 256.0)
 #: Numbers of pairs that are tried beside none and all.
 _FEW_PAIRS = (1, 3, 10, 30)
+#: All pairs means as many as have so many parameters a row, but at least so many pairs.
+_PARAMETERS_PER_ROW, _LEAST_FULL = 15, 40
 #: A column has this many groups when pairs are compared; from so many rows on, more in its tables.
 _GROUPS = 8
 _MORE_GROUPS = ((4_000, 32), (1_500, 16))
@@ -71,9 +73,9 @@ class Space:
         bins: Sequence[ColumnBins],
         knots: Sequence[NDArray[np.intp]],
         directions: Sequence[int],
-        rows: int,
+        rows: float,
     ) -> Space:
-        """Return the tables for so many rows."""
+        """Return the tables for so many rows, two classes' worth of them."""
         numbers = next((many for least, many in _MORE_GROUPS if rows >= least), _GROUPS)
         coarse = [group_column(column, _GROUPS, _GROUPS) for column in bins]
         groups = coarse
@@ -186,10 +188,19 @@ class _Search:
             penalties[[CELL, SURFACE]] *= factor
         return path
 
+    def _affordable(self) -> int:
+        """Return how many pairs may be tried: their parameters are limited by the rows."""
+        sizes = [
+            self.space.groups[a].basis.size * self.space.groups[b].basis.size * self.rows.scores
+            for a, b in self.lists[-1]
+        ]
+        room = _PARAMETERS_PER_ROW * len(self.rows)
+        return max(int(np.searchsorted(np.cumsum(sizes), room)), _LEAST_FULL)
+
     def choose_pairs(self, wanted: int | str) -> None:
         """Choose how many pairs get a table: those asked for, or what validation says."""
         self.rank()
-        full = max(map(len, self.lists[:-1]), default=0)
+        full = min(max(map(len, self.lists[:-1]), default=0), self._affordable())
         if not full:
             return
         if not isinstance(wanted, str):
@@ -201,7 +212,7 @@ class _Search:
         strongest = max(float(tried[0].penalties[CELL] / columns.penalties[CELL]), 1.0)
         some = [self.with_pairs(count, strongest) for count in _FEW_PAIRS if count < full]
         if is_better(self.rows, tried[0], columns, 1.0):
-            self.best, self.designs, self.count = tried[0], tried[1], MAX_PAIRS
+            self.best, self.designs, self.count = tried
         if some:
             tried = min(some, key=lambda each: each[0].loss)
             if is_better(self.rows, tried[0], self.best, 2.0):
