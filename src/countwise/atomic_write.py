@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: a kill at any moment leaves the old one or the new one."""
+"""Write a file whole or not at all: an interruption leaves either the old or the new file."""
 
 from __future__ import annotations
 

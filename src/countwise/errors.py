@@ -1,4 +1,4 @@
-"""Every error a user of countwise can meet, in one family.
+"""The errors that countwise raises, in one class hierarchy.
 
 ::
 

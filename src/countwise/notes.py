@@ -78,13 +78,13 @@ NOTES: dict[str, NoteKind] = {
         "Rows without a class",
         "caution",
         "{dropped} of {rows} rows have no class in {column!r} and were dropped.",
-        "Rows whose class is missing can neither train nor test a model. If missing is a class of "
-        "its own, give it a name in the file.",
+        "Rows whose class is missing can neither train nor test a model. If a missing class means "
+        "something, write it as a class name in the file.",
     ),
     "T04": NoteKind(
         "Rows dropped for a missing value",
         "caution",
-        "{dropped} rows miss a value in {column!r} and were dropped, as requested.",
+        "{dropped} rows have no value in {column!r} and were dropped, as requested.",
         "The column was read with `when_missing='drop'`. With `when_missing='omit'` the rows stay "
         "and only the missing cell is left out of the counts.",
     ),
@@ -93,25 +93,25 @@ NOTES: dict[str, NoteKind] = {
         "caution",
         "Column {column!r} holds {value}, which is beyond 2^53 and was rounded to the nearest "
         "double.",
-        "Whole numbers beyond 2^53 do not fit a double. If they are codes, declare the column "
-        "nominal; then they are kept exactly.",
+        "Whole numbers beyond 2^53 cannot all be stored exactly as doubles. If they are codes, "
+        "declare the column nominal; then they are kept exactly.",
     ),
     "T06": NoteKind(
         "Dates converted to days",
         "info",
         "Column {column!r} holds dates; they became days since 1970-01-01.",
-        "Dates are read as days since 1970-01-01, so that later is larger. A season or a weekday "
-        "must be a column of its own.",
+        "Dates are read as days since 1970-01-01, so a later date is a larger number. If the "
+        "season or the weekday matters, add a column for it.",
     ),
     "T07": NoteKind(
         "Very many levels",
         "caution",
         "Column {column!r} has {levels} levels; most of them can say little about the class.",
-        "With so many levels each has few rows, and its probabilities are mostly smoothing. Group "
-        "the levels, or leave the column out.",
+        "With so many levels each has few rows, and its probabilities are determined mostly by "
+        "smoothing. Group the levels, or leave the column out.",
     ),
     "T08": NoteKind(
-        "Column missing throughout",
+        "Column without values",
         "caution",
         "Column {column!r} is missing in every row.",
         "No row has a value in this column. Check whether too many values are read as missing.",
@@ -141,15 +141,15 @@ NOTES: dict[str, NoteKind] = {
         "warning",
         "Column {column!r} has {classes} classes in {rows} rows; it looks like a quantity to "
         "predict rather than a class.",
-        "The target has about as many classes as rows, as a price or a measurement has. Cut it "
-        "into a few classes, or predict it by regression.",
+        "The target has more than half as many classes as rows, like a price or a measurement. "
+        "Cut it into a few classes, or predict it by regression.",
     ),
     "F01": NoteKind(
         "Separator assumed",
         "info",
         "Separator {separator!r}{decimal} assumed.",
-        "The file does not use the separator that its name suggests; the one that gives a regular "
-        "table was taken. Pass `separator=` if it is another.",
+        "The file does not use the separator that its name suggests, so the one that gives a "
+        "regular table was used. If that is wrong, pass `separator=`.",
     ),
     "F02": NoteKind(
         "Encoding assumed",
@@ -167,38 +167,40 @@ NOTES: dict[str, NoteKind] = {
         "No separator found",
         "caution",
         "No separator was found, so the file was read as one column.",
-        "The whole line was taken as one column. Pass `separator=` if cells are separated by "
-        "another character.",
+        "Each line was read as a single cell. If cells are separated by an unusual character, "
+        "pass it as `separator=`.",
     ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",
-        "The covariance of the numeric columns is singular, because some are (nearly) sums of "
-        "others; it was shrunk by {shrinkage:.0%} towards its diagonal.",
-        "The Mahalanobis distance divides by the covariance, which is impossible when one numeric "
-        "column follows from others. Drop such columns if the distances matter.",
+        "The covariance matrix of the numeric columns is singular, because some columns are "
+        "(nearly) linear combinations of others; it was shrunk by {shrinkage:.0%} towards its "
+        "diagonal.",
+        "The Mahalanobis distance inverts the covariance matrix, which is impossible if a numeric "
+        "column is a linear combination of others. Drop such columns if the distances matter.",
     ),
     "N02": NoteKind(
-        "Attribute weights from some of the rows",
+        "Attribute weights from a sample of the rows",
         "info",
         "Attribute weights were learned from the neighbors of {used} evenly spaced rows of {rows}.",
-        "Finding the nearest hits and misses of every row takes time that grows with the square of "
-        "their number; this many rows determine the weights as well.",
+        "ReliefF looks for the neighbors of each row, so its time grows with the square of the "
+        "number of rows. This many rows are enough to determine the weights.",
     ),
     "N03": NoteKind(
         "Equal rows of different classes",
         "caution",
-        "{rows} training rows equal rows of another class in all that is compared, or miss so much "
-        "that such a row is as near to them as they are; no nearest row gets them right.",
-        "Rows that agree in every compared column but not in their class limit the accuracy of any "
-        "rule about these columns.",
+        "{rows} training rows cannot be classified correctly by their nearest row: they equal "
+        "rows of another class in every compared column, or such a row is just as near because "
+        "cells are missing.",
+        "Rows that agree in every compared column but not in their class limit the accuracy of "
+        "any rule that uses only these columns.",
     ),
     "N04": NoteKind(
         "Unused parameter p",
         "info",
         "p = {p:g} does nothing with the {metric} metric, which has a fixed exponent; only "
-        "minkowski and vdm take one.",
-        "Only minkowski and vdm have an exponent to choose; every other metric is defined by one.",
+        "minkowski and vdm use p.",
+        "Only minkowski and vdm have an exponent that can be chosen.",
     ),
     "N05": NoteKind(
         "More neighbors than rows",
@@ -219,41 +221,42 @@ NOTES: dict[str, NoteKind] = {
     "P01": NoteKind(
         "Rare levels merged",
         "caution",
-        "Column {column!r}: only its {levels} most frequent levels are kept apart{why}; the others "
-        "are one level.",
-        "Tables over several columns grow with the product of their levels, so only the most "
-        "frequent levels are kept. Group the levels before, if the rare ones matter.",
+        "Column {column!r}: only the {levels} most frequent levels are kept{why}; the others are "
+        "merged into one.",
+        "The size of a table over several columns is the product of their numbers of levels, so "
+        "only the most frequent levels are kept. If rare levels matter, group the levels yourself.",
     ),
     "P02": NoteKind(
-        "Parents passed over",
+        "Parents left out",
         "caution",
-        "Column {column!r} does not depend on {others}, because the table of them all would not "
-        "fit in memory.",
-        "A column depends on fewer or weaker others than requested. Group levels, or choose fewer "
-        "bins or a smaller k.",
+        "Column {column!r} does not depend on {others}, because their joint table would not fit "
+        "in memory.",
+        "The column depends on fewer columns than requested, or on less informative ones. Group "
+        "levels, or choose fewer bins or a smaller k.",
     ),
     "P03": NoteKind(
         "Coarser cuts",
         "caution",
-        "Column {column!r}: cut into fewer intervals{why}.",
-        "Tables over several columns grow with the product of their intervals. Choose fewer bins "
-        "to decide which intervals these are.",
+        "Column {column!r} was cut into fewer intervals{why}.",
+        "The size of a table over several columns is the product of their numbers of intervals. "
+        "Choose fewer bins to control how the column is cut.",
     ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",
-        "Column {column!r} is left out: the budget allows two levels only to columns that tell "
-        "more about the class than its {bits:.3g} bits.",
-        "The cells of all columns would have exceeded the budget, so the columns that tell least "
-        "about the class were left out. Raise `budget=` if memory allows it.",
+        "Column {column!r} is left out: it gives only {bits:.3g} bits about the class, and the "
+        "budget has room only for more informative columns.",
+        "The cells of all columns would have exceeded the budget, so the least informative "
+        "columns were left out. Raise `budget=` if memory allows it.",
     ),
     "P11": NoteKind(
-        "Boundaries from some of the rows",
+        "Boundaries from a sample of the rows",
         "info",
-        "The boundaries were found on {rows:,} rows drawn from all of them; the cells are counted "
-        "on all rows.",
-        "So many cells, or such an objective, cannot be searched on all rows at once. The "
-        "boundaries come from a sample; the counts are those of all rows.",
+        "The boundaries were found on a sample of {rows:,} rows; the cells are counted on all "
+        "rows.",
+        "The search cannot use all rows if there are too many cells, or if it maximizes "
+        "information instead of gain. The boundaries come from a sample; the counts are those of "
+        "all rows.",
     ),
     "P12": NoteKind(
         "Search ended early",
@@ -266,22 +269,23 @@ NOTES: dict[str, NoteKind] = {
         "No rule better than chance",
         "warning",
         "No rule was better than chance; the answer is the class frequencies of all rows.",
-        "Boosting adds rules that are right more often than not, and on these rows no single "
-        "column gives one. Choose a base that uses several columns, such as a tree.",
+        "Boosting combines rules that are better than chance. On these rows no single column "
+        "gives such a rule. Choose an estimator that uses several columns, such as a tree.",
     ),
     "V02": NoteKind(
         "Members too alike",
         "caution",
-        "Members agree on {seen:.0%} of the rows, where independent ones of their accuracy would "
-        "on {independent:.0%}: the vote errs more often than ensemble_error says.",
-        "A vote corrects errors that members make independently. These make many of theirs "
-        "together, so the vote is hardly better than one of them. Choose unlike models.",
+        "Members agree on {seen:.0%} of the rows; independent members with the same accuracy "
+        "would agree on {independent:.0%}. So the vote errs more often than ensemble_error says.",
+        "A vote corrects errors that members make independently. These members often make the "
+        "same errors, so the vote is hardly better than one of them. Combine models of different "
+        "kinds.",
     ),
     "E01": NoteKind(
-        "Class rarer than the folds",
+        "Class with fewer rows than folds",
         "caution",
-        "Fewer rows than folds: class {classes}. Some folds lack such a class, and a class of one "
-        "row is never in training when it is tested.",
+        "Classes with fewer rows than folds: {classes}. Some folds have no row of such a class, "
+        "and a class with a single row is never in training when it is tested.",
         "Some folds have no row of the class, and its scores rest on few rows. Use fewer folds, or "
         "repeats.",
     ),
@@ -292,49 +296,49 @@ NOTES: dict[str, NoteKind] = {
         "Rows whose class is missing or unknown cannot be scored.",
     ),
     "E03": NoteKind(
-        "A rule that draws",
+        "Decisions drawn at random",
         "info",
-        "{names}: the rule draws its decisions; its scores are exact expectations (for accuracy "
-        "the mean of W_i[y_i]), with nothing drawn.",
-        "Scores of a rule that draws its decisions are exact expectations over the draws, so they "
-        "carry no noise from drawing.",
+        "{names}: the rule draws its decisions at random; scores are exact expectations over the "
+        "draws (accuracy is the mean probability of drawing the true class).",
+        "The scores of a rule that draws its decisions are exact expectations over the draws, so "
+        "they contain no random noise.",
     ),
     "E04": NoteKind(
         "No posteriors",
         "info",
-        "{names}: gives labels but no posteriors, so log loss and Brier score are not defined.",
-        "The classifier answers with labels only. Scores of probabilities are not defined, and "
-        "deciding by gain treats every label as certain.",
+        "{names}: only labels, no posteriors, so log loss and Brier score are not defined.",
+        "The classifier returns only labels. Scores of probabilities are not defined, and a "
+        "decision by gain treats every label as certain.",
     ),
     "E05": NoteKind(
         "Counted once",
         "info",
-        "{names}: trained from merged counts of one pass over the rows; fitting seconds hold a "
-        "share of that pass.",
-        "Models that learn from counts were trained by merging the counts of folds, which gives "
-        "the posteriors of refitting in a fraction of the time.",
+        "{names}: trained from merged counts of one pass over the rows; the fitting time includes "
+        "a part of that pass.",
+        "Models that learn from counts were trained by merging the counts of folds. This gives "
+        "the same posteriors as refitting, in a fraction of the time.",
     ),
     "E06": NoteKind(
         "Posteriors in single precision",
         "info",
-        "More than {limit} posteriors a model: they are kept in single precision; decisions were "
-        "made in double precision.",
-        "To save memory posteriors are kept with about seven digits; decisions were made before "
+        "There are more than {limit} posteriors per model, so they are kept in single precision; "
+        "decisions were made in double precision.",
+        "To save memory, posteriors are kept with about seven digits; decisions were made before "
         "rounding.",
     ),
     "E07": NoteKind(
         "Columns were encoded",
         "info",
-        "{names}: nominal columns were encoded as one column a level and missing numbers as the "
-        "median with a marker, learned from the training rows.",
-        "Classifiers that take numbers only got one column a level and medians for missing "
-        "numbers, learned from the training rows of each fold.",
+        "{names}: nominal columns were one-hot encoded; missing numbers were replaced by the "
+        "median of the training rows and marked in an extra column.",
+        "Classifiers that take only numbers get one column per level, and the median in place of "
+        "missing numbers. Levels and medians are learned from the training rows of each fold.",
     ),
     "E08": NoteKind(
         "Weights not used in training",
         "caution",
-        "{names}: cannot be given weights and learned from unweighted rows; scores are weighted.",
-        "The classifier takes no weights. It learned from unweighted rows and was scored with "
+        "{names}: cannot be given weights, so training used unweighted rows; scores are weighted.",
+        "The classifier takes no weights. It was trained on unweighted rows and scored with "
         "weights.",
     ),
     "E09": NoteKind(
@@ -342,70 +346,72 @@ NOTES: dict[str, NoteKind] = {
         "caution",
         "One test set: intervals show how its rows vary, not how another training set would change "
         "the model.",
-        "Intervals leave out that other training rows would have given another model. Use folds or "
-        "repeats for that.",
+        "Other training rows would have given another model; the intervals do not include this "
+        "variation. Use folds or repeats to include it.",
     ),
     "E10": NoteKind(
         "How the gain matrix was read",
         "caution",
         "{sentence}",
-        "Rows are true classes, columns decisions. A decision that can never be the best is worth "
-        "a second look at the matrix.",
+        "Rows are true classes and columns are decisions. If a decision can never be the best, "
+        "check the matrix.",
     ),
     "E11": NoteKind(
-        "Some of the test rows",
+        "A sample of the test rows",
         "info",
-        "{tested} rows were tested in a repeat, at random, of the {held_out} held out; raise "
+        "In each repeat {tested} of the {held_out} held-out rows were drawn and tested; raise "
         "`test_rows=` for narrower intervals.",
-        "To save time not every held-out row was tested at every size.",
+        "To save time, not every held-out row was tested at every size.",
     ),
     "E12": NoteKind(
         "Fewer sizes than requested",
         "info",
         "{sizes} sizes, not {points}: {rows} training rows allow no more.",
-        "There are too few training rows for so many different sizes.",
+        "There are too few training rows for the requested number of sizes.",
     ),
     "E13": NoteKind(
         "One repeat",
         "caution",
-        "One repeat: intervals are those of the tested rows alone.",
+        "One repeat: intervals show how the tested rows vary, not how another split would change "
+        "the scores.",
         "The curve rests on one split of the rows. Set `repeats=` to see how much it varies.",
     ),
     "E14": NoteKind(
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "Models that cut numbers are counted once on the cut points of all folds together, as long "
-        "as those tables fit in memory and their sums are exact. The posteriors are the same.",
+        "Models that cut numeric columns are normally counted once, on the cut points of all "
+        "folds together. Here those tables would not fit in memory, or their sums would not be "
+        "exact. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(
         "Out of time",
         "caution",
         "{names}: left out for lack of time.",
-        "Models that would not have finished within the time allowed were left out whole. Allow "
-        "more time, or name fewer models.",
+        "Models that would not have finished within the time limit were left out. Allow more "
+        "time, or name fewer models.",
     ),
     "B01": NoteKind(
-        "Few rows a cell",
+        "Few rows per cell",
         "caution",
-        "{rows:g} rows in {cells} cells of {classes} classes: a plug-in estimate is too low where "
-        "cells hold few rows.",
-        "A plug-in estimate takes the frequencies in each cell for the truth, which is too "
-        "optimistic where cells hold few rows.",
+        "{rows:g} rows in {cells} cells of {classes} classes: a plug-in estimate is too low if "
+        "cells have few rows.",
+        "A plug-in estimate uses the observed frequencies in each cell as if they were the true "
+        "probabilities, which is too optimistic if cells have few rows.",
     ),
     "B02": NoteKind(
         "Few rows for a neighbor bound",
         "caution",
-        "The bound holds in the limit of many rows; {rows} rows in {columns} columns leave "
-        "neighbors far apart, and the estimates may be well above the Bayes error.",
+        "The bound holds in the limit of many rows. With {rows} rows in {columns} columns, "
+        "neighbors are far apart, and the estimates may be well above the Bayes error.",
         "The bound of Cover and Hart holds in the limit of many rows; with few rows in many "
         "columns the nearest row is far away.",
     ),
     "B03": NoteKind(
-        "Neighbors of some rows",
+        "Neighbors of a sample of the rows",
         "info",
         "Neighbors of {used} of {rows} rows were examined.",
-        "To save time, the neighbors of a sample of the rows were examined.",
+        "To save time, only the neighbors of a sample of the rows were examined.",
     ),
 }
 

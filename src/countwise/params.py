@@ -1,4 +1,4 @@
-"""Parameters of models: one line gives the default, the check, its message, the help and its tests.
+"""Parameters of models: one line declares the default, the check, the help and the tests.
 
 A model lists its parameters as fields::
 

@@ -1,4 +1,4 @@
-"""Findings: a printed figure, ours, and the verdict that follows; and parts that yield them."""
+"""Findings: a printed figure, our figure and the verdict; and the parts that compute them."""
 
 from __future__ import annotations
 

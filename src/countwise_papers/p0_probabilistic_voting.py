@@ -1,4 +1,4 @@
-"""P0, Liu, Gegov and Cocea: drawing the class by its probability against the likeliest one."""
+"""P0, Liu, Gegov and Cocea: draw the class by its probability, or take the most probable one."""
 
 from __future__ import annotations
 

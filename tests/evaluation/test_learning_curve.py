@@ -89,7 +89,7 @@ def test_nothing_is_capped_in_silence():
     curve = learning_curve(cw.NaiveBayes(), "sample:votes", points=3, test_rows=50, repeats=1)
     assert [len(fold.rows) for fold in curve.trials[0].folds] == [50]
     said = " ".join(map(str, curve.notes))
-    assert "50 rows were tested in a repeat, at random, of the 130 held out" in said
+    assert "In each repeat 50 of the 130 held-out rows were drawn and tested" in said
     assert "One repeat" in said
     short = learning_curve(cw.NaiveBayes(), "sample:weather", points=20, repeats=2)
     assert len(short.sizes) < 20

@@ -139,8 +139,8 @@ def test_where_counting_once_does_not_pay_models_are_refitted_and_a_note_says_so
     half = np.where(np.arange(len(table)) % 2, 1.5, 1.0)
     trials = evaluate({"one": TAN()}, table, folds=3, sample_weight=half)
     assert next(n for n in trials.notes if n.code == "E14").text == (
-        "one: refitted for every fold, because weights are not whole numbers, of which sums "
-        "are exact."
+        "one: refitted for every fold, because weights are not whole numbers, so their sums "
+        "are not exact."
     )
     for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
         assert np.array_equal(predicted.posteriors, refit(TAN(), table, fold, half))

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each imported when it is called.
+"""The command line: one file per command, imported only when the command is called.
 
 ::
 

@@ -23,7 +23,7 @@ _PACKAGES = ("numpy", "scikit-learn", "pyarrow", "narwhals", "click", "rich")
 def samples(name: str | None, out: Output) -> None:
     """List the available data sets, or describe one. Use a data set as sample:NAME.
 
-    Data sets that are not bundled are looked for in the folder COUNTWISE_DATA, then at OpenML.
+    Data sets that are not bundled are read from the folder COUNTWISE_DATA or fetched from OpenML.
     """
     from countwise.tables.datasets import all_samples, find
 

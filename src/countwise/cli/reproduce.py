@@ -23,14 +23,18 @@ MAX_LISTED = 12
     ),
 )
 @click.argument("papers", metavar="[p0 … p4 | all]", nargs=-1)
-@click.option("--only", metavar="ID,…", help="Ids, such as P1.10, or parts, such as p1-table-1.")
+@click.option(
+    "--only", metavar="ID,…", help="Ids of figures, such as P1.10, or parts, such as p1-table-1."
+)
 @click.option("--quick", is_flag=True, help="Quick run with fewer repeats and rows.")
 @click.option(
     "--fresh", is_flag=True, help="Run all parts again, including those that are finished."
 )
 @click.option("--every", is_flag=True, help="List every figure, including those of large tables.")
 @click.option("--parts", "list_parts", is_flag=True, help="List the parts without running them.")
-@click.option("--report", metavar="HTML", help="HTML page to write, with printed and our figures.")
+@click.option(
+    "--report", metavar="HTML", help="HTML page to write, with the printed figures and ours."
+)
 @click.option("-o", "--output", metavar="PATH", help="File to write the figures to: .csv or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout and nothing else.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no notes and no progress.")
@@ -49,10 +53,10 @@ def command(
     """Reproduce the figures of five papers: printed value, our value with an interval, verdict.
 
     Figures that the papers do not print are our additions and have no verdict. Data sets are
-    bundled, read from the folder COUNTWISE_DATA, or fetched from OpenML. If one is not available,
-    its figures 'cannot be run'; the last lines name them, and the files to put into that folder.
-    Finished parts are kept in COUNTWISE_CACHE or the user's cache folder, so that an interrupted
-    run can be resumed.
+    bundled, read from the folder COUNTWISE_DATA, or fetched from OpenML. If a data set is not
+    available, its figures 'cannot be run'; the last lines name these figures and the files to put
+    into that folder. Finished parts are kept in COUNTWISE_CACHE or the user's cache folder, so that
+    an interrupted run can be resumed.
     """
     from countwise.atomic_write import check_writable
     from countwise.cli.options import split_names

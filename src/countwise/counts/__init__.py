@@ -1,1 +1,1 @@
-"""Counts: summaries of rows that add, subtract and feed models."""
+"""Counts: summaries of rows that can be added and subtracted, and from which models learn."""

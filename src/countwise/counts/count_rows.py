@@ -1,4 +1,4 @@
-"""Count rows by a plan: the only entrance to the engines."""
+"""Count rows by a plan: the only functions that call the engines."""
 
 from __future__ import annotations
 

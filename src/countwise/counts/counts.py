@@ -1,4 +1,4 @@
-"""Counts: the result of a pass over rows. They add, subtract, compare and can be looked at."""
+"""Counts: the result of a pass over rows. They can be added, subtracted, compared and shown."""
 
 from __future__ import annotations
 

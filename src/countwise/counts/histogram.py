@@ -1,4 +1,4 @@
-"""A fine histogram of a numeric column by class whose cells need no agreement to be merged.
+"""A fine histogram of a numeric column by class; any two histograms can be merged exactly.
 
 A double, read as an integer that sorts the same way, is cut into cells by dropping its last `shift`
 bits. Cells of one shift are made of whole cells of the next lower one, so histograms of any two

@@ -1,4 +1,4 @@
-"""Plans of counting: which tables, moments and fine grids one pass fills."""
+"""Plans: which tables, moments and histograms one pass over the rows fills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows that the members of an ensemble draw: kept as a seed, drawn again block by block.
+"""The rows that members of an ensemble draw: stored as a seed, drawn again block by block.
 
 A row of weight 3 has three slots, as three rows would have. Slots are dealt to members in blocks of
 1024: how many draws fall into each block is drawn first, then where in the block they fall. Blocks

@@ -19,8 +19,8 @@ Reals: TypeAlias = NDArray[np.float64]
 #: What a model's parameter `prior` must be; `prior_of` reads it.
 PRIOR_CONSTRAINT = (
     one_of("empirical", "uniform")
-    | mapping("a mapping from class to share")
-    | array("an array of shares")
+    | mapping("a mapping from class to probability")
+    | array("an array of probabilities")
 )
 #: Probabilities written with four digits, as papers print them, may miss one by this much.
 SLACK = 1e-3
@@ -47,7 +47,7 @@ def class_shares(
         raise ParameterError(
             f"{who}: prior must hold one share for each of {listing(known)}; got an array of "
             f"shape {values.shape}.",
-            hint=(f"give {len(known)} shares", "a mapping from class to share"),
+            hint=(f"give {len(known)} shares", "a mapping from class to probability"),
         )
     if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""A decision rule over our models and over anyone's classifier.
+"""Combine a decision rule with any classifier, ours or another library's.
 
 Models decide by argmax; every other rule is this wrapper around them.
 """

@@ -1,4 +1,4 @@
-"""Compute what a rule earns exactly, as sums over rows and decisions: nothing is drawn.
+"""Compute the expected gain of a rule exactly, as a sum over rows and decisions.
 
 Expected accuracy and expected gain are linear in f_d(c) (Panda and Garg, eq. 2 and 7), so a rule
 that draws, like the roulette wheel, has an accuracy free of the noise of its draws.

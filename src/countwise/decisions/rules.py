@@ -1,4 +1,4 @@
-"""Decision rules: posteriors in, shares of decisions out.
+"""Decision rules: from posteriors to the probability of each decision.
 
 A rule is a function f_d(c) >= 0 that sums to one over the decisions c (Panda and Garg, eq. 2).
 `shares` gives that function exactly, row by row; `choose` gives one decision per row.

@@ -1,4 +1,4 @@
-"""Cut numbers into intervals, learned from fine counts: the rows are not read again.
+"""Find cut points from fine histograms, without reading the rows again.
 
 A cut point belongs to the interval on its left. All methods are deterministic and look only at the
 grid they are given, so cuts learned from the counts of a training fold know nothing of the test

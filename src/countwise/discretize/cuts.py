@@ -1,4 +1,4 @@
-"""Numbers cut into intervals, as a transformer in front of any model."""
+"""A transformer that cuts each numeric column into intervals, in front of any model."""
 
 from __future__ import annotations
 
@@ -203,14 +203,14 @@ class Cuts(CutTransformer):
 
     method: str = parameter(
         one_of(*METHODS),
-        "intervals of equal 'width' or equal 'frequency'; 'two-way', the one cut that tells "
-        "most about the class; 'mdl', as many as the minimum description length principle pays "
-        "for (Fayyad & Irani 1993). The last two need the classes",
+        "how intervals are chosen: equal 'width', equal 'frequency', 'two-way' (the one most "
+        "informative cut) or 'mdl' (as many cuts as the minimum description length principle "
+        "accepts; Fayyad & Irani 1993). The last two need the classes",
         default="width",
         kw_only=False,
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
     )
 
     _way = "method"

@@ -1,4 +1,4 @@
-"""Numeric columns cut together, as a transformer in front of any model."""
+"""A transformer that cuts all numeric columns together, in front of any model."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Quantizer(SearchParameters, CutTransformer):
 
     aim: str = parameter(
         one_of("accuracy", "gain", "information"),
-        "what the boundaries are fitted to: 'accuracy', 'gain' by the matrix given, or "
-        "'information' about the class",
+        "what the boundaries maximize: 'accuracy', expected 'gain' (see gain), or 'information' "
+        "about the class",
         default="accuracy",
         kw_only=False,
     )
     gain: Any = parameter(
         nothing() | GAIN_CONSTRAINT,
-        "gains by true class and decision, in the order of the classes or by name",
+        "gain matrix, by true class and decision, in the order of the classes or by name",
         default=None,
     )
-    budget: float = parameter(number(at_least=1), "how many cells there may be", default=10000)
+    budget: float = parameter(number(at_least=1), "largest number of cells", default=10000)
     history_: list[dict[str, Any]] = fitted("the steps of the search")
     notes_: tuple[Note, ...] = fitted("notes on the search")
 

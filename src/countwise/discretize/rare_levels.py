@@ -1,4 +1,4 @@
-"""Fold rare levels into one, so that tables of two and three columns stay within memory."""
+"""Merge rare levels into one, so that tables of two and three columns fit in memory."""
 
 from __future__ import annotations
 

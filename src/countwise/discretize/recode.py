@@ -1,4 +1,4 @@
-"""Numbers cut into intervals and rare levels folded into one, before rows are counted.
+"""Recode rows before counting: numbers become intervals, rare levels become one.
 
 Tables of two columns grow with the product of their levels. Where all of them together would not
 fit in memory, the rare levels of the widest columns become one level (numbers are cut into fewer

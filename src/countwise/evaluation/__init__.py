@@ -1,1 +1,1 @@
-"""Evidence: how well models do on rows they have not seen, and what the data support."""
+"""Evaluation: how well models do on unseen rows, and which differences are significant."""

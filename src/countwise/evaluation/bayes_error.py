@@ -1,4 +1,4 @@
-"""The Bayes error: the least error any rule can have, where densities or counts are known."""
+"""The Bayes error: the least possible error of any rule, from known densities or counts."""
 
 from __future__ import annotations
 

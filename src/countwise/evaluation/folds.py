@@ -1,4 +1,4 @@
-"""The rows that train and the rows that are tested, in every protocol.
+"""Training rows and test rows of every evaluation protocol.
 
 The rows of a repeat are dealt into disjoint blocks, so that each row is counted once. A fold tests
 one block and trains on blocks from both ends of their list: its counts are one sum from the front

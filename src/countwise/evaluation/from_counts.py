@@ -141,7 +141,7 @@ def predict_cut(
     """Train models on pairs of cut columns, for each fold, and predict its tested rows."""
     started = perf_counter()
     if weight is not None and np.any(weight != np.floor(weight)):
-        raise TooFineError("weights are not whole numbers, of which sums are exact")
+        raise TooFineError("weights are not whole numbers, so their sums are not exact")
     methods: dict[Method, list[Learner]] = {}
     for learner in learners:
         methods.setdefault((learner.model.cuts, int(learner.model.bins)), []).append(learner)

@@ -1,4 +1,4 @@
-"""Intervals of scores.
+"""Confidence intervals of scores.
 
 Folds of one table share training rows, so their scores are not independent and the usual standard
 error is too small. Nadeau and Bengio (2003, *Inference for the generalization error*, Machine

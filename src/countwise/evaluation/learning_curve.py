@@ -1,4 +1,4 @@
-"""Learning curves: the same tested rows, and training sets each of which holds the one before."""
+"""Learning curves: the same test rows, and growing training sets."""
 
 from __future__ import annotations
 

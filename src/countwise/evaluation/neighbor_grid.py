@@ -1,4 +1,4 @@
-"""The whole grid of k and p for the price of a search: every k is read off one list of neighbors.
+"""Score nearest neighbors for every k and p: one list of neighbors serves every k.
 
 The tested rows of each fold are compared in a space learned from its training rows alone (scales,
 class shares, covariance, attribute weights), so nothing leaks. The tiles of the rows are shared by

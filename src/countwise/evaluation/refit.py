@@ -1,4 +1,4 @@
-"""Any classifier, refitted for every fold; scikit-learn's are given matrices they can take.
+"""Refit any classifier in every fold; scikit-learn classifiers get encoded matrices.
 
 Our own models take the table itself. A table of numbers without missing values goes to other
 classifiers as it is, so that their results are those of scikit-learn's own `cross_validate`.

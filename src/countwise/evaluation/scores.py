@@ -1,4 +1,4 @@
-"""Scores of one fold, and the intervals its rows allow where there is no other fold."""
+"""Scores of one fold, and intervals from its rows if there is no other fold."""
 
 from __future__ import annotations
 

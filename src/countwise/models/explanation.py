@@ -1,4 +1,4 @@
-"""Explanations: what each attribute adds to a prediction, in log-odds that sum to it."""
+"""Explanations: what each attribute adds to a prediction, in log-odds that add up."""
 
 from __future__ import annotations
 

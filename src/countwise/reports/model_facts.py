@@ -1,4 +1,4 @@
-"""The views of a model as plain data, cut to what a page has room for; what is cut is counted."""
+"""The views of a model as plain data, shortened to fit a page; what is left out is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The zip that a saved value is: documents and arrays, written whole and read with suspicion.
+"""The zip file of a saved value: documents and arrays, written whole and checked when read.
 
 What a file announces (members, sizes, checksums, shapes) is checked before memory is taken for it,
 and nothing in it is ever evaluated.

@@ -1,4 +1,4 @@
-"""Models to files and back: `save`, `load`, and `describe` for a look without loading."""
+"""Save and load models, and describe a model file without loading it."""
 
 from __future__ import annotations
 

@@ -104,14 +104,17 @@ class DeclaredEstimator(BaseEstimator):
         """Return what to tell of a saved model first."""
         return {}
 
+    def describe_training(self) -> list[str]:
+        """Return sentences about what training found, beside what the parameters say."""
+        return []
+
 
 class TableEstimator(DeclaredEstimator):
     """An estimator that takes rows in any shape and codes them by its schema."""
 
     nominal: Any = parameter(
         one_of("all") | names(),
-        "columns of frames and arrays to take as nominal although they hold numbers: names, "
-        "positions, or 'all'",
+        "numeric columns of data frames and arrays to treat as nominal: names, positions, or 'all'",
         default=(),
     )
     schema_: Schema = fitted("the columns as training read them")

@@ -1,4 +1,4 @@
-"""Infer what a column is from its cells: its kind, whether it identifies rows, what is odd."""
+"""Infer from the cells of a column its kind, whether it identifies rows, and what is odd."""
 
 from __future__ import annotations
 

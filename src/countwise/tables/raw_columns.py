@@ -1,4 +1,4 @@
-"""Raw columns: what a reader hands over before kinds are decided and levels coded.
+"""Raw columns: what a file reader returns, before kinds are decided and levels are coded.
 
 There are two shapes: a `Numbers` column (doubles, NaN where the cell was empty) and a `Words`
 column (codes into the distinct values, -1 where the cell was empty).

@@ -1,4 +1,4 @@
-"""The options of reading: a partial schema, and how a text file is written."""
+"""Options of `read`: a partial schema, and the dialect of a text file."""
 
 from __future__ import annotations
 

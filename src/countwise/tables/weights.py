@@ -1,4 +1,4 @@
-"""Sample weights: one number a row."""
+"""Sample weights: one number per row."""
 
 from __future__ import annotations
 

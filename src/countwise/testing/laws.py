@@ -1,4 +1,4 @@
-"""The laws of counted models as functions: call them on any model and table to prove a new one.
+"""The laws of counted models as functions: call them on a new model and any table.
 
 Each raises AssertionError with what differed. The numbers are those of docs/laws.md.
 """

@@ -1,1 +1,1 @@
-"""Engines: functions from rows and a plan to counts, called by `count_rows` alone."""
+"""Engines: functions from rows and a plan to counts, called only by `count_rows`."""

@@ -1,6 +1,6 @@
 # Passes over columns of numbers, each read once and from front to back. The interpreter lock is
 # released; missing numbers (NaN) are passed over.
-"""Compiled kernels: the ends of columns, how far they reach, and their single-precision tiles."""
+"""Compiled kernels: ranges of numeric columns, and their tiles in single precision."""
 
 from libc.math cimport INFINITY, fabs
 

@@ -1,4 +1,4 @@
-"""The engine for rows in memory: compiled folds over chunks of rows, in threads, merged in order.
+"""The engine for rows in memory: chunks are counted in threads by compiled code, then merged.
 
 Tables of single columns are not counted one by one: columns are put together into joint tables of
 at most `JOINT_CELLS` cells, so that a row costs one increment for several columns, and the single

@@ -1,4 +1,4 @@
-"""The oracle: NumPy, slow, obvious. Every other engine must return what this one returns."""
+"""The reference engine: slow, simple NumPy code whose counts all other engines must return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of what each member of an ensemble has drawn: one pass over the rows for 64 members.
+"""Count the rows that the members of an ensemble draw, 64 members in one pass.
 
 A pass adds, for each row, the members' draws as one vector to the cell the row falls in. Rows are
 not copied, and what the members drew is made block by block within the pass. Groups of columns are

@@ -1,4 +1,4 @@
-"""Share a budget of cells among the columns: how many levels each gets.
+"""Divide a budget of cells among the columns: how many levels each one gets.
 
 Panda and Garg share a budget of M cells by entropy: a column whose values spread over more of its
 range gets more levels (their eq. 11 to 13). Nominal columns come with their levels; the rarest are

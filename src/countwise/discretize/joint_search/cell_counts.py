@@ -1,4 +1,4 @@
-"""Cells with the class weights that fell into them, counted and looked up."""
+"""Class weights of cells, counted and looked up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells that cut and nominal columns make together, and the address of a row among them."""
+"""The grid of cells formed by cut and nominal columns, and the cell of each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring boundaries found on a sample to where all rows want them, looking only at rows nearby.
+"""Move boundaries found on a sample to the best place for all rows, using only rows nearby.
 
 Rows outside of a band around every boundary cannot cross one as long as boundaries stay in their
 bands. They are counted once; only the rows inside are kept and moved, so that every step is exact

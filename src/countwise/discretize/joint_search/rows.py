@@ -1,4 +1,4 @@
-"""Training rows in place: columns are not copied, and are walked through in blocks."""
+"""Training rows of the search, read in blocks without copying columns."""
 
 from __future__ import annotations
 

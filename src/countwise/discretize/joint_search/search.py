@@ -1,4 +1,4 @@
-"""Find the axes of a grid of cells: levels within a budget, boundaries where they earn most."""
+"""Find the grid of cells: the number of levels within a budget, and the best boundaries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _levels() -> Constraint:
         return widths.ndim == 1 and whole
 
     return Constraint(
-        "a list of whole numbers, one a numeric column", admits, bad=([0, 3], 7.5, [1.5])
+        "a list of whole numbers, one for each numeric column", admits, bad=([0, 3], 7.5, [1.5])
     )
 
 
@@ -59,36 +59,39 @@ class SearchParameters(DeclaredEstimator):
 
     levels: str | Sequence[int] = parameter(
         one_of("entropy", "merit") | _levels(),
-        "how the budget is shared: by 'entropy' (eq. 11 to 13), by 'merit' (boundaries go to the "
-        "columns where they earn most, judged on validation rows), or given, one number a "
-        "numeric column",
+        "how the budget is divided among the columns: by 'entropy' (eq. 11 to 13), by 'merit' "
+        "(boundaries go where they are most useful on validation rows), or as a list with the "
+        "number of levels of each numeric column",
         default="entropy",
     )
     search: str | None = parameter(
         one_of("sweep", "paper") | nothing(),
-        "'sweep', the random perturbation and sequential check of the 'paper', or None for equal "
-        "weight in all levels (eq. 14 and 15)",
+        "how boundaries are found: 'sweep' (see docs/discrete-bayes.md), 'paper' (the paper's "
+        "random moves, then single steps), or None (no search: all levels of a column have equal "
+        "weight, eq. 14 and 15)",
         default="sweep",
     )
     validation: float = parameter(
         fraction(zero=True),
-        "fraction of the rows held out to judge by, from 1 000 rows on; after the search they "
-        "are counted too. 0: the training rows judge",
+        "fraction of the rows held out to evaluate boundaries, if there are at least 1 000 rows; "
+        "after the search they are counted, too. 0: boundaries are evaluated on the training rows",
         default=0.3,
     )
     correction: str = parameter(
         one_of("miller-madow", "printed", "none"),
-        "bias correction of the entropies: 'miller-madow', 'printed' (eq. 11 to the letter) or "
-        "'none'",
+        "bias correction of the entropies: 'miller-madow', 'printed' (eq. 11 exactly as printed) "
+        "or 'none'",
         default="miller-madow",
     )
     max_seconds: float | None = parameter(
         number(at_least=0) | nothing(),
-        "when to end the search; the best so far counts",
+        "time limit of the search; the best boundaries so far are then used",
         default=None,
     )
     random_state: Any = parameter(
-        seed(), "random seed of the sample, the held-out rows and the paper's search", default=0
+        seed(),
+        "random seed of the sample, the held-out rows and the search of the paper",
+        default=0,
     )
 
 

@@ -1,4 +1,4 @@
-"""Cut several numeric columns together: boundaries move, leave and enter while it earns more."""
+"""Search several columns together: move, remove and add boundaries while the aim improves."""
 
 from __future__ import annotations
 

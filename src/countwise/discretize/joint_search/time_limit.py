@@ -1,4 +1,4 @@
-"""The time a search may take, and its history."""
+"""The time limit of a search, and its history."""
 
 from __future__ import annotations
 

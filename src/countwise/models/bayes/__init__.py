@@ -1,1 +1,1 @@
-"""Models made of counts: naive Bayes, TAN, AODE and KDB."""
+"""Models that learn from counts: naive Bayes, TAN, AODE and KDB."""

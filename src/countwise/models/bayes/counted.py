@@ -1,4 +1,4 @@
-"""Models that are functions of counts: learning is counting; counts add, subtract and travel."""
+"""Models that learn from counts: training is counting, and counts add and subtract."""
 
 from __future__ import annotations
 
@@ -404,23 +404,23 @@ class JointClassifier(CountedModel):
     smoothing: Any  # each model says which it takes
     cuts: str = parameter(
         one_of(*METHODS),
-        "how numbers are cut into intervals before counting, from the training rows alone: equal "
-        "'width', equal 'frequency', 'two-way', or 'mdl' (Fayyad & Irani 1993)",
-        default="width",
+        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
+        default="mdl",
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
     )
     unseen: str = parameter(
         one_of("ignore", "error"),
-        "what a level that training never saw does: 'ignore' leaves the attribute out, 'error' "
-        "refuses the rows",
+        "treatment of a level that did not occur in training: 'ignore' leaves the attribute out, "
+        "'error' raises an error",
         default="ignore",
     )
     numeric: str = parameter(
         one_of("cuts", "quantizer"),
-        "'cuts' cuts each column by itself; 'quantizer' searches all boundaries together, once, "
-        "in fit (see Quantizer)",
+        "how numeric columns are cut into intervals: 'cuts' cuts each column by itself, "
+        "'quantizer' cuts all columns together in fit (see Quantizer)",
         default="cuts",
     )
 

@@ -1,4 +1,4 @@
-"""k-dependence Bayes: each attribute may depend on k stronger ones; weak ones are left out."""
+"""k-dependence Bayes: each attribute may depend on k others; weak attributes are left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from countwise.counts.information import (
     shared_information,
 )
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
+from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.discretize import rare_levels
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
@@ -26,9 +26,6 @@ from countwise.notes import Note
 from countwise.params import (
     boolean,
     fitted,
-    instance,
-    nothing,
-    number,
     one_of,
     parameter,
     whole,
@@ -62,14 +59,16 @@ class KDB(JointClassifier):
 
     k: int = parameter(
         whole(at_least=0),
-        "how many other attributes one may depend on; 0 is naive Bayes",
+        "largest number of other attributes that an attribute may depend on; 0 is naive Bayes",
         default=2,
         kw_only=False,
     )
-    selective: bool = parameter(boolean(), "whether weak attributes are left out", default=True)
+    selective: bool = parameter(
+        boolean(), "whether attributes that do not help are left out", default=True
+    )
     smoothing: float | str | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count, 'Laplace', 'MEstimate', or '\"back-off\"' as in TAN",
+        a_smoothing() | one_of("back-off"),
+        "pseudo-count added to every count, a rule in words, or 'back-off' (see TAN)",
         default=1.0,
     )
     families_: tuple[Family, ...] = fitted(

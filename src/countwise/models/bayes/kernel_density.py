@@ -1,4 +1,4 @@
-"""Kernel densities whose price at prediction does not grow with the number of training rows.
+"""Kernel densities: prediction time does not grow with the number of training rows.
 
 A Gaussian kernel estimate is smooth at the scale of its bandwidth. Where there is mass, the axis is
 cut into boxes one bandwidth wide and the density in each box is a polynomial fitted at Chebyshev

@@ -1,4 +1,4 @@
-"""Leave-one-out from counts: how well the other rows' model does, with ever more attributes."""
+"""Leave-one-out from counts: predict each row from the counts of all other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naive Bayes, and the weights of the logistic regression that it is where variances are shared.
+"""Naive Bayes, and the equivalent logistic regression if all classes share their variances.
 
 With one variance a column for all classes, the log of a normal density is linear in the value but
 for a part that all classes share: P(c | x) is a softmax of w₀ + Σ w x with w = μ/σ² and, in w₀, the
@@ -20,7 +20,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Smoothing, a_smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
@@ -38,9 +38,7 @@ from countwise.models.bayes.score_terms import (
 )
 from countwise.numeric import softmax
 from countwise.params import (
-    instance,
     mapping,
-    nothing,
     number,
     one_of,
     parameter,
@@ -51,7 +49,7 @@ from countwise.tables.table import Table
 
 if TYPE_CHECKING:
     from countwise.models.explanation import Coefficient
-    from countwise.models.views import View
+    from countwise.models.views import Coefficients, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +124,28 @@ class LogisticWeights:
             for name, level, by_class in weights
         )
 
+    def view(self) -> Coefficients:
+        """Return the weights as the coefficients of a linear model, the largest first."""
+        from countwise.models.views import Coefficients, Term
+
+        by_term: dict[tuple[str | None, str | None], list[float]] = {}
+        for weight in self.coefficients:
+            by_term.setdefault((weight.column, weight.level), []).append(weight.value)
+        intercept = tuple(by_term.pop((None, None)))
+        terms = [
+            Term(str(column), level, tuple(values), tuple(values))
+            for (column, level), values in by_term.items()
+        ]
+        terms.sort(key=lambda term: -max(map(abs, term.values)))
+        labels = tuple(str(label) for label in self.classes)
+        note = (
+            "The logistic regression that this naive Bayes is: a level, or one unit of a number, "
+            "adds its coefficient to the log-odds."
+        )
+        return Coefficients(
+            labels[1:] if len(labels) == 2 else labels, intercept, tuple(terms), note
+        )
+
 
 def logistic_weights(
     classes: tuple[Any, ...], schema: Schema, model: ScoreTerms
@@ -167,61 +187,65 @@ class NaiveBayes(CountedModel):
     {'no': 0.795, 'yes': 0.205}
     """
 
-    smoothing: float | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-        "Laplace's pseudo-count (0 or None adds nothing), or a Laplace or MEstimate",
+    smoothing: float | str | Smoothing | None = parameter(
+        a_smoothing(),
+        "pseudo-count added to every count (0 or None: no smoothing), a rule in words, or a "
+        "Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )
     numeric: str | Mapping[str, str] = parameter(
         one_of(*ESTIMATES) | mapping(),
-        "'gaussian', 'kernel', 'cuts' (intervals, each column by itself) or 'quantizer' (the "
-        "joint search of Quantizer, once, in fit), for all numeric columns or by column",
+        "how numeric columns are modeled: 'gaussian' or 'kernel' densities, 'cuts' (intervals "
+        "found for each column by itself) or 'quantizer' (intervals found for all columns "
+        "together in fit). A mapping chooses for each column",
         default="gaussian",
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
         PRIOR_CONSTRAINT,
-        "'empirical' class shares, 'uniform', or given: an array in the order of 'classes_' or "
-        "a mapping from label to share",
+        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
+        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
+        "order of 'classes_'",
         default="empirical",
     )
     combine: str = parameter(
         one_of("bayes", "posteriors"),
-        "'bayes': P(c) Π P(x|c). 'posteriors': Π P(c|x), as Liu, Gegov and Cocea compute it; "
-        "the same rule with the prior to the power of the number of attributes",
+        "'bayes' computes P(c) Π P(x|c). 'posteriors' computes Π P(c|x), as Liu, Gegov and Cocea "
+        "do; this equals 'bayes' with P(c) raised to the power of the number of attributes",
         default="bayes",
     )
     when_missing: str = parameter(
         one_of("omit", "value"),
-        "'omit' missing cells, or take missing as a 'value' that is itself evidence",
+        "'omit' leaves missing cells out; 'value' treats missing as a level of its own",
         default="omit",
     )
     unseen: str = parameter(
         one_of("ignore", "smooth", "error"),
-        "what a level that training never saw does: 'ignore' leaves the attribute out, 'smooth' "
-        "gives it the share of a level counted zero times, 'error' refuses the rows",
+        "treatment of a level that did not occur in training: 'ignore' leaves the attribute out, "
+        "'smooth' gives the level the probability of one that was counted zero times, 'error' "
+        "raises an error",
         default="ignore",
     )
     variance: str = parameter(
         one_of("sample", "population", "shared"),
-        "'sample' divides by n - 1, 'population' by n; 'shared' is one variance for all "
-        "classes, the squares within them divided by n - K: then the model is a logistic "
-        "regression (see to_logistic)",
+        "'sample' divides the squared deviations by n - 1, 'population' by n. 'shared' pools them "
+        "over all K classes and divides by n - K; the model is then a logistic regression (see "
+        "to_logistic)",
         default="sample",
     )
     bandwidth: str | float = parameter(
         one_of("silverman", "scott") | number(above=0),
-        "of kernel estimates: 'silverman', 'scott' or a number",
+        "bandwidth of kernel densities: the rule of 'silverman' or 'scott', or a number",
         default="silverman",
     )
     cuts: str = parameter(
         one_of(*METHODS),
-        "how 'numeric=\"cuts\"' finds its intervals, from the training counts alone: equal "
-        "'width', equal 'frequency', 'two-way', or 'mdl' (Fayyad & Irani 1993)",
+        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
         default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
     )
 
     def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
@@ -415,7 +439,8 @@ class NaiveBayes(CountedModel):
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
-                f"combine='bayes' and when_missing='omit'; got {self!r}. Fit such a model."
+                f"combine='bayes' and when_missing='omit'; got {self!r}.",
+                hint="Fit it with variance='shared' (on the command line --param variance=shared).",
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 

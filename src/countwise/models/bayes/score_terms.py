@@ -1,4 +1,4 @@
-"""The sum that scores a row: one term a column (or a few columns), a figure for each class.
+"""The score of a row: a sum of terms, one for each column or group of columns.
 
 A model is a prior and a list of terms; prediction, explanation and export all read this one list.
 Terms of nominal columns are tables; several of them are joined into larger tables, so that a row

@@ -1,1 +1,1 @@
-"""Discrete Bayes: the class weights of cells, with smoothing over near cells."""
+"""Discrete Bayes: the class weights of cells, smoothed over nearby cells."""

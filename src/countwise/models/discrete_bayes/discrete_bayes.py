@@ -1,4 +1,4 @@
-"""The discrete Bayes rule: cells within a budget, cut where it earns most."""
+"""The discrete Bayes rule: class frequencies in cells that are cut to maximize the gain."""
 
 from __future__ import annotations
 
@@ -93,35 +93,36 @@ class DiscreteBayes(SearchParameters, Classifier):
 
     budget: float | None = parameter(
         number(at_least=1) | infinity() | nothing(),
-        "how many cells there may be. None or infinite: every value is a level, nothing is "
+        "largest number of cells. None or infinity: every value is a level, and nothing is "
         "searched",
         default=10000,
         kw_only=False,
     )
     gain: Any = parameter(
         nothing() | GAIN_CONSTRAINT,
-        "what the boundaries are to earn: gains by true class (rows) and assigned class "
-        "(columns) as an array in the order of the classes, nested mappings, or a GainMatrix. "
-        "None: one for every right answer",
+        "gain matrix that the boundaries maximize, as an array with true classes in rows and "
+        "decisions in columns, nested mappings, or a GainMatrix. None: a correct decision gains 1",
         default=None,
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
         PRIOR_CONSTRAINT,
-        "'empirical' class fractions, 'uniform', or given as array or mapping",
+        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
+        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
+        "order of 'classes_'",
         default="empirical",
     )
     bin_smoothing: str | float | None = parameter(
         one_of("validation") | number(at_least=0) | nothing(),
-        "bin smoothing (eq. 16 to 20): how many rows k a cell and its nearest neighbors must "
-        "hold, 'validation' to take the k that earns most on the validation rows (without any, "
-        "on each training row by the others) of the paper's list or, where that ends below one "
-        "row, of 1 to 100; or None. Cells without any row always use their neighbors",
+        "bin smoothing (eq. 16 to 20): a cell with fewer than k rows is combined with its nearest "
+        "cells. Give k, None for no smoothing, or 'validation' to choose k by the gain on the "
+        "validation rows (by leave-one-out if there are none). The choices are the paper's list, "
+        "or 0 to 100 if that list ends below 1. Empty cells always use their nearest cells",
         default="validation",
     )
     smooth_by: str = parameter(
         one_of("rows", "class"),
-        "'rows': k rows of all classes together; 'class': k rows of each class by itself, over "
-        "their volume, as printed",
+        "'rows' combines cells until they have k rows of any class; 'class' does so for each "
+        "class by itself and divides by the volume, as printed in the paper",
         default="rows",
     )
     cells_: CellTable = fitted("the class weights of every cell that holds rows")

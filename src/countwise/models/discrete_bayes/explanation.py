@@ -1,4 +1,4 @@
-"""The cell of a row in words, and the view of a model of cells: cut points, search, decisions."""
+"""Explain a prediction by the cell of the row; show cut points, the search and the decisions."""
 
 from __future__ import annotations
 

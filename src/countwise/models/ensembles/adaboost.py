@@ -1,4 +1,4 @@
-"""AdaBoost: rules of one column, found from weighted counts, or other models vote by weight."""
+"""AdaBoost: a weighted vote of one-column rules, found from weighted counts, or of other models."""
 
 from __future__ import annotations
 
@@ -210,6 +210,8 @@ def describe_rule(rule: Rule, table: Table, points: Mapping[str, FloatArray], mo
     return f"{rule.column} = " + "; ".join(parts)
 
 
+#: Rounds that are told after training.
+_DESCRIBED = 3
 #: How often in a row weights may be set back before rounds by resampling end.
 _MOST_RESETS = 10
 #: Reweighing makes the classes exactly as heavy as each other: rounding must not break such ties.
@@ -264,31 +266,33 @@ class AdaBoost(Ensemble):
 
     estimator: Any = parameter(
         nothing() | a_classifier(),
-        "the model to boost; None is the best rule of one column",
+        "model to boost; None means decision stumps, rules on a single column",
         default=None,
         kw_only=False,
     )
     n_estimators: int = parameter(
         whole(at_least=1),
-        "how many at most. A rule without error decides alone and ends them; one no better than "
-        "chance ends them and has no vote",
-        default=50,
+        "largest number of rounds. Boosting ends early if a rule makes no error (it then decides "
+        "alone) or is no better than chance (it is discarded)",
+        default=100,
     )
     method: str = parameter(
         one_of("weights", "resampling"),
-        "'weights' trains on weighted rows; 'resampling' on rows drawn by their weights, as the "
-        "slides say: there a rule no better than chance sets the weights back and draws anew",
+        "'weights' trains on weighted rows, 'resampling' on rows drawn in proportion to their "
+        "weights. In 'resampling' a rule that is no better than chance is discarded, and the "
+        "weights are reset",
         default="weights",
     )
     keep_weights: bool = parameter(
         boolean(),
-        "keep the weights of the rows before each round, 'weights_': rounds × rows",
+        "whether to keep the weights of the rows before each round in 'weights_' (rounds × rows)",
         default=False,
     )
-    random_state: Any = parameter(seed(), "the seed of resampling", default=0)
-    rounds_: tuple[Round, ...] = fitted("a Round each: ε, α and the rule in words")
+    random_state: Any = parameter(seed(), "random seed of resampling", default=0)
+    rounds_: tuple[Round, ...] = fitted("a Round for each round: ε, α and the rule in words")
     recode_: Recode = fitted(
-        "between which intervals thresholds may lie: at most 254 a column, of equal weight"
+        "the possible thresholds of each numeric column, between at most 254 intervals of equal "
+        "weight"
     )
     members_: list[Classifier] = fitted("the trained models; none where rules are boosted")
     weights_: FloatArray = fitted(
@@ -435,6 +439,19 @@ class AdaBoost(Ensemble):
             f"{place:3d}  ε {step.epsilon:.4f}  α {step.alpha:.4f}  {step.words}"
             for place, step in enumerate(self.rounds_, 1)
         )
+
+    def describe_training(self) -> list[str]:
+        """Return the first rounds in sentences."""
+        shown = self.rounds_[:_DESCRIBED]
+        more = len(self.rounds_) - len(shown)
+        rounds = "one round" if len(self.rounds_) == 1 else f"{len(self.rounds_)} rounds"
+        lines = [f"It has {rounds}; ε is the weighted error of a rule, α the weight of its vote."]
+        lines += [
+            f"{place}. {step.words} (ε {step.epsilon:.4f}, α {step.alpha:.4f})"
+            for place, step in enumerate(shown, 1)
+        ]
+        lines += [f"… and {more} more rounds; countwise show prints them."] if more else []
+        return lines if shown else ["No rule was better than chance."]
 
     def _sum_up(self) -> None:
         """Add the votes of all rules up to one table a column."""

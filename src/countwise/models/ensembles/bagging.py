@@ -1,4 +1,4 @@
-"""Bagging: models trained on bootstrap samples vote, and rows not drawn estimate their error.
+"""Bagging: models trained on bootstrap samples vote; the rows not drawn estimate the error.
 
 The out-of-bag error is the ensemble's (Breiman 1996). The leave-one-out bootstrap, .632 and .632+
 are estimates for a single model of the kind (Efron & Tibshirani 1997).
@@ -145,30 +145,34 @@ class Bagging(Ensemble):
 
     estimator: Any = parameter(
         nothing() | a_classifier(),
-        "the model to repeat; None is an unpruned ID3",
+        "model to train on each sample; None: an unpruned ID3",
         default=None,
         kw_only=False,
     )
-    n_estimators: int = parameter(whole(at_least=1), "how many", default=50)
+    n_estimators: int = parameter(whole(at_least=1), "number of members", default=50)
     fraction: float = parameter(
-        number(above=0, at_most=1), "what fraction of the rows a member draws", default=1.0
+        number(above=0, at_most=1),
+        "number of rows that each member draws, as a fraction of all rows",
+        default=1.0,
     )
     replace: bool = parameter(
-        boolean(), "draw with replacement (the bootstrap), or each row at most once", default=True
+        boolean(),
+        "whether rows are drawn with replacement (the bootstrap) or each at most once",
+        default=True,
     )
     vote: str = parameter(
         one_of(*CASTS),
-        "'mean' of the members' posteriors, 'majority' of their labels (each member one vote), "
-        "or 'roulette': each member's vote is drawn from its posterior, as Liu, Gegov and Cocea "
+        "'mean': the members' posteriors are averaged. 'majority': each member has one vote. "
+        "'roulette': each vote is drawn from the member's posterior, as Liu, Gegov and Cocea "
         "(2016) propose for further work; the same row always gets the same draws",
         default="mean",
     )
     oob_score: bool = parameter(
         boolean(),
-        "test every member on the rows it did not draw; see 'out_of_bag_'",
+        "whether to test every member on the rows it did not draw; the result is 'out_of_bag_'",
         default=False,
     )
-    random_state: Any = parameter(seed(), "the seed of all draws", default=0)
+    random_state: Any = parameter(seed(), "random seed of all draws", default=0)
     members_: list[Classifier] = fitted("the trained models")
     out_of_bag_: OutOfBag | None = fitted(
         "with 'oob_score=True' an OutOfBag: votes, error, .632 and .632+"
@@ -210,6 +214,16 @@ class Bagging(Ensemble):
         self._adopt(self.members_)
         if not self._trained:
             raise ParameterError("Bagging: there must be a member.")
+
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
+        found = self.out_of_bag_
+        errors = {} if found is None else {"out_of_bag": found.to_dict()}
+        return {**super().file_summary(), **errors}
+
+    def describe_training(self) -> list[str]:
+        """Return the estimates of the error, if there are any, in sentences."""
+        return [] if self.out_of_bag_ is None else self.out_of_bag_.describe().splitlines()
 
     def _base(self) -> Any:
         return ID3() if self.estimator is None else self.estimator

@@ -1,4 +1,4 @@
-"""Vote: unlike models answer the same rows, and their votes are counted."""
+"""Vote: models of different kinds vote on the class of each row."""
 
 from __future__ import annotations
 
@@ -93,34 +93,33 @@ class Vote(Ensemble):
 
     estimators: Any = parameter(
         nothing() | _models(),
-        "a list of classifiers, ours or scikit-learn's, or a mapping from names to them. None "
-        "is naive Bayes, TAN and ID3",
+        "list of classifiers (countwise's or scikit-learn's), or a mapping from names to "
+        "classifiers. None: naive Bayes, TAN and ID3",
         default=None,
         kw_only=False,
     )
     how: str = parameter(
         one_of(*WAYS),
-        "'majority': each member one vote for its label. 'weighted': the same, times weights. "
-        "'mean': the members' posteriors are averaged. 'roulette': each member's vote is drawn "
-        "from its posterior, the same row always with the same draws. 'gain': each member votes "
-        "for the class that earns it most under gain",
+        "'majority': each member has one vote. 'weighted': votes are multiplied by weights. "
+        "'mean': the members' posteriors are averaged. 'roulette': each vote is drawn from the "
+        "member's posterior, and the same row always gets the same draws. 'gain': each member "
+        "votes for the class with the largest expected gain",
         default="mean",
         kw_only=False,
     )
     weights: Any = parameter(
         nothing() | array(),
-        "one for each member, for 'weighted'; None takes the log-odds of being right in a five- "
-        "fold cross-validation of the training rows",
+        "weights of the members in a 'weighted' vote; None takes the log-odds of the accuracy of "
+        "each member in five-fold cross-validation on the training rows",
         default=None,
     )
     gain: Any = parameter(
         nothing() | GAIN_CONSTRAINT,
-        "what each assigned class earns for each true one, for 'gain': anything GainMatrix.of "
-        "reads, such as a mapping of mappings or an array in the order of the classes, rows "
-        "true",
+        "gain matrix for a 'gain' vote, in any form that GainMatrix.of reads, such as an array "
+        "with true classes in rows and decisions in columns",
         default=None,
     )
-    random_state: Any = parameter(seed(), "the seed of roulette", default=0)
+    random_state: Any = parameter(seed(), "random seed of roulette votes", default=0)
     members_: dict[str, Classifier] = fitted("the trained models by name")
     weights_: FloatArray = fitted("what the vote of each member weighs")
     agreement_: FloatArray = fitted(

@@ -240,8 +240,8 @@ def class_weight_parameter() -> Any:
     """Declare the parameter `class_weight`."""
     return parameter(
         nothing() | one_of("balanced") | mapping(),
-        "'balanced' lets rare classes weigh as much as frequent ones; a mapping gives a factor "
-        "for each label; None counts rows",
+        "weights of the classes: 'balanced' gives all classes the same total weight, a mapping "
+        "gives a factor for each class, None leaves the rows as they are",
         default=None,
     )
 

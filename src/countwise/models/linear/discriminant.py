@@ -1,4 +1,4 @@
-"""Fisher's linear discriminant: normal classes that share a covariance."""
+"""Fisher's linear discriminant: normal distributions with a common covariance matrix."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ class LinearDiscriminant(MatrixModel):
 
     shrinkage: float = parameter(
         number(at_least=0, at_most=1),
-        "fraction of the covariance that is replaced by equal variances without correlation: 0 "
-        "none, 1 all of it. Some is needed where columns are many or repeat each other",
+        "shrinkage of the covariance matrix towards equal variances without correlation, from 0 "
+        "(none) to 1 (complete). Needed if columns are many or nearly repeat each other",
         default=0.02,
         kw_only=False,
     )
     prior: Prior = parameter(
         PRIOR_CONSTRAINT,
-        "'empirical' class frequencies, 'uniform', a mapping from class to probability, or an "
-        "array of probabilities in class order",
+        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
+        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
+        "order of 'classes_'",
         default="empirical",
     )
 

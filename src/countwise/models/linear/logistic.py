@@ -41,13 +41,14 @@ class Logistic(MatrixModel):
 
     C: float = parameter(
         number(above=0) | infinity(),
-        "inverse strength of the L2 penalty on coefficients of scaled columns; infinity is none",
+        "inverse strength of the L2 penalty on the coefficients of scaled columns; infinity means "
+        "no penalty",
         default=1.0,
         kw_only=False,
     )
     class_weight: Any = class_weight_parameter()
     n_iter_: int = fitted("how many steps were taken")
-    max_iter: int = parameter(whole(at_least=1), "how many steps the search may take", default=1000)
+    max_iter: int = parameter(whole(at_least=1), "largest number of iterations", default=1000)
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         model = linear_model.LogisticRegression(

@@ -69,38 +69,36 @@ class NeuralNet(MatrixModel):
 
     hidden_layer_sizes: Any = parameter(
         _sizes(),
-        "sizes of the hidden layers; '()' is a network without any",
+        "sizes of the hidden layers; '()' means no hidden layer",
         default=(32,),
         kw_only=False,
     )
     activation: str = parameter(
         one_of("relu", "tanh", "logistic"),
-        "what a neuron does with its sum: 'relu', 'tanh' or 'logistic'",
+        "activation function of the hidden layers",
         default="relu",
     )
     max_iter: int = parameter(
-        whole(at_least=1), "how often the rows are gone through at most", default=300
+        whole(at_least=1), "largest number of epochs (passes over the training rows)", default=300
     )
     n_iter_no_change: int = parameter(
-        whole(at_least=1), "after so many epochs without improvement it ends", default=20
+        whole(at_least=1), "training stops after this many epochs without improvement", default=20
     )
     validation_fraction: float = parameter(
         number(at_least=0, at_most=1),
-        "fraction of the rows that decides when to stop; with fewer than ten rows in it the loss "
-        "on the training rows decides",
+        "fraction of the rows that is held out to decide when to stop; if these are fewer than "
+        "ten rows, the loss on the training rows decides",
         default=0.15,
     )
     alpha: float = parameter(
         number(at_least=0), "strength of the L2 penalty on weights", default=0.001
     )
-    learning_rate_init: float = parameter(
-        number(above=0), "the size of steps at the beginning", default=0.005
-    )
+    learning_rate_init: float = parameter(number(above=0), "initial learning rate", default=0.005)
     random_state: Any = parameter(
-        seed(), "first weights, and the order in which rows come", default=0
+        seed(), "random seed of the initial weights and the order of the rows", default=0
     )
     curve_: tuple[Epoch, ...] = fitted(
-        "an Epoch each: its loss, and the error on the rows held out"
+        "an Epoch for each epoch: its loss, and the error on the held-out rows"
     )
     n_iter_: int = fitted("how many passes over the rows were made")
     best_epoch_: int = fitted("the epoch whose weights were kept")

@@ -50,21 +50,21 @@ class Perceptron(MatrixModel):
     n_iter_: int = fitted("how many steps were taken")
     max_iter: int = parameter(
         whole(at_least=1),
-        "how often all rows are gone through at most",
+        "largest number of epochs (passes over the training rows)",
         default=1000,
         kw_only=False,
     )
     alpha: float = parameter(
-        number(at_least=0), "strength of an L2 penalty; 0 is none", default=0.0
+        number(at_least=0), "strength of the L2 penalty; 0 means no penalty", default=0.0
     )
     average: bool = parameter(
         boolean(),
-        "take the mean of all planes on the way (Freund & Schapire 1999), which is steadier "
-        "than the last one",
+        "whether to average the coefficients of all steps, which is more stable than using the "
+        "last ones (Freund & Schapire 1999)",
         default=True,
     )
     class_weight: Any = class_weight_parameter()
-    random_state: Any = parameter(seed(), "the order in which rows come", default=0)
+    random_state: Any = parameter(seed(), "random seed of the order of the rows", default=0)
 
     @classmethod
     def of(cls, weights: Mapping[str, float], bias: float, classes: tuple[Any, Any]) -> Self:

@@ -33,13 +33,13 @@ class LinearSVM(MatrixModel):
 
     C: float = parameter(
         number(above=0),
-        "inverse strength of the L2 penalty: the smaller, the wider the margin and the more rows "
-        "within it",
+        "inverse strength of the L2 penalty; a smaller C gives a wider margin with more rows "
+        "inside it",
         default=1.0,
         kw_only=False,
     )
     class_weight: Any = class_weight_parameter()
-    random_state: Any = parameter(seed(), "the order in which rows come", default=0)
+    random_state: Any = parameter(seed(), "random seed of the order of the rows", default=0)
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
         def plane(part: Rows) -> Layer:

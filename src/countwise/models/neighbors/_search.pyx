@@ -1,4 +1,4 @@
-"""Exact neighbor search over tiles of rows: single precision sieves, double precision decides.
+"""Exact neighbor search over tiles of rows: first in single, then in double precision.
 
 Every function here runs without the interpreter lock on one block of queries. A row enters a list
 of neighbors by its distance in double precision alone; of equally far rows the one with the

@@ -1,6 +1,6 @@
 # Votes of the nearest rows for many k at once: a list of neighbors is walked through once, and the
 # votes of a larger k go on where those of a smaller one ended. The interpreter lock is released.
-"""Compiled kernels: sum up the ballots of the k nearest rows, and tell which k decide right."""
+"""Compiled kernels: sum the votes of the k nearest rows, and find which k decide correctly."""
 
 from libc.math cimport exp, isfinite, isnan
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Attribute weights, given or learned (information gain, ReliefF), and the spaces they stretch.
+"""Attribute weights, given or learned (information gain, ReliefF), and distances that use them.
 
 Columns that tell nothing about the class spoil neighbors: in many dimensions every row is far from
 every other. The cure is to stretch each axis by the relevance of its attribute, or to drop the

@@ -35,14 +35,12 @@ class Neighbors(StoredRowsClassifier):
     (['no'], [[1.0, 0.0]])
     """
 
-    n_neighbors: int = parameter(
-        whole(at_least=1), "how many neighbors vote", default=5, kw_only=False
-    )
+    n_neighbors: int = parameter(whole(at_least=1), "number of neighbors", default=5, kw_only=False)
     weights: Scheme = parameter(
         one_of(*SCHEMES) | function(),
-        "'uniform' votes; by 'distance' 1/d or 'squared' 1/d² (rows at distance 0 then vote "
-        "alone); by 'rank' k, k - 1, …, 1; by a Gaussian 'kernel' as wide as the k-th neighbor "
-        "is far; or a function of the array of distances",
+        "weights of the votes: 'uniform', 'distance' (1/d), 'squared' (1/d²; in both, rows at "
+        "distance 0 vote alone), 'rank' (k, k - 1, …, 1), 'kernel' (Gaussian, as wide as the "
+        "distance of the k-th neighbor), or a function of the array of distances",
         default="uniform",
     )
 

@@ -1,4 +1,4 @@
-"""Condensed neighbors: the few rows whose nearest classifies every training row right."""
+"""Condensed neighbors: a small set of rows that classifies every training row correctly."""
 
 from __future__ import annotations
 
@@ -44,14 +44,18 @@ class CondensedNeighbors(StoredRowsClassifier):
     """
 
     method: str = parameter(
-        one_of("hart", "fast"), "'hart' or 'fast'", default="hart", kw_only=False
+        one_of("hart", "fast"),
+        "'hart' (Hart 1968) or 'fast' (Angiulli 2005)",
+        default="hart",
+        kw_only=False,
     )
     orders: int = parameter(
         whole(at_least=1),
-        "how many orders of the rows Hart's rule tries: first as they stand, then shuffled",
+        "number of row orders that 'hart' tries: first the given order, then shuffled ones; the "
+        "smallest set is kept",
         default=1,
     )
-    random_state: int | None = parameter(seed(), "the seed of the shuffles", default=0)
+    random_state: int | None = parameter(seed(), "random seed of the shuffled orders", default=0)
     kept_: Rows = fitted()
     reduction_: float = fitted()
     prior_: FloatArray = fitted()
@@ -125,6 +129,14 @@ class CondensedNeighbors(StoredRowsClassifier):
             raise TableError("Rows: the class probabilities must sum to one.")
         if not np.all(self.prior_ > 0) or not 0 <= self.reduction_ < 1:
             raise TableError("Rows: the class probabilities must be above zero.")
+
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
+        return {**super().file_summary(), "reduction": self.reduction_}
+
+    def describe_training(self) -> list[str]:
+        """Return how far the rows were reduced, in sentences."""
+        return self.describe().splitlines()[: 2 if len(self.sizes_) > 1 else 1]
 
     @property
     def k_and_weights(self) -> tuple[int, Scheme]:

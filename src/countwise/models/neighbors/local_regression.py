@@ -41,24 +41,24 @@ class LocalRegression(StoredRowsRegressor):
 
     n_neighbors: int | None = parameter(
         whole(at_least=1) | nothing(),
-        "how many neighbors are fitted; their kernel reaches to the next one. None: all within "
-        "width",
+        "number of neighbors in each local fit; the kernel reaches to the next row beyond them. "
+        "None: all rows (within width, if it is given)",
         default=30,
         kw_only=False,
     )
     width: float | None = parameter(
         number(above=0) | nothing(),
-        "the width of the kernel as a distance, instead of n_neighbors",
+        "width of the kernel as a distance, instead of n_neighbors",
         default=None,
     )
     kernel: str = parameter(
         one_of(*KERNELS),
-        "'tricube', 'epanechnikov', 'triangular', 'gaussian' or 'uniform'",
+        "kernel that weights the neighbors by their distance",
         default="tricube",
     )
     ridge: float = parameter(
         number(at_least=0),
-        "what is added to the squares of the slopes, as a fraction of their mean size",
+        "ridge penalty on the slopes, as a fraction of the mean diagonal of the normal equations",
         default=1e-06,
     )
 

@@ -1,4 +1,4 @@
-"""The metrics: spaces learned from ranges, spreads and class probabilities of training rows."""
+"""Metrics: spaces learned from ranges, deviations and class probabilities of training rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k nearest neighbors for a number: the mean, or weighted mean, of the most similar rows."""
+"""k-nearest-neighbor regression: the mean, or weighted mean, of the most similar rows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ class NeighborsRegressor(StoredRowsRegressor):
     [15.0]
     """
 
-    n_neighbors: int = parameter(
-        whole(at_least=1), "how many neighbors count", default=5, kw_only=False
-    )
+    n_neighbors: int = parameter(whole(at_least=1), "number of neighbors", default=5, kw_only=False)
     weights: Scheme = parameter(
         one_of(*SCHEMES) | function(),
-        "'uniform' for the mean; 'distance' (1/d), 'squared' (1/d²), 'rank', 'kernel' or a "
-        "function of the distances for weighted means",
+        "weights of the neighbors in the mean: 'uniform', 'distance' (1/d), 'squared' (1/d²), "
+        "'rank', 'kernel', or a function of the array of distances",
         default="uniform",
     )
     _mean: float = derived()

@@ -1,4 +1,4 @@
-"""Growth of a tree, level by level: the open nodes, their rows, and how they are split."""
+"""Grow a tree level by level: the open nodes, their rows, and how they are split."""
 
 from __future__ import annotations
 

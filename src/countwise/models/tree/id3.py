@@ -80,68 +80,75 @@ class ID3(Classifier):
 
     criterion: str = parameter(
         one_of("gain", "ratio"),
-        "information 'gain', or gain 'ratio': gain divided by the entropy of the split, among "
-        "the columns of at least average gain (Quinlan 1993)",
+        "how a split is chosen: by information 'gain', or by gain 'ratio', the gain divided by "
+        "the entropy of the split, among columns of at least average gain (Quinlan 1993)",
         default="gain",
         kw_only=False,
     )
     numeric: str = parameter(
         one_of("threshold", "cuts", "quantizer"),
-        "'threshold' cuts a number in two at every node anew; 'cuts' cuts it once into "
-        "intervals (see cuts, bins) and takes it as nominal; 'quantizer' cuts all together by "
-        "the search of Quantizer",
+        "'threshold' splits a numeric column in two, at a new threshold in every node. 'cuts' "
+        "first cuts each column into intervals (see cuts, bins), 'quantizer' cuts all columns "
+        "together (see Quantizer); the columns are then treated as nominal",
         default="threshold",
     )
     when_missing: str = parameter(
         one_of("fraction", "majority"),
-        "a row without the value asked for goes down every branch by its share ('fraction'), or "
-        "down the most frequent one ('majority'); in training and in prediction",
+        "treatment of a row whose value is missing at a node, in training and prediction: "
+        "'fraction' sends it down every branch with the branch's fraction of the rows, 'majority' "
+        "down the most frequent branch",
         default="fraction",
     )
     smoothing: float | None = parameter(
         number(at_least=0) | nothing(),
-        "pseudo-count added to each class in a leaf; 0 gives plain shares",
+        "pseudo-count added to each class in a leaf; 0 gives plain class frequencies",
         default=1.0,
     )
     prune: float = parameter(
         fraction(zero=True),
-        "share of the rows held out, class by class, for reduced-error pruning; 0 keeps the "
-        "tree as it was grown",
+        "fraction of the rows of each class that is held out for reduced-error pruning; 0 means "
+        "no pruning",
         default=0.0,
     )
     cut_ties: bool = parameter(
         boolean(),
-        "whether pruning also cuts a node that errs as often as its subtree (Quinlan 1987); "
-        "otherwise a node stays unless cutting it lowers the error",
+        "whether pruning replaces a subtree by a leaf that makes equally many errors (Quinlan "
+        "1987); otherwise the leaf must make fewer",
         default=True,
     )
     max_depth: int | None = parameter(
-        whole(at_least=0) | nothing(), "how many tests a path may have", default=None
+        whole(at_least=0) | nothing(),
+        "largest number of tests from the root to a leaf",
+        default=None,
     )
     min_leaf: float = parameter(
         number(at_least=0),
-        "the weight that at least two branches of a split must have",
+        "at least two branches of a split must have this number (or weight) of rows",
         default=0.0,
     )
     min_gain: float | None = parameter(
         number(at_least=0) | nothing(),
-        "bits a split must exceed. None splits even without gain, as long as rows differ: the "
-        "textbook's rule, which can learn an exclusive or",
+        "a split must gain more than this number of bits. None splits as long as rows differ, "
+        "even without gain, and can therefore learn an exclusive or",
         default=0.0,
     )
     cuts: str = parameter(
-        one_of(*METHODS), "how 'numeric=\"cuts\"' finds its intervals", default="width"
+        one_of(*METHODS),
+        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
+        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
+        default="width",
     )
     bins: int = parameter(
-        whole(at_least=2), "how many intervals 'width' and 'frequency' make", default=10
+        whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
     )
     unseen: str = parameter(
         one_of("ignore", "error"),
-        "a level that training never saw in a node is answered by that node ('ignore'), or one "
-        "never seen at all is refused ('error')",
+        "treatment of unseen levels: with 'ignore', a row whose level did not reach a node in "
+        "training is classified by that node; with 'error', a level that did not occur in "
+        "training raises an error",
         default="ignore",
     )
-    random_state: Any = parameter(seed(), "which rows are held out", default=0)
+    random_state: Any = parameter(seed(), "random seed of the choice of held-out rows", default=0)
     tree_: TreeStructure = fitted("the tree in flat arrays, a TreeStructure")
     pruning_: Pruning | None = fitted("what pruning did, a Pruning; None without")
     recode_: Recode = fitted("how numeric columns are cut before the tree is grown")

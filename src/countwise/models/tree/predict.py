@@ -1,4 +1,4 @@
-"""Rows on their way down a tree: their ends, and the posterior of those ends together.
+"""Send rows down a tree, and combine the posteriors of the leaves they reach.
 
 A row that lacks the value a node asks for goes on in every child by its share, so that it may end
 in several places. Their class shares are mixed, and smoothed as a sample of the mixture's effective

@@ -1,4 +1,4 @@
-"""Reduced-error pruning: a subtree that does not help on rows held out is cut (Quinlan 1987).
+"""Reduced-error pruning: a subtree that does not help on held-out rows is cut (Quinlan 1987).
 
 From the leaves upwards a node becomes a leaf where the rows held out are not classified worse for
 it. The error of a subtree is the sum of its parts' errors, so no cut can raise the error of the

@@ -1,4 +1,4 @@
-"""Best splits of many nodes at once: the node is one more axis of the counts.
+"""Find the best splits of many nodes at once: the node is one more axis of the counts.
 
 Rows lie sorted by node. A block of nodes is counted by (node, value, class) for one column after
 the other, by the compiled fold where the table is dense and by sorting where it would be empty for

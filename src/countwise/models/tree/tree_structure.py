@@ -1,4 +1,4 @@
-"""A decision tree in flat arrays: no node points at another but by number, so no depth is too deep.
+"""A decision tree in flat arrays: nodes refer to each other by number, so any depth is possible.
 
 Nodes are numbered level by level from the root, 0; the children of a node lie together, and those
 of the next split node follow them. A node has one slot a level of its column (or two, at most the

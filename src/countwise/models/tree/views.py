@@ -1,4 +1,4 @@
-"""The view of a decision tree: its heaviest nodes, and its rules as text."""
+"""The view of a decision tree: the nodes with the most rows, and the rules as text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.counts.information import entropy, information_gain
 from countwise.models.tree.tree_structure import NO_CHILD, TreeStructure, rules_of
 from countwise.models.views import DecisionTree, TreeNode
 from countwise.tables.labels import text
@@ -100,8 +101,23 @@ def _node(
 ) -> TreeNode:
     split, label = bool(tree.split[node]), text(tree.classes[tree.label[node]])
     name = tree.columns[tree.feature[node]] if split else label
-    counts = tuple(tree.counts[node].tolist())
-    return TreeNode(parent, value, name, label, not split, False, int(below[node]), counts)
+    counts = tree.counts[node].astype(np.float64)
+    gain = None
+    if split:
+        children = [child for _, child in tree.children(node) if child != NO_CHILD]
+        gain = information_gain(tree.counts[children].astype(np.float64).T)
+    return TreeNode(
+        parent,
+        value,
+        name,
+        label,
+        not split,
+        False,
+        int(below[node]),
+        tuple(counts.tolist()),
+        float(entropy(counts)),
+        gain,
+    )
 
 
 def _others(
@@ -112,4 +128,5 @@ def _others(
     label = text(tree.classes[int(counts.argmax())])
     hidden = int(below[nodes].sum()) + len(nodes)
     value = f"{len(nodes)} other values"
-    return TreeNode(parent, value, "", label, False, False, hidden, tuple(counts.tolist()))
+    bits = float(entropy(counts.astype(np.float64)))
+    return TreeNode(parent, value, "", label, False, False, hidden, tuple(counts.tolist()), bits)

@@ -1,4 +1,4 @@
-"""A few rows and the rows nearest to them: a line a row, a mark a neighbor, placed by distance."""
+"""A few rows and their nearest rows: a line for each row, a mark for each neighbor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions of a classifier over two columns: regions with rows, or the levels of two cuts."""
+"""The decisions of a classifier over two columns: regions with rows, or cells of cut columns."""
 
 from __future__ import annotations
 

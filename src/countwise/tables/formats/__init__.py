@@ -1,1 +1,1 @@
-"""File formats: each reads names, all rows or blocks of rows."""
+"""File formats: each module reads the column names, all rows, or blocks of rows."""

@@ -1,5 +1,5 @@
 # Compiled reading of plain text: the interpreter lock is released.
-"""Compiled kernels: look through bytes, and read lines without quotes into codes and doubles."""
+"""Compiled kernels: scan bytes, and read lines without quotes into codes and doubles."""
 
 from cpython.ref cimport PyObject
 from libc.math cimport NAN

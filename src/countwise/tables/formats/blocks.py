@@ -1,4 +1,4 @@
-"""A file in blocks of raw columns, several parsed at once, in bounded memory and in file order.
+"""Read a file in blocks: parsed in parallel, returned in file order, within bounded memory.
 
 A delimited file without quotes is cut at line ends into segments of a few megabytes; each is read
 and parsed on a thread of its own, by a compiled reader where its lines are plain. Every other file

@@ -1,4 +1,4 @@
-"""CSV and its relatives, read by Arrow with a type for each column."""
+"""CSV and other delimited files, read by Arrow with a type for each column."""
 
 from __future__ import annotations
 

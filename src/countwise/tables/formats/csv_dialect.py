@@ -1,4 +1,4 @@
-"""Find out how a delimited file is written: encoding, separator, header, first records."""
+"""Detect how a delimited file is written: encoding, separator, header, first records."""
 
 from __future__ import annotations
 

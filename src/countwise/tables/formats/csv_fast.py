@@ -1,4 +1,4 @@
-"""The common case of a delimited file, read by a compiled kernel: no quotes, no surprises.
+"""Read delimited files without quotes or other special cases, by a compiled kernel.
 
 What the kernel does not take at once (a ragged line, a cell that is no plain number, a column of
 very many texts) is left to the general reader, so nothing but the time depends on it.

@@ -1,4 +1,4 @@
-"""Find out the format of a file, by its extension or its content, and read it by its module."""
+"""Detect the format of a file by its extension or content, and call the module that reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files, and the rules for all files that know the types of their columns.
+"""Parquet files, and the rules for all files that declare the types of their columns.
 
 Their texts stay texts, as written, even if they look like numbers; only the missing marks among
 them, and the numbers that a mark such as ``-999`` names, are made missing. A column that the caller

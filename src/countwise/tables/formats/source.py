@@ -1,4 +1,4 @@
-"""A file on disk, plain or gzipped, opened as bytes and looked through once."""
+"""A file on disk, plain or gzipped, opened as bytes and scanned once."""
 
 from __future__ import annotations
 
