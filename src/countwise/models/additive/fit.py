@@ -19,9 +19,8 @@ from countwise.parallel import blocks, in_threads
 _RANGE, _MAX_RANGES = 8192, 16
 #: From so many table entries a pass on, its ranges run in threads.
 _THREADED = 1_000_000
-#: Along a path of penalties a search stops when a step lowers the mean loss by less than this
-#: over the number of rows, within these limits.
-_LOSS_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 0.01, 5e-7, 5e-6
+#: Along a path of penalties a search stops when a step lowers the mean loss by less than this.
+_LOSS_LIMIT = 5e-7
 #: The last fit stops when the gradient is this small, relative to that of empty tables.
 _SLOPE_LIMIT = 1e-7
 _MAX_STEPS = 1000
@@ -133,8 +132,7 @@ def fit_parameters(
         return solver
 
     if not tight:
-        limit = min(max(_LOSS_LIMIT / total, _LEAST_LIMIT), _MOST_LIMIT)
-        return search(start, limit * total, 0.0, _MAX_STEPS).solution()
+        return search(start, _LOSS_LIMIT * total, 0.0, _MAX_STEPS).solution()
     empty = search(start_at_shares(rows, design), 0.0, 0.0, 1).first_slope
     return search(start, -1.0, _SLOPE_LIMIT * empty, _MAX_STEPS).solution()
 

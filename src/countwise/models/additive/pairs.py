@@ -48,9 +48,9 @@ def rank_pairs(
     parts = np.minimum(fold, rows.folds).astype(np.int32)
     places = np.asarray(sorted(columns), dtype=np.int64)
     first, second = np.triu_indices(len(places), 1)
-    alone = np.column_stack([np.arange(len(groups)), np.full(len(groups), -1)])
+    single = np.column_stack([np.arange(len(groups)), np.full(len(groups), -1)])
     joint = np.column_stack([places[first], places[second]]).astype(np.int64)
-    candidates = np.concatenate([alone, joint]).astype(np.int64)
+    candidates = np.concatenate([single, joint]).astype(np.int64)
     gains = np.zeros((len(candidates), rows.folds + 1))
     widths = np.asarray([part.cells for part in groups], dtype=np.int64)
 
@@ -68,8 +68,8 @@ def rank_pairs(
         )
 
     in_threads(work, blocks(len(candidates), 64))
-    own = gains[: len(groups)]
-    more = gains[len(groups) :] - own[joint[:, 0]] - own[joint[:, 1]]
+    alone = gains[: len(groups)]
+    more = gains[len(groups) :] - alone[joint[:, 0]] - alone[joint[:, 1]]
     return [_best(joint, line) for line in more.T]
 
 

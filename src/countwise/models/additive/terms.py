@@ -145,7 +145,7 @@ def gather_terms(
     tables = design.basis.tables_of(np.ascontiguousarray(parameters[1:])) * temperature
     base = parameters[0] * temperature
     starts = [*design.first_cell.tolist(), design.basis.cells]
-    own = [tables[starts[j] : starts[j + 1]].copy() for j in range(len(bins))]
+    by_column = [tables[starts[j] : starts[j + 1]].copy() for j in range(len(bins))]
     pairs = []
     for place, (a, b) in enumerate(design.pairs, start=len(bins)):
         one, two = groups[a], groups[b]
@@ -154,15 +154,15 @@ def gather_terms(
         rows, columns = np.tensordot(table, second, (1, 0)), np.tensordot(first, table, 1)
         mean = first @ rows
         table += mean - rows[:, None] - columns[None]
-        own[a] += (rows - mean)[one.group]
-        own[b] += (columns - mean)[two.group]
+        by_column[a] += (rows - mean)[one.group]
+        by_column[b] += (columns - mean)[two.group]
         base = base + mean
         table[one.counts <= 0], table[:, two.counts <= 0] = 0.0, 0.0
         cell = one.group[codes[a]].astype(np.intp) * two.cells + two.group[codes[b]]
         counts = sum_weights(cell, weight, one.cells * two.cells)
         pairs.append(PairTerm(a, b, table, counts.reshape(one.cells, two.cells)))
     terms = []
-    for place, (column, table) in enumerate(zip(bins, own, strict=True)):
+    for place, (column, table) in enumerate(zip(bins, by_column, strict=True)):
         mean = _shares(column.counts) @ table
         base, table = base + mean, table - mean
         table[column.counts <= 0] = 0.0
