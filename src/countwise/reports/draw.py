@@ -19,7 +19,12 @@ from countwise.evaluation.trials import Trials
 from countwise.models.views import CellGrid, DependencyGraph
 from countwise.reports.comparison_facts import confusion_facts, curve_facts, ranking_facts
 from countwise.reports.figures.axes import legend_figure
-from countwise.reports.figures.bar_chart import coefficient_figure, error_figure, member_figure
+from countwise.reports.figures.bar_chart import (
+    coefficient_figure,
+    error_figure,
+    member_figure,
+    word_figure,
+)
 from countwise.reports.figures.cell_grid import (
     agreement_figure,
     coefficient_grid,
@@ -194,8 +199,9 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
         `Trials` of a comparison as a ranking, or with ``what="roc"`` as ROC curves and with
         ``what="confusion"`` as the confusion matrix of the best model.
     what
-        The name of an attribute, to draw its table or its densities alone. For a `DiscreteBayes`
-        also ``"search"``, the gain over the search, or two attributes, a slice of the decisions.
+        The name of an attribute, to draw its table, its densities or its top words alone. For a
+        `DiscreteBayes` also ``"search"``, the gain over the search, or two attributes, a slice of
+        the decisions.
 
     Returns
     -------
@@ -311,6 +317,12 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         lambda view: "",
     ),
     "Densities": (lambda view: [density_table(view)], lambda view: ""),
+    "TopWords": (
+        lambda view: [word_figure(column, view["classes"]) for column in view["columns"]],
+        lambda view: (
+            "" if len(view["columns"]) > 1 else f"top words of {view['columns'][0]['name']}"
+        ),
+    ),
     "DependencyGraph": (
         lambda view: [dependency_figure(view)],
         lambda view: f"{len(view['attributes'])} attributes and what they depend on",
@@ -372,7 +384,7 @@ def _left_out(views: Sequence[Facts]) -> str:
 
 
 #: Views that have a panel for each attribute.
-_BY_ATTRIBUTE = ("ProbabilityTables", "Densities", "Shapes")
+_BY_ATTRIBUTE = ("ProbabilityTables", "Densities", "TopWords", "Shapes")
 
 
 def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) -> Picture:
@@ -395,6 +407,8 @@ def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) ->
             title = f"{name}: shape of {what}"
         elif view["kind"] == "Densities":
             figures = [legend_figure(classes), density_panel(attribute, classes)]
+        elif view["kind"] == "TopWords":
+            figures = [word_figure(attribute, classes)]
         else:
             figures = [probability_panel(attribute, classes)]
         return Picture(_stacked(title, figures, ""), title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,21 @@ def strength_figure(view: Mapping[str, Any], width: float = 620) -> str:
         note = f"{short(column['strength'])} · {percent(column['share'])}"
         bars.append(_Bar(column["name"], column["strength"], note, f"{note} of all terms"))
     return _bar_chart("Mean absolute log-odds by column", bars, width)
+
+
+#: Words of a class that a figure shows.
+_MAX_WORDS = 8
+
+
+def word_figure(column: Mapping[str, Any], classes: Sequence[str], width: float = 620) -> str:
+    """Draw the top words of each class by how much more frequent they are there, as a log."""
+    bars = []
+    for name, words in zip(classes, column["words"], strict=True):
+        for word in words[:_MAX_WORDS]:
+            note = f"× {brief(word['ratio'])}"
+            rows = f"{counted(word['rows'])} rows of {name}, {counted(word['other_rows'])} others"
+            bars.append(_Bar(f"{name}: {word['word']}", math.log(word["ratio"]), note, rows))
+    return _bar_chart(f"Top words of {column['name']} by class", bars, width)
 
 
 def _bar_chart(title: str, bars: Sequence[_Bar], width: float) -> str:
