@@ -26,6 +26,7 @@ from countwise.evaluation.learning_curve import learning_curve as learning_curve
 from countwise.evaluation.neighbor_grid import NeighborGrid as NeighborGrid
 from countwise.evaluation.neighbor_grid import neighbor_grid as neighbor_grid
 from countwise.evaluation.trials import Trials as Trials
+from countwise.models.additive.additive import Additive as Additive
 from countwise.models.bayes.aode import AODE as AODE
 from countwise.models.bayes.kdb import KDB as KDB
 from countwise.models.bayes.naive_bayes import NaiveBayes as NaiveBayes

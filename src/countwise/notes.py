@@ -319,6 +319,14 @@ NOTES: dict[str, NoteKind] = {
         "Every training row is a neighbor of every row; with equal votes the answer is the class "
         "frequencies. Choose a smaller `n_neighbors=`.",
     ),
+    "A01": NoteKind(
+        "Penalties and pairs chosen on a sample",
+        "info",
+        "Bins, penalties and pairs were chosen on {sample} of {rows} rows, drawn from each class "
+        "in its share; the tables were fitted to all rows.",
+        "Validation on this many rows decides as well as on all of them. The last fit reads every "
+        "row.",
+    ),
     "P01": NoteKind(
         "Rare levels merged",
         "caution",

@@ -51,7 +51,7 @@ def cut_points(grid: Grid, method: str = "width", bins: int = 10) -> FloatArray:
     if method == "two-way":
         place, _ = _best_split(counts)
         return _between(grid)[[place]]
-    return _between(grid)[_mdl(counts)]
+    return _between(grid)[mdl_cuts(counts)]
 
 
 def _between(grid: Grid) -> FloatArray:
@@ -115,8 +115,8 @@ def _best_split(counts: FloatArray) -> tuple[int, float]:
     return place, float(after[place])
 
 
-def _mdl(counts: FloatArray) -> list[int]:
-    """Find the cuts that the description length pays for, from the whole range inwards."""
+def mdl_cuts(counts: FloatArray) -> list[int]:
+    """Find after which cells (classes × cells) to cut: where the description length pays for it."""
     found: list[int] = []
     waiting = [(0, counts.shape[1])]
     while waiting:

@@ -364,6 +364,13 @@ for _entry in (
         ),
     ),
     Entry(
+        "Additive",
+        "countwise.models.additive.additive",
+        "tables of columns and of pairs of columns, fitted together",
+        (Command("additive"),),
+        ({}, {"pairs": 0, "max_bins": 8}, {"pairs": 2, "unseen": "ignore", "random_state": 3}),
+    ),
+    Entry(
         "DiscreteBayes",
         "countwise.models.discrete_bayes.discrete_bayes",
         "joint probability table over jointly discretized columns",

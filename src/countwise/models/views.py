@@ -267,6 +267,78 @@ class Coefficients:
     more_terms: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What the values of one column add to the log-odds, levels × classes.
+
+    ``edges`` are the ends of the intervals of a numeric column (None for a nominal one), ``errors``
+    the standard errors (None: not known), ``missing`` what a missing cell adds (None: there was
+    none). ``strength`` is the mean absolute log-odds over the training rows, ``share`` its share
+    of all terms.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    edges: FloatArray | None
+    added: FloatArray
+    errors: FloatArray | None
+    counts: FloatArray
+    missing: FloatArray | None
+    strength: float
+    share: float
+    more_levels: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """The shapes of the columns of an additive model, the strongest first.
+
+    ``base`` is the log-odds of the average row; of two classes all figures are the second's.
+    ``unused`` columns add next to nothing.
+    """
+
+    title: ClassVar[str] = "Shapes of the columns"
+
+    classes: tuple[str, ...]
+    base: FloatArray
+    columns: tuple[Shape, ...]
+    unused: tuple[str, ...]
+    pairs_share: float
+    note: str = ""
+    more_columns: int = 0
+    more_classes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PairShape:
+    """What two columns add together beyond what each adds alone, first × second.
+
+    The figures are those of the class ``label``, for which the pair matters most.
+    """
+
+    first: str
+    second: str
+    first_levels: tuple[str, ...]
+    second_levels: tuple[str, ...]
+    label: str
+    added: FloatArray
+    counts: FloatArray
+    strength: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairShapes:
+    """The tables of pairs of an additive model, the strongest first."""
+
+    title: ClassVar[str] = "Pairs of columns"
+
+    pairs: tuple[PairShape, ...]
+    share: float
+    note: str = ""
+    more_pairs: int = 0
+
+
 @dataclass(frozen=True)
 class Epoch:
     """A pass over the training rows: the loss on them, the error on rows held out."""
@@ -356,6 +428,8 @@ View: TypeAlias = (
     | DecisionTree
     | CellGrid
     | Coefficients
+    | Shapes
+    | PairShapes
     | TrainingCurve
     | NeighborSample
     | MemberList

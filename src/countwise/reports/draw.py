@@ -30,6 +30,7 @@ from countwise.reports.figures.cell_grid import (
     coefficient_grid,
     confusion_figure,
     heat_figure,
+    pair_figure,
 )
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
@@ -52,6 +53,7 @@ from countwise.reports.figures.panels import (
 from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.figures.roc import roc_figure
+from countwise.reports.figures.shapes import shape_panel, shape_table
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
 from countwise.reports.model_facts import has_weights, view_facts, views_of
 from countwise.reports.rasterize import rasterize
@@ -340,6 +342,14 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         _coefficient_figures,
         lambda view: f"{len(view['terms']) + view['more_terms']} coefficients",
     ),
+    "Shapes": (
+        lambda view: [shape_table(view)] if view["columns"] else [],
+        lambda view: f"shapes of {len(view['columns']) + view['more_columns']} columns",
+    ),
+    "PairShapes": (
+        lambda view: [pair_figure(pair) for pair in view["pairs"]],
+        lambda view: f"{len(view['pairs']) + view['more_pairs']} pairs of columns",
+    ),
     "TrainingCurve": (
         lambda view: [training_figure(view)] if view["epochs"] else [],
         lambda view: "loss and error by epoch",
@@ -373,10 +383,13 @@ def _left_out(views: Sequence[Facts]) -> str:
     return f"… and {' and '.join(words)}" if words else ""
 
 
+#: Views that have a panel for each attribute.
+_BY_ATTRIBUTE = ("ProbabilityTables", "Densities", "TopWords", "Shapes")
+
+
 def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) -> Picture:
-    """The probability table or the densities of one attribute."""
-    kinds = ("ProbabilityTables", "Densities", "TopWords")
-    drawable = [view for view in views if view["kind"] in kinds]
+    """The probability table, the densities or the shape of one attribute."""
+    drawable = [view for view in views if view["kind"] in _BY_ATTRIBUTE]
     if not drawable:
         raise ParameterError(
             f"draw: what must be left out for a {name}, which is drawn as a whole; got {what!r}."
@@ -389,7 +402,10 @@ def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) ->
         attribute = next((each for each in attributes if each["name"] == what), None)
         if attribute is None:
             continue
-        if view["kind"] == "Densities":
+        if view["kind"] == "Shapes":
+            figures = [shape_panel(attribute, classes)]
+            title = f"{name}: shape of {what}"
+        elif view["kind"] == "Densities":
             figures = [legend_figure(classes), density_panel(attribute, classes)]
         elif view["kind"] == "TopWords":
             figures = [word_figure(attribute, classes)]

@@ -21,6 +21,7 @@ from countwise.reports.figures.bar_chart import (
     error_figure,
     information_figure,
     member_figure,
+    strength_figure,
     word_figure,
 )
 from countwise.reports.figures.cell_grid import (
@@ -28,6 +29,7 @@ from countwise.reports.figures.cell_grid import (
     coefficient_grid,
     confusion_figure,
     gain_figure,
+    pair_figure,
 )
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
@@ -43,6 +45,7 @@ from countwise.reports.figures.panels import (
 )
 from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
+from countwise.reports.figures.shapes import single_shape
 from countwise.reports.model_facts import has_weights
 from countwise.reports.sentences import (
     brief,
@@ -140,6 +143,19 @@ def _coefficients(view: Facts) -> Figures:
     return {"terms": _both(draw, _MIDDLE, shown) if view["terms"] else ""}
 
 
+def _shapes(view: Facts) -> Figures:
+    classes, columns = view["classes"], view["columns"]
+    return {
+        "strengths": _both(strength_figure, _MIDDLE, view) if len(columns) > 1 else "",
+        "legend": _both(legend_figure, _WIDE, classes) if len(classes) > 1 else "",
+        "panels": [single_shape(shape, classes) for shape in columns],
+    }
+
+
+def _pair_shapes(view: Facts) -> Figures:
+    return {"panels": [_both(pair_figure, _HALF, pair) for pair in view["pairs"]]}
+
+
 def _member_list(view: Facts) -> Figures:
     members, errors = view["members"], view["errors"]
     return {
@@ -162,6 +178,8 @@ _VIEWS: dict[str, Callable[[Facts], Figures]] = {
     "DecisionTree": lambda view: {"tree": _both(decision_tree_figure, _WIDE, view)},
     "CellGrid": _cell_grid,
     "Coefficients": _coefficients,
+    "Shapes": _shapes,
+    "PairShapes": _pair_shapes,
     "TrainingCurve": lambda view: {
         "epochs": _both(training_figure, _MIDDLE, view) if view["epochs"] else ""
     },

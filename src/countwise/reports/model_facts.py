@@ -21,8 +21,11 @@ from countwise.models.views import (
     DependencyGraph,
     Edge,
     MemberList,
+    PairShapes,
     ProbabilityTable,
     ProbabilityTables,
+    Shape,
+    Shapes,
     TopWords,
     TrainingCurve,
 )
@@ -40,6 +43,8 @@ MAX_NODES = 100
 MAX_COLUMNS, MAX_DRAWN_LEVELS, MAX_STEPS = 24, 60, 200
 #: The coefficients, the members of an ensemble, the epochs of a training.
 MAX_ROWS = 40
+#: The pairs of columns that get a picture.
+MAX_PAIRS = 6
 
 
 def views_of(model: Any) -> tuple[str, Sequence[Any]]:
@@ -247,6 +252,42 @@ def _limit_column(column: CellColumn) -> CellColumn:
 def _(view: Coefficients) -> Coefficients:
     more = max(len(view.terms) - MAX_ROWS, 0)
     return replace(view, terms=view.terms[:MAX_ROWS], more_terms=more)
+
+
+@limit.register
+def _(view: Shapes) -> Shapes:
+    classes = largest(view.base, HUES)
+    columns = [_limit_shape(column, classes) for column in view.columns[:MAX_COLUMNS]]
+    return replace(
+        view,
+        classes=tuple(view.classes[at] for at in classes),
+        base=view.base[classes],
+        columns=tuple(columns),
+        more_columns=len(view.columns) - len(columns),
+        more_classes=len(view.classes) - len(classes),
+    )
+
+
+def _limit_shape(shape: Shape, classes: list[int]) -> Shape:
+    """Keep some classes, and of a nominal column the most frequent levels."""
+    levels = list(range(len(shape.levels)))
+    if shape.edges is None:
+        levels = largest(shape.counts, MAX_LEVELS_ACROSS)
+    return replace(
+        shape,
+        levels=tuple(shape.levels[at] for at in levels),
+        added=shape.added[np.ix_(levels, classes)],
+        errors=None if shape.errors is None else shape.errors[np.ix_(levels, classes)],
+        counts=shape.counts[levels],
+        missing=None if shape.missing is None else shape.missing[classes],
+        more_levels=len(shape.levels) - len(levels),
+    )
+
+
+@limit.register
+def _(view: PairShapes) -> PairShapes:
+    more = max(len(view.pairs) - MAX_PAIRS, 0)
+    return replace(view, pairs=view.pairs[:MAX_PAIRS], more_pairs=more)
 
 
 @limit.register

@@ -68,6 +68,15 @@ def coefficient_figure(view: Mapping[str, Any], width: float = 620) -> str:
     return _bar_chart(f"Coefficients of {view['classes'][0]}", bars, width)
 
 
+def strength_figure(view: Mapping[str, Any], width: float = 620) -> str:
+    """Draw the mean absolute log-odds that each column adds, with its share of all terms."""
+    bars = []
+    for column in view["columns"]:
+        note = f"{short(column['strength'])} · {percent(column['share'])}"
+        bars.append(_Bar(column["name"], column["strength"], note, f"{note} of all terms"))
+    return _bar_chart("Mean absolute log-odds by column", bars, width)
+
+
 #: Words of a class that a figure shows.
 _MAX_WORDS = 8
 

@@ -246,6 +246,33 @@ def coefficient_grid(view: Mapping[str, Any], width: float = 620) -> str:
     return _matrix("Coefficients", description, names, view["classes"], cells, width, sides)
 
 
+def pair_figure(pair: Mapping[str, Any], width: float = 620) -> str:
+    """Draw what two columns add together, the first down and the second across."""
+    largest = max((abs(value) for row in pair["added"] for value in row), default=0.0)
+    cells: list[list[Cell]] = []
+    for one, row, counts in zip(pair["first_levels"], pair["added"], pair["counts"], strict=True):
+        cells.append([])
+        for two, value, count in zip(pair["second_levels"], row, counts, strict=True):
+            words = (
+                f"{pair['first']} {one}, {pair['second']} {two}: {signed(value)}, "
+                f"{counted(count)} rows"
+            )
+            if count:
+                cells[-1].append(_signed_cell(value, largest, signed(value), words))
+            else:
+                cells[-1].append(Cell("zero", ("",), words))
+    return _matrix(
+        f"{pair['first']} and {pair['second']}",
+        f"Log-odds of {pair['label']} that the pair adds; blue is for it, orange against it.",
+        pair["first_levels"],
+        pair["second_levels"],
+        cells,
+        width,
+        (pair["first"], pair["second"]),
+        f"log-odds of {pair['label']}, {percent(pair['share'])} of all terms",
+    )
+
+
 def agreement_figure(view: Mapping[str, Any], width: float = 480) -> str:
     """Draw how often two members of an ensemble give the same answer."""
     names = [member["name"] for member in view["members"]]

@@ -31,7 +31,7 @@ _HEAD, _PLOT, _FOOT, _GAP = 24.0, 104.0, 22.0, 24.0
 _BOTTOM = _HEAD + _PLOT
 
 
-def _page(
+def panel_page(
     title: str,
     description: str,
     panels: Sequence[tuple[str, float]],
@@ -76,7 +76,7 @@ def probability_table(view: Mapping[str, Any], columns: int = 3, width: float = 
     panels = [_probabilities(table, view["classes"], width) for table in view["tables"]]
     description = f"{len(panels)} attributes by class and value; color is probability."
     panels.insert(0, _prior(view, width))
-    return _page("Probability tables", description, panels, columns, width)
+    return panel_page("Probability tables", description, panels, columns, width)
 
 
 def prior_panel(view: Mapping[str, Any], width: float = PANEL) -> str:
@@ -162,7 +162,7 @@ def density_table(view: Mapping[str, Any], columns: int = 3, width: float = PANE
     """Draw the densities of all numeric attributes as one figure."""
     panels = [_densities(attribute, width) for attribute in view["columns"]]
     description = f"Densities of {len(panels)} numeric attributes by class."
-    return _page("Numeric attributes", description, panels, columns, width, with_priors(view))
+    return panel_page("Numeric attributes", description, panels, columns, width, with_priors(view))
 
 
 def with_priors(view: Mapping[str, Any]) -> list[str]:
@@ -200,7 +200,7 @@ def cut_panel(column: Mapping[str, Any], classes: Sequence[str]) -> str:
     """Draw where one column is cut, and the class densities between the cut points."""
     panels = [_cuts(column, classes)]
     description = ", ".join(column["levels"])
-    return _page(f"Cuts of {column['name']}", description, panels, 1, PANEL, classes)
+    return panel_page(f"Cuts of {column['name']}", description, panels, 1, PANEL, classes)
 
 
 def cut_table_figure(
@@ -209,7 +209,7 @@ def cut_table_figure(
     """Draw where all columns are cut as one figure."""
     panels = [_cuts(column, classes) for column in columns]
     description = f"Where {len(columns)} columns are cut, and the class densities in their levels."
-    return _page("Cuts by column", description, panels, across, PANEL, classes)
+    return panel_page("Cuts by column", description, panels, across, PANEL, classes)
 
 
 def _cuts(column: Mapping[str, Any], classes: Sequence[str]) -> tuple[str, float]:

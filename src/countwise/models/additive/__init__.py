@@ -1,0 +1,1 @@
+"""Additive models: tables of columns and of pairs of columns, fitted together."""

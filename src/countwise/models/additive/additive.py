@@ -1,0 +1,333 @@
+"""The additive model: tables of columns and pairs, fitted together by penalized likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from countwise._typing import FloatArray
+from countwise.counts.row_hash import row_keys, scattered, uniforms
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.models.additive.basis import find_knots
+from countwise.models.additive.bins import class_counts, code_columns, learn_bins, sum_weights
+from countwise.models.additive.choose import Space, choose, fit_last
+from countwise.models.additive.fit import Rows, both_sides
+from countwise.models.additive.terms import Terms, gather_terms
+from countwise.models.base import Classifier
+from countwise.models.explanation import Explanation
+from countwise.notes import Note
+from countwise.numeric import draw_seed
+from countwise.params import fitted, mapping, nothing, one_of, parameter, seed, whole
+from countwise.progress import Progress, open_progress
+from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
+
+if TYPE_CHECKING:
+    from countwise.models.views import View
+
+#: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
+SAMPLE_ROWS = 50_000
+
+
+class Additive(Classifier):
+    """Add up tables of columns and of a few pairs of columns, all fitted together.
+
+    The score of a class is that of the average row, plus an entry for the value of each column,
+    plus an entry for some pairs of values; softmax makes probabilities of the scores. A ridge
+    penalty decides how much to believe of each table. The penalties, the pairs and a temperature
+    are chosen by validation within the training rows.
+
+    Attributes
+    ----------
+    terms_
+        The score of the average row, and the tables.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> iris = cw.read("sample:iris")
+    >>> model = cw.Additive().fit(iris)
+    >>> model.score(iris) > 0.95
+    True
+    >>> why = model.explain(iris.take([0]))
+    >>> bool(np.allclose(why.base + why.parts[0].sum(axis=0), why.joint[0]))
+    True
+    """
+
+    pairs: Any = parameter(
+        one_of("auto") | whole(at_least=0),
+        "how many pairs of columns get a table: 'auto' chooses, 0 leaves columns only",
+        default="auto",
+    )
+    max_bins: int = parameter(
+        whole(at_least=2), "into how many bins a numeric column of more values is cut", default=64
+    )
+    monotone: Any = parameter(
+        nothing() | mapping("a mapping of numeric columns to 1 or -1"),
+        "columns whose log-odds of the second of two classes may only rise (1) or fall (-1) with "
+        "the number",
+        default=None,
+    )
+    unseen: str = parameter(
+        one_of("ignore", "error"),
+        "what levels do that training never saw: add nothing, or raise an error",
+        default="ignore",
+    )
+    random_state: Any = parameter(
+        seed(), "random seed that deals rows to the folds of the validation", default=0
+    )
+    terms_: Terms = fitted("")
+    penalties_: FloatArray = fitted(
+        "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs"
+    )
+    temperature_: float = fitted("the factor on all tables that validation asked for")
+    validation_loss_: float = fitted("the mean log loss of rows that were left out")
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        progress: Progress | bool | None = None,
+    ) -> Self:
+        """Learn from rows and their classes.
+
+        `progress` is called after each stage with stages done, stages in all, and a text; True
+        shows a bar.
+        """
+        table, weight, *_ = self._training(X, y, sample_weight)
+        target = np.searchsorted(self._take_classes(table), table.target).astype(np.int32)
+        directions = self._directions(table)
+        with open_progress("Additive", progress) as report:
+            stages = Stages(report)
+            self._fit_rows(table, target, weight, directions, stages)
+        return self
+
+    def _fit_rows(
+        self,
+        table: Table,
+        target: NDArray[np.int32],
+        weight: FloatArray | None,
+        directions: Sequence[int],
+        stages: Stages,
+    ) -> None:
+        names = [column.name for column in table.schema.attributes]
+        order, weights = _order_rows(table, weight, draw_seed(self.random_state))
+        y, classes = target[order], len(self.classes_)
+        sample = _sample(y, classes) if len(y) > SAMPLE_ROWS else None
+        chosen = order if sample is None else order[sample]
+        some = table.take(chosen)
+        some_y = y if sample is None else y[sample]
+        some_weight = weights if sample is None else weights[sample]
+        bins = [
+            learn_bins(some, name, some_y, some_weight, classes, self.max_bins) for name in names
+        ]
+        codes = code_columns(bins, some)
+        if classes == 1:
+            self._keep_one_class(bins)
+            return
+        knots = [
+            find_knots(column, _by_class(column.width, code, some_y, some_weight, classes))
+            for column, code in zip(bins, codes, strict=True)
+        ]
+        space = Space.learn(bins, knots, directions, 2 * len(chosen) / classes)
+        rows = _deal(codes, some_y, some_weight, classes)
+        choice = choose(rows, space, self.pairs, stages)
+        scale = 1.0
+        if sample is not None:
+            self.notes_ = (*self.notes_, Note.of("A01", rows=len(y), sample=len(chosen)))
+            del some, codes
+            rows = Rows(
+                code_columns(bins, table, order), y, weights, classes, np.zeros(1, np.int64), 0
+            )
+            scale = float(weights.sum() / some_weight.sum())
+        parameters = fit_last(rows, choice, scale)
+        bins = [
+            replace(column, counts=sum_weights(code, rows.weight, column.width + 2))
+            for column, code in zip(bins, rows.codes, strict=True)
+        ]
+        self.terms_ = gather_terms(
+            choice.design,
+            bins,
+            space.groups,
+            rows.codes,
+            rows.weight,
+            parameters,
+            choice.fold_tables,
+            choice.temperature,
+        )
+        self.penalties_ = choice.penalties
+        self.temperature_, self.validation_loss_ = choice.temperature, choice.loss
+
+    def _keep_one_class(self, bins: Sequence[Any]) -> None:
+        """Keep what there is to know with one class: nothing."""
+        self.terms_ = Terms(np.zeros(1), (), ())
+        self.penalties_, self.temperature_, self.validation_loss_ = np.zeros(0), 1.0, 0.0
+
+    def _directions(self, table: Table) -> list[int]:
+        """Return +1 or -1 for each column that must rise or fall, else 0."""
+        wanted = self.monotone or {}
+        known = {column.name: column for column in table.schema.attributes}
+        for name, sign in wanted.items():
+            if name not in known:
+                hint = f"{did_you_mean(name, known).strip()} The columns are {listing(known)}."
+                raise ParameterError("Additive", "monotone", "of known columns", name, hint.strip())
+            if known[name].coded:
+                raise ParameterError(
+                    "Additive", "monotone", "of numeric columns", name, "Leave it out."
+                )
+            if isinstance(sign, bool) or sign not in (1, -1):
+                raise ParameterError("Additive", "monotone", f"1 or -1 for {name!r}", sign)
+        if wanted and len(self.classes_) > 2:
+            raise ParameterError(
+                "Additive",
+                "monotone",
+                "None where there are more than two classes",
+                wanted,
+                f"There are {len(self.classes_)}; join some of them first.",
+            )
+        return [int(wanted.get(name, 0)) for name in known]
+
+    def after_load(self) -> None:
+        """Refuse terms that do not fit the schema or the classes."""
+        self._check_classes()
+        classes = len(self.classes_)
+        names = [column.bins.name for column in self.terms_.columns]
+        expected = [column.name for column in self.schema_.attributes] if classes > 1 else []
+        widths_fit = names == expected and all(
+            column.bins.numeric != self.schema_[column.bins.name].coded
+            and (column.bins.numeric or column.bins.width == self.schema_[column.bins.name].width)
+            for column in self.terms_.columns
+        )
+        if not widths_fit or len(self.terms_.base) != (1 if classes == 2 else classes):
+            raise ParameterError("Additive: its terms must fit its columns and classes.")
+
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
+        return {
+            "classes": self.classes_.tolist(),
+            "columns": len(self.terms_.columns),
+            "pairs": len(self.terms_.pairs),
+        }
+
+    def _codes(self, table: Table) -> NDArray[np.uint16]:
+        return code_columns([column.bins for column in self.terms_.columns], table)
+
+    def _scores(self, table: Table) -> FloatArray:
+        if len(self.classes_) == 1:
+            return np.zeros((len(table), 1))
+        return both_sides(self.terms_.scores(self._codes(table)))
+
+    def explain(self, X: Any) -> Explanation:
+        """Return what each column and each pair adds to the score of each class.
+
+        The base is the average row; base and parts sum to the scores.
+        """
+        table = self._rows(X)
+        if len(self.classes_) == 1:
+            return super().explain(table)
+        terms = self.terms_
+        names = [column.bins.name for column in terms.columns]
+        pairs = [(names[pair.first], names[pair.second]) for pair in terms.pairs]
+        parts = both_sides(terms.parts(self._codes(table)))
+        base = both_sides(terms.base)
+        values = []
+        for row in range(len(table)):
+            cells = {name: table.cell_text(name, row) for name in names}
+            values.append((*cells.values(), *(f"{cells[a]}, {cells[b]}" for a, b in pairs)))
+        return Explanation(
+            classes=tuple(self.classes_.tolist()),
+            attributes=(*names, *(f"{a} × {b}" for a, b in pairs)),
+            values=tuple(values),
+            base=base,
+            parts=parts,
+            joint=base + parts.sum(axis=1),
+        )
+
+    def views(self) -> Sequence[View]:
+        """Return the shapes of the columns, then the tables of the strongest pairs."""
+        check_is_fitted(self, "terms_")
+        from countwise.models.additive.views import shapes_of
+
+        return shapes_of(self.terms_, self.schema_, self.classes_.tolist())
+
+
+class Stages:
+    """Report the stages of a fit; how many there are is known only roughly."""
+
+    _TOTAL = 10
+
+    def __init__(self, report: Progress | None) -> None:
+        self._report, self._done = report, 0
+
+    def __call__(self, text: str) -> None:
+        """Report the next stage."""
+        if self._report is not None:
+            self._report(min(self._done, self._TOTAL - 1), self._TOTAL, text)
+        self._done += 1
+
+
+def _order_rows(
+    table: Table, weight: FloatArray | None, seed_: int
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the rows in an order that follows from their content and the seed, and weights.
+
+    Whole weights become repeated rows.
+    """
+    keys = row_keys(table, target=True)
+    order = np.argsort(keys, kind="stable")
+    if weight is not None and (repeats := whole_repeats(weight)) is not None:
+        order, weight = np.repeat(order, repeats[order]), None
+    drawn = uniforms(scattered(keys[order]), seed_, 0)
+    order = order[np.argsort(drawn, kind="stable")]
+    return order, np.ones(len(order)) if weight is None else weight[order]
+
+
+def _sample(y: NDArray[np.int32], classes: int) -> NDArray[np.intp]:
+    """Return the first rows of each class, as many as its share of the sample."""
+    counts = np.bincount(y, minlength=classes)
+    wanted = np.minimum(np.ceil(counts * (SAMPLE_ROWS / len(y))), counts).astype(np.intp)
+    by_class = np.argsort(y, kind="stable")
+    starts = np.cumsum(counts) - counts
+    places = [by_class[a : a + many] for a, many in zip(starts, wanted, strict=True)]
+    return np.sort(np.concatenate(places))
+
+
+def _deal(
+    codes: NDArray[np.uint16], y: NDArray[np.int32], weight: FloatArray, classes: int
+) -> Rows:
+    """Deal the rows of each class to folds in turn: ten, five, or one fifth against the rest."""
+    rows = len(y)
+    number = 10 if rows < 500 and len(codes) * classes <= 1000 else 5
+    by_class = np.argsort(y, kind="stable")
+    fold = np.empty(rows, dtype=np.intp)
+    fold[by_class] = np.arange(rows) % number
+    order = np.argsort(fold, kind="stable")
+    bounds = np.searchsorted(fold[order], np.arange(number + 1)).astype(np.int64)
+    one = rows >= 5000
+    if one:
+        bounds = np.asarray([0, bounds[1], rows], dtype=np.int64)
+    return Rows(
+        np.ascontiguousarray(codes[:, order]),
+        y[order],
+        weight[order],
+        classes,
+        bounds,
+        1 if one else number,
+    )
+
+
+def _by_class(
+    width: int,
+    code: NDArray[np.uint16],
+    y: NDArray[np.int32],
+    weight: FloatArray,
+    classes: int,
+) -> FloatArray:
+    return class_counts(code.astype(np.intp), y, weight, width + 2, classes)

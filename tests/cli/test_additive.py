@@ -1,0 +1,29 @@
+"""The additive model on the command line."""
+
+import json
+
+
+def test_it_trains_explains_and_reports(run, folder):
+    options = ["--model", "additive", "--param", "pairs=1", "-o", "cancer.cw"]
+    done = run("fit", "sample:breast-w", *options)
+    assert done.exit_code == 0, done.stderr
+    done = run("explain", "cancer.cw", "sample:breast-w", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "×" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+    options = ["--models", "additive", "--folds", "2", "--report", "page.html"]
+    done = run("compare", "sample:weather", *options)
+    assert done.exit_code == 0, done.stderr
+    assert "Shapes of the columns" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_wrong_parameter_is_one_sentence_with_code_2(run, folder):
+    done = run("fit", "sample:weather", "--model", "additive", "--param", "pairs=-1")
+    assert done.exit_code == 2
+    assert "pairs must be one of 'auto', or a whole number of at least 0" in done.stderr
+    assert not (folder / "weather.cw").exists()
+
+
+def test_a_monotone_column_is_given_as_json(run, folder):
+    monotone = 'monotone={"humidity": -1}'
+    options = ["--model", "additive", "--param", monotone, "-o", "model.cw"]
+    assert run("fit", "sample:weather-numeric", *options).exit_code == 0

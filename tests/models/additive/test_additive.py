@@ -1,0 +1,221 @@
+"""The model: what it learns, how it explains itself, odd tables, monotone columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
+from countwise.models.additive import additive as module
+
+
+def log_loss(model, table):
+    shares = model.predict_proba(table)
+    places = [model.classes_.tolist().index(label) for label in table.labels.tolist()]
+    return float(-np.log(shares[np.arange(len(places)), places]).mean())
+
+
+def rule_table(rule, rows=240, noise=0.05, seed=0, kinds=str):
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 3, (rows, 4))
+    y = rule(cells).astype(bool) ^ (rng.random(rows) < noise)
+    columns = {f"x{j}": [kinds(value) for value in cells[:, j]] for j in range(4)}
+    nominal = [f"x{j}" for j in range(4)] if kinds is str else []
+    return cw.read({**columns, "y": np.where(y, "yes", "no").tolist()}, target="y", nominal=nominal)
+
+
+@pytest.mark.parametrize("kinds", [str, float])
+def test_a_rule_of_two_equal_columns_is_found_as_a_pair(kinds):
+    table = rule_table(lambda cells: cells[:, 0] == cells[:, 1], kinds=kinds)
+    model = cw.Additive().fit(table)
+    pairs = {(pair.first, pair.second) for pair in model.terms_.pairs}
+    assert (0, 1) in pairs
+    assert log_loss(model, table) < 0.35
+    assert log_loss(cw.Additive(pairs=0).fit(table), table) > 0.55
+
+
+def test_exclusive_or_needs_a_pair():
+    table = rule_table(lambda cells: (cells[:, 0] > 0) ^ (cells[:, 1] > 0), kinds=float)
+    model = cw.Additive().fit(table)
+    assert model.terms_.pairs
+    assert model.score(table) > 0.9
+
+
+def test_noise_gets_no_strong_terms():
+    table = rule_table(lambda cells: np.zeros(len(cells), bool), noise=0.5)
+    shares = cw.Additive().fit(table).predict_proba(table)
+    assert np.abs(shares - shares.mean(axis=0)).max() < 0.2
+
+
+@pytest.mark.parametrize("sample", ["iris", "weather-numeric", "breast-w"])
+def test_the_explanation_adds_up_to_the_scores(sample):
+    table = cw.read(f"sample:{sample}")
+    model = cw.Additive(pairs=3).fit(table)
+    why = model.explain(table)
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(why.joint, model.predict_joint_log_proba(table), rtol=0, atol=1e-12)
+    pairs = model.terms_.pairs
+    names = [column.name for column in table.schema.attributes]
+    assert why.attributes[len(names) :] == tuple(
+        f"{names[pair.first]} × {names[pair.second]}" for pair in pairs
+    )
+
+
+def test_the_parts_are_relative_to_the_average_row():
+    table = cw.read("sample:breast-w")
+    model = cw.Additive(pairs=2).fit(table)
+    why = model.explain(table)
+    columns = why.parts[:, : len(table.schema.attributes)]
+    np.testing.assert_allclose(columns.mean(axis=0), 0, atol=1e-9)
+    for pair in model.terms_.pairs:
+        first = model.terms_.columns[pair.first]
+        shares = np.bincount(first.group, first.bins.counts, minlength=first.groups)
+        np.testing.assert_allclose(np.tensordot(shares, pair.table, 1), 0, atol=1e-9)
+
+
+def test_pairs_can_be_counted_out():
+    table = cw.read("sample:breast-w")
+    assert len(cw.Additive(pairs=0).fit(table).terms_.pairs) == 0
+    assert len(cw.Additive(pairs=2).fit(table).terms_.pairs) == 2
+
+
+def test_a_monotone_column_rises_everywhere():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y = rng.random(400) < 1 / (1 + np.exp(-2 * np.sin(2 * x)))
+    rows = {"x": x.tolist(), "z": rng.normal(size=400).tolist(), "y": y.astype(int).tolist()}
+    table = cw.read(rows, target="y")
+    free = cw.Additive(random_state=1).fit(table).terms_.columns[0].table[:-2, 0]
+    assert (np.diff(free) < -1e-3).any()
+    for sign in (1, -1):
+        model = cw.Additive(monotone={"x": sign}).fit(table)
+        curve = model.terms_.columns[0].table[:-2, 0]
+        assert (sign * np.diff(curve) >= -1e-12).all()
+        assert all(0 not in (pair.first, pair.second) for pair in model.terms_.pairs)
+        grid = {"x": np.linspace(-4, 4, 60).tolist(), "z": [0.0] * 60}
+        assert (sign * np.diff(model.predict_proba(grid)[:, 1]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("monotone", "words"),
+    [
+        ({"petal": 1}, "of known columns"),
+        ({"outlook": 1}, "of numeric columns"),
+        ({"humidity": 2}, "1 or -1"),
+        (3, "a mapping"),
+    ],
+)
+def test_a_wrong_monotone_column_is_refused(monotone, words):
+    with pytest.raises(ParameterError, match=words):
+        cw.Additive(monotone=monotone).fit(cw.read("sample:weather-numeric"))
+
+
+def test_monotone_columns_need_two_classes():
+    with pytest.raises(ParameterError, match="more than two classes"):
+        cw.Additive(monotone={"petal_length": 1}).fit(cw.read("sample:iris"))
+
+
+def test_one_class_is_certain():
+    table = cw.read({"x": [1.0, 2.0, 3.0], "y": ["a", "a", "a"]}, target="y")
+    model = cw.Additive().fit(table)
+    assert model.predict_proba(table).tolist() == [[1.0]] * 3
+    assert model.explain(table).joint.shape == (3, 1)
+
+
+def odd_table(**columns):
+    rows = 60
+    y = ["a" if row % 3 else "b" for row in range(rows)]
+    return cw.read({**columns, "y": y}, target="y", identifiers="keep")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.5] * 60,
+        ["same"] * 60,
+        [None] * 59 + [1.0],
+        [float(row % 3) if row % 4 else None for row in range(60)],
+        [1e140 * (-1) ** row for row in range(60)],
+        [1e-300 * row for row in range(60)],
+    ],
+)
+def test_odd_columns_do_no_harm(column):
+    table = odd_table(x=column, z=[row % 7 for row in range(60)])
+    model = cw.Additive().fit(table)
+    shares = model.predict_proba(table)
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert model.views()
+
+
+def test_a_column_without_any_value_adds_nothing():
+    columns = {"x": ["1", "2"] * 30, "z": [row % 5 for row in range(60)]}
+    table = odd_table(**columns).with_missing(["z"])
+    model = cw.Additive().fit(table)
+    assert np.isfinite(model.predict_proba({"x": ["1"], "z": [3]})).all()
+
+
+def test_ten_thousand_levels_are_fitted():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 10_000, 20_000)
+    y = rng.random(20_000) < np.where(level % 2, 0.7, 0.3)
+    columns = {"id": [f"v{code}" for code in level], "y": y.astype(int).tolist()}
+    table = cw.read(columns, target="y", nominal=["id"])
+    model = cw.Additive(pairs=0).fit(table)
+    assert model.score(table) > 0.65
+
+
+def test_a_class_of_one_row_is_kept():
+    table = odd_table(x=[float(row) for row in range(60)])
+    labels = table.labels.tolist()
+    labels[7] = "rare"
+    rows = {"x": table.values("x").tolist(), "y": labels}
+    model = cw.Additive().fit(cw.read(rows, target="y", identifiers="keep"))
+    assert model.classes_.tolist() == ["a", "b", "rare"]
+    assert (model.predict_proba({"x": [7.0]}) > 0).all()
+
+
+def test_too_many_levels_are_refused(monkeypatch):
+    from countwise.models.additive import bins
+
+    monkeypatch.setattr(bins, "MAX_LEVELS", 3)
+    with pytest.raises(TableError, match="up to 3 levels; column 'x' has 5"):
+        cw.Additive().fit(odd_table(x=[f"v{row % 5}" for row in range(60)]))
+
+
+def test_unseen_levels_add_nothing_or_are_refused():
+    table = cw.read("sample:weather")
+    model = cw.Additive(pairs=0).fit(table)
+    rows = {"outlook": ["fog"], "temperature": ["hot"], "humidity": ["high"], "windy": ["TRUE"]}
+    with pytest.warns(UnseenLevelWarning, match="left out"):
+        why = model.explain(rows)
+    assert np.all(why.parts[0, 0] == 0)
+    with pytest.raises(SchemaError, match="every level must be known"):
+        cw.Additive(pairs=0, unseen="error").fit(table).predict(rows)
+
+
+def test_a_large_table_is_chosen_on_a_sample(monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 300)
+    table = cw.read("sample:breast-w")
+    model = cw.Additive(pairs=3).fit(table)
+    assert [note.code for note in model.notes_ if note.code == "A01"] == ["A01"]
+    assert model.terms_.columns[0].bins.counts.sum() == len(table)
+    assert model.score(table) > 0.95
+    order = np.random.default_rng(0).permutation(len(table))
+    shuffled = cw.Additive(pairs=3).fit(table.take(order))
+    np.testing.assert_allclose(shuffled.predict_proba(table), model.predict_proba(table), atol=1e-9)
+
+
+def test_the_seed_deals_the_folds():
+    table = cw.read("sample:breast-w")
+    one, two, other = (cw.Additive(random_state=seed).fit(table) for seed in (0, 0, 1))
+    assert np.array_equal(one.predict_proba(table), two.predict_proba(table))
+    assert one.validation_loss_ != other.validation_loss_
+
+
+def test_progress_is_told_by_stages():
+    told = []
+    cw.Additive().fit(cw.read("sample:iris"), progress=lambda *step: told.append(step))
+    assert told[0][2] == "penalty"
+    assert all(done < total for done, total, _ in told)
