@@ -72,10 +72,10 @@ class Entry:
     kind
         "model" can be saved and explained; a "peer" is there to be compared with; the "baseline"
         enters every comparison.
-    counts_words
-        Whether the model uses text columns; others leave them out, with a note.
     predicts
         Whether it predicts a class or a number. Comparisons rank models that predict a class.
+    counts_words
+        Whether the model uses text columns; others leave them out, with a note.
     """
 
     name: str
@@ -84,8 +84,8 @@ class Entry:
     commands: tuple[Command, ...] = ()
     examples: tuple[Settings, ...] = ({},)
     kind: Literal["model", "peer", "baseline"] = "model"
-    counts_words: bool = False
     predicts: Literal["class", "number"] = "class"
+    counts_words: bool = False
 
     def load(self) -> Any:
         """Import the class."""
@@ -255,9 +255,9 @@ def select(
     if words is not None and [word.casefold() for word in words] != ["all"]:
         return list({model.name: model for model in map(_find_classifier, words)}.values())
     chosen = [COMMANDS[name] for name in (usual if words is None else COMMANDS)]
+    chosen = [model for model in chosen if model.entry.predicts == "class"]
     if only_text:
         chosen = [one for one in chosen if one.entry.counts_words or one.entry.kind == "baseline"]
-    chosen = [model for model in chosen if model.entry.predicts == "class"]
     return [model for model in chosen if numeric or not model.command.numeric_only]
 
 

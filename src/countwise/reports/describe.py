@@ -187,8 +187,10 @@ _RULES = {
 def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str]:
     """Return sentences about the data, the decisions and the training of a model."""
     schema = model.schema_
-    told = notes.get("saved_with") if isinstance(notes, Mapping) else None
-    source = f" of {told['source']}" if isinstance(told, Mapping) and "source" in told else ""
+    remarks = notes.get("saved_with") if isinstance(notes, Mapping) else None
+    source = (
+        f" of {remarks['source']}" if isinstance(remarks, Mapping) and "source" in remarks else ""
+    )
     summary = model.file_summary()
     rows = summary.get("weight", summary.get("rows"))
     rows = "" if rows is None else f" {counted(rows)} rows"

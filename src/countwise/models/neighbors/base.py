@@ -284,8 +284,8 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         target = np.ascontiguousarray(target if heavy is None else target[heavy])
         space, _, notes = learn_weighted_space(self, rows, weight)
         # What is odd about the numbers as classes does not matter here.
-        told = [note for note in table.notes if note.column != self.target_name_ or not note.column]
-        self.notes_ = (*told, *notes)
+        kept = [note for note in table.notes if note.column != self.target_name_ or not note.column]
+        self.notes_ = (*kept, *notes)
         return self.store_rows(rows, weight, space, None, target, heavy)
 
     def _read_target(self, X: Any, y: Any) -> tuple[Table, FloatArray]:
