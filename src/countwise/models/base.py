@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.errors import TableError, listing
-from countwise.models import registry
 from countwise.notes import Note
 from countwise.numeric import log_softmax, softmax
 from countwise.params import fitted
@@ -64,6 +63,8 @@ class Classifier(ClassifierMixin, TableEstimator):
     @property
     def uses_text(self) -> bool:
         """Whether the model counts the words of text columns; the registry knows."""
+        from countwise.models import registry
+
         return registry.counts_words(type(self))
 
     def counts_needed(self, schema: Schema) -> Plan | None:
@@ -190,6 +191,8 @@ def leave_out_text(model: Any, table: Table) -> Table:
     """Return the rows without text columns, with a note on each, unless the model uses them."""
     if not table.schema.text or getattr(model, "uses_text", False):
         return table
+    from countwise.models import registry
+
     who = type(model).__name__
     models = listing([entry.name for entry in registry.models() if entry.counts_words])
     notes = [Note.of("W02", c.name, who=who, models=models) for c in table.schema.text]

@@ -510,8 +510,8 @@ def _foreign(kind: Any) -> Codec:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    made = field.default_factory
-    return field.default if made is dataclasses.MISSING else made()
+    factory = field.default_factory
+    return field.default if factory is dataclasses.MISSING else factory()
 
 
 def _record(kind: Any) -> Codec:

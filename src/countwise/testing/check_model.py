@@ -87,10 +87,10 @@ def _tables() -> list[Table]:
     rows = {name: mixed.decode(name).tolist() for name in (c.name for c in mixed.schema)}
     rows["humidity"][3] = rows["outlook"][5] = None
     # A day in words, which a model counts or leaves out.
-    said = zip(rows["outlook"], rows["windy"], strict=True)
-    rows["said"] = [f"It was {sky}, windy {wind} {wind}" if sky else None for sky, wind in said]
+    days = zip(rows["outlook"], rows["windy"], strict=True)
+    rows["report"] = [f"It was {sky}, windy {wind} {wind}" if sky else None for sky, wind in days]
     target = mixed.target_column.name
-    return [read(rows, target=target, text=["said"]), read("sample:weather")]
+    return [read(rows, target=target, text=["report"]), read("sample:weather")]
 
 
 def _fit(model: Any, table: Table) -> Any:

@@ -36,16 +36,6 @@ from countwise.models.bayes.score_terms import (
     estimate_normal,
     presence_logs,
 )
-from countwise.models.bayes.stop_words import stop_list
-from countwise.models.bayes.words import (
-    TEXT_MODELS,
-    Vocabulary,
-    WordsTerm,
-    bernoulli_logs,
-    join,
-    multinomial_logs,
-    name_words,
-)
 from countwise.notes import Note
 from countwise.numeric import softmax
 from countwise.params import (
@@ -62,6 +52,7 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.models.bayes.words import WordsTerm
     from countwise.models.explanation import Coefficient, Explanation
     from countwise.models.views import Coefficients, View
 
@@ -270,9 +261,9 @@ class NaiveBayes(CountedModel):
         default=10,
     )
 
-    _vocabularies: dict[str, Vocabulary] = derived()
+    _vocabularies: dict[str, Any] = derived()
     text: str = parameter(
-        one_of(*TEXT_MODELS),
+        one_of("multinomial", "bernoulli"),
         "what a text column is taken as: 'multinomial' counts each word as often as it occurs, "
         "'bernoulli' asks of each known word whether the text holds it",
         default="multinomial",
@@ -466,6 +457,15 @@ class NaiveBayes(CountedModel):
         return KernelTerm((name,), tuple(densities), weight + present, absent, normalize)
 
     def _words_term(self, name: str, counts: Counts, weight: FloatArray) -> WordsTerm:
+        from countwise.models.bayes.stop_words import stop_list
+        from countwise.models.bayes.words import (
+            Vocabulary,
+            WordsTerm,
+            bernoulli_logs,
+            join,
+            multinomial_logs,
+        )
+
         kept = Vocabulary.choose(
             counts, name, self.min_rows, self.max_words, stop_list(self.stop_words)
         )
@@ -509,7 +509,11 @@ class NaiveBayes(CountedModel):
 
     def _build_explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
         why = super()._build_explanation(table, parts, joint)
-        return name_words(why, table, self._model.terms) if table.schema.text else why
+        if not table.schema.text:
+            return why
+        from countwise.models.bayes.words import name_words
+
+        return name_words(why, table, self._model.terms)
 
     def _presence(
         self, seen: FloatArray, missing: FloatArray, weight: FloatArray

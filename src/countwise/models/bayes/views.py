@@ -106,7 +106,7 @@ def top_words(model: NaiveBayes) -> TopWords:
             )
         )
     what = "texts of the class hold it" if model.text == "bernoulli" else "it occurs in the class"
-    note = f"A word is told by how many times as often {what} as in the others."
+    note = f"The ratio says how many times as often {what} as in the others."
     return TopWords(_texts(model.classes_.tolist()), prior, tuple(columns), note)
 
 

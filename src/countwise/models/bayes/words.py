@@ -26,8 +26,6 @@ from countwise.tables.words import WordIndex
 if TYPE_CHECKING:
     from countwise.models.explanation import Explanation
 
-#: What a text can be taken as.
-TEXT_MODELS = ("multinomial", "bernoulli")
 #: With nothing added to the counts, a word that a class never has gets this share.
 LEAST_SHARE = 1e-10
 #: Words of a row that an explanation names; the others are summed.

@@ -107,9 +107,9 @@ class WordsLeftOut:
         taken = self.left_out.weight[cells.row] * cells.times
         truth = self.left_out.truth[start:stop]
         count = self.times[:, cells.word]
-        own = (truth[row], np.arange(len(row)))
+        at = (truth[row], np.arange(len(row)))
         before = count.copy()
-        count[own] = _less(count[own], taken)
+        count[at] = _less(count[at], taken)
         total = np.repeat(self.times.sum(axis=1)[:, None], number, axis=1)
         # Of a word that the others do not know, nothing is left in any class.
         gone = np.where(cells.stays, before - count, before)
@@ -131,8 +131,10 @@ class WordsLeftOut:
         fewer = _less(own_texts, weight)
         keys = np.stack([truth.astype(np.float64), weight], axis=1)
         _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        own = [self._lacking(self.rows[truth[at]], fewer[at]).sum() for at in first.tolist()]
-        scores[truth, np.arange(number)] = np.asarray(own)[place.reshape(-1)]
+        lacking_in_class = [
+            self._lacking(self.rows[truth[at]], fewer[at]).sum() for at in first.tolist()
+        ]
+        scores[truth, np.arange(number)] = np.asarray(lacking_in_class)[place.reshape(-1)]
         added = np.where(cells.stays, held[:, cells.word], 0.0) - lacking[:, cells.word]
         at = (truth[row], np.arange(len(row)))
         before = self.rows[truth[row], cells.word]
