@@ -106,7 +106,8 @@ class DependencyGraph:
 class TreeNode:
     """A node: the value that leads to it from its parent, its test or its class, its counts.
 
-    An ``open`` node is shown with its children; of any other, ``below`` nodes are not shown.
+    An ``open`` node is shown with its children; of any other, ``below`` nodes are not shown. The
+    gain ratio is that of its test.
     """
 
     parent: int | None
@@ -117,6 +118,7 @@ class TreeNode:
     open: bool
     below: int
     counts: tuple[float, ...]
+    gain_ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -312,6 +314,25 @@ class MemberList:
     more_members: int = 0
 
 
+@dataclass(frozen=True)
+class Importance:
+    """A column and its share of what all splits on any column gain."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Importances:
+    """How much each column contributes to a forest, the most important first."""
+
+    title: ClassVar[str] = "Importance of columns"
+
+    columns: tuple[Importance, ...]
+    note: str = ""
+    more_columns: int = 0
+
+
 View: TypeAlias = (
     ProbabilityTables
     | Densities
@@ -322,4 +343,5 @@ View: TypeAlias = (
     | TrainingCurve
     | NeighborSample
     | MemberList
+    | Importances
 )

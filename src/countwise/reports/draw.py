@@ -15,7 +15,12 @@ from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.neighbor_grid import NeighborGrid
 from countwise.models.views import CellGrid, DependencyGraph
 from countwise.reports.figures.axes import legend_figure
-from countwise.reports.figures.bar_chart import coefficient_figure, error_figure, member_figure
+from countwise.reports.figures.bar_chart import (
+    coefficient_figure,
+    error_figure,
+    importance_figure,
+    member_figure,
+)
 from countwise.reports.figures.cell_grid import agreement_figure, coefficient_grid, heat_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
@@ -274,6 +279,10 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         lambda view: f"nearest rows of {len(view['samples'])} rows",
     ),
     "MemberList": (_member_figures, lambda view: "its members"),
+    "Importances": (
+        lambda view: [importance_figure(view["columns"])] if view["columns"] else [],
+        lambda view: f"importance of {len(view['columns']) + view['more_columns']} columns",
+    ),
 }
 
 

@@ -20,6 +20,7 @@ from countwise.models.views import (
     Dependency,
     DependencyGraph,
     Edge,
+    Importances,
     MemberList,
     ProbabilityTable,
     ProbabilityTables,
@@ -37,7 +38,7 @@ MAX_LINES, _SPARSE = 160, (2, 5)
 MAX_NODES = 100
 #: The columns of a grid of cells, the levels of a column that is drawn, the steps of its search.
 MAX_COLUMNS, MAX_DRAWN_LEVELS, MAX_STEPS = 24, 60, 200
-#: The coefficients, the members of an ensemble, the epochs of a training.
+#: The coefficients, the important columns, the members of an ensemble, the epochs of a training.
 MAX_ROWS = 40
 
 
@@ -231,6 +232,12 @@ def _limit_column(column: CellColumn) -> CellColumn:
 def _(view: Coefficients) -> Coefficients:
     more = max(len(view.terms) - MAX_ROWS, 0)
     return replace(view, terms=view.terms[:MAX_ROWS], more_terms=more)
+
+
+@limit.register
+def _(view: Importances) -> Importances:
+    more = max(len(view.columns) - MAX_ROWS, 0)
+    return replace(view, columns=view.columns[:MAX_ROWS], more_columns=more)
 
 
 @limit.register
