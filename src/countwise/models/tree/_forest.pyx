@@ -211,6 +211,14 @@ cdef Py_ssize_t best_prefix(Growth* growth, const double* table, const int32_t* 
     return best
 
 
+cdef inline int32_t threshold(const int32_t* codes, Py_ssize_t after,
+                              Py_ssize_t known) noexcept nogil:
+    """Return the middle of two codes that occur; all numbers go left if only missing is right."""
+    if after < known:
+        return (codes[after - 1] + codes[after] - 1) // 2
+    return MISSING - 1
+
+
 cdef void try_numeric(Growth* growth, const double* table, int32_t* codes, Py_ssize_t number,
                       const double* total, double weight, int32_t column,
                       Split* best) noexcept nogil:
@@ -225,19 +233,14 @@ cdef void try_numeric(Growth* growth, const double* table, int32_t* codes, Py_ss
     after = best_prefix(growth, table, codes, known, begun, weight, &best.score)
     if after:
         best.column, best.missing_left = column, False
-        # Between two codes that occur the middle one is the threshold.
-        best.cut = codes[after - 1]
-        if after < known:
-            best.cut = (codes[after - 1] + codes[after] - 1) // 2
+        best.cut = threshold(codes, after, known)
     if missing == NULL or known == 0:
         return
     begun = begin_left(growth, total, missing)
     after = best_prefix(growth, table, codes, known, begun, weight, &best.score)
     if after:
         best.column, best.missing_left = column, True
-        best.cut = codes[after - 1]
-        if after < known:
-            best.cut = (codes[after - 1] + codes[after] - 1) // 2
+        best.cut = threshold(codes, after, known)
 
 
 cdef void try_nominal(Growth* growth, const double* table, int32_t* codes, Py_ssize_t number,

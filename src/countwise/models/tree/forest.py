@@ -79,7 +79,7 @@ class Forest(Classifier):
         number(at_least=0),
         "number of rows of the node above that each node counts in addition to its own; 0 gives "
         "plain class frequencies",
-        default=1.0,
+        default=0.5,
     )
     oob_score: bool = parameter(
         boolean(),
@@ -103,8 +103,7 @@ class Forest(Classifier):
     oob_decision_function_: FloatArray | None = fitted(
         "with 'oob_score=True' the posteriors of rows by those trees; NaN where all drew the row"
     )
-    _walk: _forest.Walk = derived()
-    _base: FloatArray = derived()
+    _shares: FloatArray = derived()
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -168,11 +167,20 @@ class Forest(Classifier):
         return int(min(max(asked, 1), columns))
 
     def _prepare(self) -> None:
-        """Make the class shares of all nodes, and what walks through the trees."""
+        """Make the class shares of all nodes."""
+        trees, smoothing = self.trees_, float(self.smoothing)
+        self._shares = np.empty(trees.counts.shape)
+        _forest.shrink(trees.start, trees.left, trees.counts, smoothing, self._shares)
+
+    @property
+    def _base(self) -> FloatArray:
+        """The mean class shares at the roots."""
+        return np.asarray(self._shares[self.trees_.start[:-1]].mean(axis=0))
+
+    def _walk(self) -> _forest.Walk:
+        """Return what walks through the trees; it cannot be kept, as it cannot be pickled."""
         trees = self.trees_
-        shares = np.empty(trees.counts.shape)
-        _forest.shrink(trees.start, trees.left, trees.counts, float(self.smoothing), shares)
-        self._walk = _forest.Walk(
+        return _forest.Walk(
             trees.start,
             trees.feature,
             trees.cut,
@@ -180,21 +188,21 @@ class Forest(Classifier):
             trees.missing_left,
             trees.masks,
             self._nominal,
-            shares,
+            self._shares,
         )
-        self._base = shares[trees.start[:-1]].mean(axis=0)
 
     def _judge_out_of_bag(
         self, codes: Bytes, target: NDArray[np.uint32], weight: FloatArray | None, draws: Any
     ) -> FloatArray:
         """Let every tree vote on the rows it did not draw; return their mean votes."""
         votes, voters = np.zeros((len(codes), len(self.classes_))), np.zeros(len(codes))
+        walk = self._walk()
         for place in range(self.n_estimators):
             left_out = np.flatnonzero(draws.times(place) == 0)
             if not len(left_out):
                 continue
             cast = np.zeros((len(left_out), len(self.classes_)))
-            self._walk.add_votes(np.ascontiguousarray(codes[left_out]), place, place + 1, cast)
+            walk.add_votes(np.ascontiguousarray(codes[left_out]), place, place + 1, cast)
             votes[left_out] += cast
             voters[left_out] += 1
         some = voters > 0
@@ -206,10 +214,10 @@ class Forest(Classifier):
 
     def _posteriors(self, codes: Bytes) -> FloatArray:
         votes = np.zeros((len(codes), len(self.classes_)))
-        members = len(self.trees_)
+        members, walk = len(self.trees_), self._walk()
 
         def vote(start: int, stop: int) -> None:
-            self._walk.add_votes(codes[start:stop], 0, members, votes[start:stop])
+            walk.add_votes(codes[start:stop], 0, members, votes[start:stop])
 
         in_chunks(len(codes), _ROWS, vote)
         votes /= members
@@ -239,10 +247,10 @@ class Forest(Classifier):
         return self._base, self._changes(self.bins_.codes(self._rows(X)))
 
     def _changes(self, codes: Bytes) -> FloatArray:
-        changes = np.zeros((*codes.shape, len(self.classes_)))
+        changes, walk = np.zeros((*codes.shape, len(self.classes_))), self._walk()
 
         def trace(start: int, stop: int) -> None:
-            self._walk.add_changes(codes[start:stop], changes[start:stop])
+            walk.add_changes(codes[start:stop], changes[start:stop])
 
         in_chunks(len(codes), _ROWS, trace)
         changes /= len(self.trees_)
