@@ -18,7 +18,7 @@ from countwise.atomic_write import atomic_write, check_writable
 from countwise.decisions.decide import Decide
 from countwise.decisions.expected_gain import earned_by_row
 from countwise.decisions.gain_matrix import GainMatrix
-from countwise.decisions.rules import Argmax
+from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import (
     ParameterError,
     SchemaError,
@@ -72,6 +72,10 @@ class PredictionSummary:
         The same in sentences.
     seconds
         The time it took.
+    unit
+        The unit of the gain, if the matrix has one.
+    r2, mean_absolute_error, root_mean_squared_error
+        How good predicted numbers are on the labelled rows; None for a model that predicts classes.
     """
 
     rows: int
@@ -84,25 +88,42 @@ class PredictionSummary:
     unseen: dict[str, dict[Any, int]]
     notes: tuple[str, ...]
     seconds: float
+    unit: str = ""
+    r2: float | None = None
+    mean_absolute_error: float | None = None
+    root_mean_squared_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return {name: value for name, value in vars(self).items() if name != "notes"}
+        """Return the figures as plain data; those of the other kind of model are left out."""
+        numbers = ("r2", "mean_absolute_error", "root_mean_squared_error")
+        classes = ("classes", "decisions", "accuracy", "decision_accuracy", "gain_per_row")
+        hidden = ("notes", *(numbers if self.classes else classes))
+        return {name: value for name, value in vars(self).items() if name not in hidden}
 
     def sentences(self) -> list[str]:
         """Return how good the predictions are, where the class is known."""
-        found = []
-        if self.accuracy is not None:
-            found.append(
-                f"Accuracy {self.accuracy:.4f} on the {self.labelled_rows} rows whose class is "
-                "known."
-            )
-        if self.gain_per_row is not None:
-            found.append(f"The decisions earn {self.gain_per_row:.4g} a row on them.")
-        return found
+        if self.mean_absolute_error is not None:
+            r2 = "" if self.r2 is None else f"R² {self.r2:.4f}, "
+            return [
+                f"{r2}mean absolute error {self.mean_absolute_error:.4g}, root mean squared error "
+                f"{self.root_mean_squared_error:.4g} on the {self.labelled_rows} rows whose value "
+                "is known."
+            ]
+        if self.accuracy is None or self.decision_accuracy is None:
+            return []
+        rows = f"on the {self.labelled_rows} rows whose class is known"
+        if self.gain_per_row is None:
+            return [f"Accuracy {self.accuracy:.4f} {rows}."]
+        unit = self.unit and f" {self.unit}"
+        return [
+            f"Accuracy of the most probable class {self.accuracy:.4f}, of the decision "
+            f"{self.decision_accuracy:.4f} {rows}.",
+            f"The decisions earn {self.gain_per_row:.4g}{unit} per row on them.",
+        ]
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.rows} rows were classified.", *self.sentences(), *self.notes])
+        done = "classified" if self.classes else "predicted"
+        return "\n".join([f"{self.rows} rows were {done}.", *self.sentences(), *self.notes])
 
 
 def predict_file(
@@ -111,6 +132,7 @@ def predict_file(
     target: Pathlike | BinaryIO,
     *,
     gain: Any = None,
+    rule: Any = None,
     keep: Sequence[str] = (),
     missing: Marks | None = None,
     header: bool = True,
@@ -120,8 +142,9 @@ def predict_file(
     """Classify the rows of a file that may be larger than memory, and write the answers.
 
     A line is written for each row, in file order: the most probable class, the probability of each
-    class (six digits in CSV, exact in Parquet), and the decision, which differs from the class
-    where gains say so. A file is written whole or not at all.
+    class (six digits in CSV, exact in Parquet), and the decision. With a gain matrix the decision
+    may differ from the class, and the expected gain of each decision follows. For a model that
+    predicts a number the line has that number. A file is written whole or not at all.
 
     Parameters
     ----------
@@ -133,6 +156,8 @@ def predict_file(
         Path of a ``.csv`` or ``.parquet`` file, or a binary stream that takes CSV.
     gain
         Gains to decide by, in any form that `GainMatrix.of` reads.
+    rule
+        Another rule to decide by, such as ``RouletteWheel(random_state=0)``; not with `gain`.
     keep
         Columns of `source` to carry over.
     missing
@@ -167,22 +192,27 @@ def predict_file(
         check_writable(os.fspath(target), "target", (*_CSV, *_PARQUET), path)
     # The scan of the file begins while the model is loaded.
     look = LookAhead(path) if detect.is_delimited(path) else scan
-    scorer = Scorer(load_model(model, "predict"), gain, keep)
+    scorer = scorer_of(load_model(model, "predict"), gain if rule is None else rule, keep)
     options = scorer.read_options(header, separator, missing)
     started = perf_counter()
     total = Tally()
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     with _open_writer(target, scorer.names) as writer:
 
-        def predict(blocks: Iterator[RawTable]) -> tuple[Tally, list[tuple[Any, Predictions]]]:
-            tally, rendered = Tally(), []
+        def predict(
+            blocks: Iterator[RawTable],
+        ) -> tuple[Tally, list[tuple[Any, Predictions | Numbered]]]:
+            tally = Tally()
+            rendered: list[tuple[Any, Predictions | Numbered]] = []
             for block in blocks:
                 predictions = scorer.predict(block, tally)
                 rendered.append((writer.render(predictions), predictions))
             return tally, rendered
 
         try:
-            for (tally, parts), done in run_overlapped(pieces_of(path, options, look), predict):
+            pieces = pieces_of(path, options, look)
+            run = run_in_turn if scorer.draws else run_overlapped
+            for (tally, parts), done in run(pieces, predict):
                 total.add(tally)
                 for part, predictions in parts:
                     writer.write(part, predictions)
@@ -204,7 +234,7 @@ def locate(source: Pathlike) -> str:
 def load_model(model: Any, who: str) -> Any:
     """Return a model, loaded if it is a path; refuse what cannot predict."""
     loaded = load(model) if isinstance(model, str | os.PathLike) else model
-    if not hasattr(loaded, "predict_proba"):
+    if not hasattr(loaded, "predict"):
         raise StoreError(
             f"{who}: {model!r} must hold a model; it holds a {type(loaded).__name__}.",
             hint="Train a model with countwise fit.",
@@ -223,20 +253,64 @@ class Predictions:
     posteriors: FloatArray
     decisions: Sequence[Any]
     decided: NDArray[Any]
+    #: Expected gain of each decision, if a gain matrix decides.
+    gains: FloatArray | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of the output."""
+        decisions = () if self.gains is None else self.decisions
+        return output_names(list(self.kept), self.classes, decisions)
+
+    def columns(self, as_text: bool) -> list[Any]:
+        """Return the columns behind the kept ones as Arrow arrays."""
+        import pyarrow as pa
+
+        columns = [_decode(self.best, self.classes, as_text)]
+        for column in self.posteriors.T:
+            columns.append(_decimals(column) if as_text else pa.array(np.ascontiguousarray(column)))
+        columns.append(_decode(self.decided, self.decisions, as_text))
+        if self.gains is not None:
+            gains = self.gains.round(DIGITS) + 0.0 if as_text else self.gains
+            columns += [pa.array(np.ascontiguousarray(column)) for column in gains.T]
+        return columns
 
 
-def output_names(keep: Sequence[str], classes: Sequence[Any]) -> list[str]:
-    """Return the names of the columns of the output."""
-    return [*keep, "class", *(f"p_{label}" for label in classes), "decision"]
+@dataclass(frozen=True)
+class Numbered:
+    """Predicted numbers for a block of rows, and the kept columns."""
+
+    kept: dict[str, tuple[NDArray[Any], Sequence[Any]]]
+    numbers: FloatArray
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of the output."""
+        return [*self.kept, "prediction"]
+
+    def columns(self, as_text: bool) -> list[Any]:
+        """Return the column behind the kept ones as an Arrow array."""
+        import pyarrow as pa
+
+        texts = [f"{figure:.10g}" for figure in self.numbers.tolist()]
+        return [pa.array(texts) if as_text else pa.array(self.numbers)]
+
+
+def output_names(
+    keep: Sequence[str], classes: Sequence[Any], decisions: Sequence[Any] = ()
+) -> list[str]:
+    """Return the names of the columns of the output; `decisions` are those with expected gains."""
+    gains = (f"gain_{label}" for label in decisions)
+    return [*keep, "class", *(f"p_{label}" for label in classes), "decision", *gains]
 
 
 class Writer(Protocol):
     """Writes blocks of predictions: `render` may run on any thread, `write` is called in order."""
 
-    def render(self, predictions: Predictions) -> Any:
+    def render(self, predictions: Predictions | Numbered) -> Any:
         """Bring a block to the form that is written."""
 
-    def write(self, rendered: Any, predictions: Predictions) -> None:
+    def write(self, rendered: Any, predictions: Predictions | Numbered) -> None:
         """Write what `render` returned."""
 
 
@@ -247,17 +321,16 @@ class _CsvWriter:
         self._stream = stream
         self._started = False
 
-    def render(self, predictions: Predictions) -> bytes:
+    def render(self, predictions: Predictions | Numbered) -> bytes:
         """Return the lines of a block."""
         return csv_lines(to_arrow(predictions, as_text=True))
 
-    def write(self, rendered: bytes, predictions: Predictions) -> None:
+    def write(self, rendered: bytes, predictions: Predictions | Numbered) -> None:
         """Write the header first, then the lines."""
         import pyarrow as pa
 
         if not self._started:
-            names = output_names(list(predictions.kept), predictions.classes)
-            self._write_all(csv_lines(pa.table({name: [name] for name in names})))
+            self._write_all(csv_lines(pa.table({name: [name] for name in predictions.names})))
             self._started = True
         self._write_all(rendered)
 
@@ -275,11 +348,11 @@ class _ParquetWriter:
         self._path = path
         self._writer: Any = None
 
-    def render(self, predictions: Predictions) -> Any:
+    def render(self, predictions: Predictions | Numbered) -> Any:
         """Return a block as an Arrow table."""
         return to_arrow(predictions)
 
-    def write(self, rendered: Any, predictions: Predictions) -> None:
+    def write(self, rendered: Any, predictions: Predictions | Numbered) -> None:
         """Write one row group."""
         import pyarrow.parquet as pq
 
@@ -293,17 +366,13 @@ class _ParquetWriter:
             self._writer.close()
 
 
-def to_arrow(predictions: Predictions, as_text: bool = False) -> Any:
+def to_arrow(predictions: Predictions | Numbered, as_text: bool = False) -> Any:
     """Return predictions as an Arrow table; `as_text` rounds probabilities to six digits."""
     import pyarrow as pa
 
     columns = [_decode(*cells, as_text) for cells in predictions.kept.values()]
-    columns.append(_decode(predictions.best, predictions.classes, as_text))
-    for column in predictions.posteriors.T:
-        columns.append(_decimals(column) if as_text else pa.array(np.ascontiguousarray(column)))
-    columns.append(_decode(predictions.decided, predictions.decisions, as_text))
-    names = output_names(list(predictions.kept), predictions.classes)
-    return pa.table(dict(zip(names, columns, strict=True)))
+    columns += predictions.columns(as_text)
+    return pa.table(dict(zip(predictions.names, columns, strict=True)))
 
 
 def _decode(codes: NDArray[Any], levels: Sequence[Any], as_text: bool) -> Any:
@@ -385,6 +454,49 @@ class InfiniteNumberError(TableError):
 
 
 @dataclass
+class Errors:
+    """Sums over rows by which predicted numbers are judged; they merge like counts."""
+
+    rows: int = 0
+    absolute: float = 0.0
+    squared: float = 0.0
+    mean: float = 0.0
+    #: The squared deviations of the true numbers from their mean.
+    spread: float = 0.0
+
+    @classmethod
+    def of(cls, truth: FloatArray, predicted: FloatArray) -> Errors:
+        """Return the sums over some rows."""
+        if not len(truth):
+            return cls()
+        missed, mean = truth - predicted, float(truth.mean())
+        return cls(
+            len(truth),
+            float(np.abs(missed).sum()),
+            float((missed**2).sum()),
+            mean,
+            float(((truth - mean) ** 2).sum()),
+        )
+
+    def add(self, other: Errors) -> None:
+        """Add the sums over other rows."""
+        rows = self.rows + other.rows
+        if not rows:
+            return
+        gap = other.mean - self.mean
+        self.spread += other.spread + gap**2 * self.rows * other.rows / rows
+        self.mean += gap * other.rows / rows
+        self.rows = rows
+        self.absolute += other.absolute
+        self.squared += other.squared
+
+    @property
+    def r2(self) -> float | None:
+        """The fraction of the spread that the predictions explain; None if there is none."""
+        return 1 - self.squared / self.spread if self.spread > 0 else None
+
+
+@dataclass
 class Tally:
     """Counts over rows: right answers, what they earned, levels never seen."""
 
@@ -393,6 +505,7 @@ class Tally:
     right: int = 0
     decided_right: int = 0
     earned: float = 0.0
+    errors: Errors = field(default_factory=Errors)
     unseen: dict[str, Counter[Any]] = field(default_factory=dict)
     #: Cells with levels beyond those remembered by name.
     others: Counter[str] = field(default_factory=Counter)
@@ -404,6 +517,7 @@ class Tally:
         self.right += other.right
         self.decided_right += other.decided_right
         self.earned += other.earned
+        self.errors.add(other.errors)
         self.others.update(other.others)
         for name, levels in other.unseen.items():
             self.add_unseen(name, levels)
@@ -434,13 +548,29 @@ class Tally:
             )
 
 
+def gains_of(model: Any) -> GainMatrix | None:
+    """Return the gains that a fitted model, or a rule, decides by; None without any."""
+    rule = model if isinstance(model, Rule) else getattr(model, "rule_", None)
+    gain = getattr(rule, "gain", None)
+    return gain if isinstance(gain, GainMatrix) else None
+
+
 class Scorer:
     """A fitted model, ready for the raw columns of any number of blocks."""
 
-    def __init__(self, model: Any, gain: Any = None, keep: Sequence[str] = ()) -> None:
+    def __init__(self, model: Any, rule: Any = None, keep: Sequence[str] = ()) -> None:
         self.decide: Any = model if isinstance(model, Decide) else Decide.over(model)
-        if gain is not None:
-            self.decide = Decide.over(self.decide, gain)
+        if rule is not None:
+            self.decide = Decide.over(self.decide, rule)
+        self.rule: Any = self.decide.rule_
+        self.draws = isinstance(self.rule, RouletteWheel)
+        if self.draws:
+            # One stream of draws for all blocks: a seed would repeat its draws in each of them.
+            seed = self.rule.random_state
+            stream = (
+                seed if isinstance(seed, np.random.RandomState) else np.random.default_rng(seed)
+            )
+            self.rule = RouletteWheel(stream)
         inner = self.decide
         while isinstance(inner, Decide):
             inner = inner.model_
@@ -449,13 +579,13 @@ class Scorer:
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self.classes: list[Any] = self.decide.classes_.tolist()
         self.decisions: list[Any] = self.decide.decisions_.tolist()
-        rule_gain = getattr(self.decide.rule_, "gain", None)
-        self.gain: GainMatrix | None = rule_gain if isinstance(rule_gain, GainMatrix) else None
+        self.gain = gains_of(self.rule)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
-        return output_names(self.keep, self.classes)
+        decisions = () if self.gain is None else self.decisions
+        return output_names(self.keep, self.classes, decisions)
 
     @property
     def unseen_treatment(self) -> str:
@@ -474,7 +604,7 @@ class Scorer:
         schema = Schema((*used, *kept))
         return ReadOptions.of(schema=schema, missing=missing, header=header, separator=separator)
 
-    def predict(self, block: RawTable, tally: Tally) -> Predictions:
+    def predict(self, block: RawTable, tally: Tally) -> Predictions | Numbered:
         """Classify a block of rows and count what was met."""
         columns = block.columns
         self._check(columns)
@@ -482,11 +612,11 @@ class Scorer:
         table = code_columns(columns, self.schema, len(block))
         posteriors = self.decide.predict_proba(table)
         best = np.argmax(posteriors, axis=1)
-        by_class = isinstance(self.decide.rule_, Argmax)
-        decided = best if by_class else self.decide.rule_.choose(posteriors)
+        decided = best if isinstance(self.rule, Argmax) else self.rule.choose(posteriors)
         self._count(table, best, decided, tally)
         kept = {name: _to_codes(columns[name]) for name in self.keep}
-        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided)
+        gains = None if self.gain is None else posteriors @ self.gain.values
+        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided, gains)
 
     def read_rows(
         self, path: str, options: ReadOptions, wanted: Sequence[int]
@@ -533,6 +663,7 @@ class Scorer:
             unseen={name: dict(levels.most_common(20)) for name, levels in tally.unseen.items()},
             notes=tuple(tally.notes(self.unseen_treatment)),
             seconds=seconds,
+            unit="" if self.gain is None else self.gain.unit,
         )
 
     def _check(self, columns: Mapping[str, Raw]) -> None:
@@ -575,6 +706,88 @@ class Scorer:
         if self.gain is not None:
             earned = earned_by_row(self.gain.values, truth[known], decided[known])
             tally.earned += float(earned.sum())
+
+
+class NumberScorer(Scorer):
+    """A fitted model that predicts a number, ready for the raw columns of any number of blocks."""
+
+    def __init__(self, model: Any, rule: Any = None, keep: Sequence[str] = ()) -> None:
+        if rule is not None:
+            raise ParameterError(
+                f"predict: a {type(model).__name__} predicts a number, so there is no decision for "
+                "a gain matrix or a rule.",
+                hint="Leave it out.",
+            )
+        self.model, self.draws = model, False
+        self.schema = model.schema_
+        self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
+        self.classes = self.decisions = []
+        self.target: str | None = model.target_name_
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of the output."""
+        return [*self.keep, "prediction"]
+
+    def read_options(
+        self, header: bool = True, separator: str | None = None, missing: Marks | None = None
+    ) -> ReadOptions:
+        """Return how to read rows: the columns the model needs, the number, and those to keep."""
+        used = [column for column in self.schema if not column.left_out]
+        extra = [] if self.target is None else [Column(self.target, "numeric")]
+        names = {column.name for column in used} | {column.name for column in extra}
+        kept = [Column(name, "nominal") for name in self.keep if name not in names]
+        schema = Schema((*used, *extra, *kept))
+        return ReadOptions.of(schema=schema, missing=missing, header=header, separator=separator)
+
+    def predict(self, block: RawTable, tally: Tally) -> Numbered:
+        """Predict the numbers of a block of rows and count what was met."""
+        columns = block.columns
+        self._check(columns)
+        _check_finite(columns, self.schema, tally.rows)
+        table = code_columns(columns, self.schema, len(block))
+        numbers = self.model.predict(table)
+        tally.rows += len(table)
+        self._count_unseen(table, tally)
+        truth = columns.get(self.target or "")
+        if isinstance(truth, Numbers):
+            known = np.isfinite(truth.values)
+            tally.errors.add(Errors.of(truth.values[known], numbers[known]))
+        kept = {name: _to_codes(columns[name]) for name in self.keep}
+        return Numbered(kept, numbers)
+
+    def summarize(self, tally: Tally, seconds: float) -> PredictionSummary:
+        """Return the summary of all rows."""
+        errors = tally.errors
+        return PredictionSummary(
+            rows=tally.rows,
+            classes=(),
+            decisions=(),
+            labelled_rows=errors.rows,
+            accuracy=None,
+            decision_accuracy=None,
+            gain_per_row=None,
+            unseen={name: dict(levels.most_common(20)) for name, levels in tally.unseen.items()},
+            notes=tuple(tally.notes(self.unseen_treatment)),
+            seconds=seconds,
+            r2=errors.r2,
+            mean_absolute_error=errors.absolute / errors.rows if errors.rows else None,
+            root_mean_squared_error=(errors.squared / errors.rows) ** 0.5 if errors.rows else None,
+        )
+
+
+def scorer_of(model: Any, rule: Any = None, keep: Sequence[str] = ()) -> Scorer:
+    """Return what predicts blocks of rows: for a model of classes, or for one of numbers."""
+    kind = Scorer if hasattr(model, "predict_proba") else NumberScorer
+    return kind(model, rule, keep)
+
+
+def run_in_turn(
+    pieces: Iterator[tuple[Any, int]], work: Callable[[Iterator[RawTable]], Any]
+) -> Iterator[tuple[Any, int]]:
+    """Run `work` on one piece after the other, where the order of rows matters."""
+    for piece, done in pieces:
+        yield work(piece()), done
 
 
 def _check_finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> None:

@@ -123,3 +123,11 @@ def test_every_entry_finds_its_class_and_builds_its_examples(name):
     for settings in entry.examples:
         model = entry.build(settings)
         assert set(settings) <= set(model.get_params(deep=False))
+
+
+def test_a_model_is_the_same_on_the_command_line_and_in_python():
+    """A command named after its class has the defaults of the class; others say what differs."""
+    for entry in (entry for entry in ENTRIES.values() if entry.kind == "model"):
+        for command in entry.commands[:1]:
+            if entry.name != "Vote":  # its members must be named somewhere
+                assert command.settings == {}, (entry.name, command.settings)

@@ -23,13 +23,23 @@ COMMANDS = {
     "fit": "Train a model on a file and save it.",
     "predict": "Classify the rows of a file of any size with a saved model.",
     "explain": "Explain the predictions of a saved model row by row.",
+    "show": "Print a saved model: its tree, tables, graph, coefficients, parameters.",
+    "draw": "Draw a saved model, a learning curve, an ROC curve or a map of neighbors.",
+    "bayes-error": "Bound the error that no model can go below on a file.",
+    "ensemble-error": "Compute the error of a majority of independent models.",
     "reproduce": "Reproduce the figures of five papers, with a verdict on each.",
     "samples": "List the available data sets.",
     "models": "List the available models.",
     "version": "Show the version and environment.",
 }
-#: The commands that live in one file, ``lists``.
-_LISTS = ("samples", "models", "version")
+#: The commands that share a file.
+_FILES = {
+    "samples": "lists",
+    "models": "lists",
+    "version": "lists",
+    "bayes-error": "error_bounds",
+    "ensemble-error": "error_bounds",
+}
 
 _EXAMPLES = (
     "countwise compare sample:votes",
@@ -93,7 +103,9 @@ class App(click.Group):
         """Import the command's file."""
         if cmd_name not in COMMANDS:
             return None
-        file, name = ("lists", cmd_name) if cmd_name in _LISTS else (cmd_name, "command")
+        file, name = _FILES.get(cmd_name, cmd_name), "command"
+        if cmd_name in _FILES:
+            name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"countwise.cli.{file}"), name)
         return command
 

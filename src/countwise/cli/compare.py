@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +12,22 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    best_model,
     build_models,
     chosen_names,
     comparison_options,
-    drawable,
     models_option,
     notable,
     output_options,
-    read_gains,
+    read_rule,
     read_source,
     repeats_option,
+    rule_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
 
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
         "countwise compare sample:credit-g --gain sample --report credit.html",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
+        "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -61,6 +66,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
+@rule_option
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options("File to write: .csv for the ranking, .json for everything.", ".csv", ".json")
 def command(
@@ -71,7 +77,8 @@ def command(
     holdout: float | None,
     leave_one_out: bool,
     max_seconds: float | None,
-    gain: str | None,
+    rule: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     jobs: int,
@@ -83,24 +90,33 @@ def command(
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets.
     Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row.
+    matrix, and the models are ranked by gain per row. With --rule roulette every model also draws
+    its decisions. Models of scikit-learn are yardsticks: they are shown below the ranking because
+    they cannot be saved. The command that trains and saves the best model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED
 
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out)
-    gains = read_gains(gain, file)
+    wheel = read_rule(rule, None, seed)
     read = read_source(reading, file, "compare")
     table = read.table
     started = monotonic()
     if "folds" in protocol and protocol["folds"] is None:
         protocol["folds"] = max(min(10, len(table)), 2)
+    compared = build_models(read, names, COMPARED, seed)
+    if wheel is not None:
+        from countwise.decisions.decide import Decide
+
+        # Over the very same models: they are trained once.
+        drawn = {f"{name} by roulette": Decide(model, wheel) for name, model in compared.items()}
+        compared |= drawn
     with out.progress() as tell:
         trials = evaluate(
-            build_models(read, names, COMPARED, seed),
+            compared,
             table,
-            gain=gains,
+            gain=gain,
             random_state=seed,
             n_jobs=jobs,
             max_seconds=max_seconds,
@@ -108,6 +124,7 @@ def command(
             **protocol,
         )
     notes = [*read.remarks, *notable(trials.notes)]
+    keep = _keep_command(trials, file)
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
         notes += _write_report(table, trials, file, seed, report, out, left)
@@ -116,12 +133,37 @@ def command(
         f"{len(table.schema.attributes)} columns, {len(table.classes)} classes"
     )
     out.finish(
-        {"command": "compare", "source": file, **trials.to_dict()},
-        lambda screen: screen.ranking(trials, title),
+        {"command": "compare", "source": file, "keep": keep, **trials.to_dict()},
+        lambda screen: screen.ranking(trials, title, keep),
         records=trials.summary(),
         notes=notes,
         written={"Ranking": out.path, "Report": report},
     )
+
+
+def _keep_command(trials: Any, file: str) -> str | None:
+    """Return the command that trains and saves the best model, with the options of this one."""
+    from countwise.cli.fit import command as fit
+    from countwise.models.registry import COMMANDS
+
+    name = best_model(trials)
+    if name is None or not COMMANDS[name].can_be_saved:
+        return None
+    context = click.get_current_context()
+    shared = {parameter.name: parameter for parameter in fit.params}
+    words = ["countwise", "fit", file, "--model", name]
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in ("file", "output", "as_json", "quiet") or parameter.name not in shared:
+            continue
+        if given is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        value, option = context.params[parameter.name], max(parameter.opts, key=len)
+        if isinstance(value, tuple):
+            words += [word for each in value for word in (option, each)]
+        else:
+            words += [option] if value is True else [option, str(value)]
+    return shlex.join([*words, "-o", f"{name}.cw"])
 
 
 def _protocol(
@@ -145,10 +187,10 @@ def _write_report(
 ) -> list[str]:
     """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import COMMANDS
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = drawable(trials.entries[line["model"]].model for line in trials.summary())
+    name = best_model(trials) or DEFAULT
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
     if _curve_seconds(trials, name, hasattr(model, "fit_counts")) <= left:
@@ -158,7 +200,9 @@ def _write_report(
             )
     else:
         notes = [f"The page has no learning curve: {name} would need more time for one."]
-    report(trials, path, table, model=model.fit(table), name=name, curve=curve, source=file)
+    model.fit(table)
+    command = shlex.join(["countwise", *sys.argv[1:]])
+    report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)
     return notes
 
 

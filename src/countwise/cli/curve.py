@@ -8,20 +8,20 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    best_model,
     build_models,
     chosen_names,
     comparison_options,
-    drawable,
     models_option,
     notable,
     output_options,
-    read_gains,
     read_source,
     repeats_option,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
 
@@ -60,7 +60,7 @@ def command(
     points: int,
     holdout: float,
     repeats: int | None,
-    gain: str | None,
+    gain: GainMatrix | None,
     reading: ReadOptions,
     seed: int,
     jobs: int,
@@ -72,7 +72,6 @@ def command(
     from countwise.models.registry import DRAWN
 
     names = chosen_names(models)
-    gains = read_gains(gain, file)
     read = read_source(reading, file, "curve")
     table = read.table
     with out.progress() as tell:
@@ -82,7 +81,7 @@ def command(
             points=points,
             holdout=holdout,
             repeats=repeats,
-            gain=gains,
+            gain=gain,
             random_state=seed,
             n_jobs=jobs,
             progress=tell,
@@ -104,9 +103,9 @@ def command(
 
 def _write_report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.models.registry import COMMANDS
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = drawable(curve.names)
+    name = best_model(curve.trials[-1]) or DEFAULT
     model = COMMANDS[name].build().fit(table)
     report(curve.trials[-1], path, table, model=model, name=name, curve=curve, source=file)

@@ -21,7 +21,7 @@ from countwise.errors import CountwiseError, Spelling, did_you_mean
 UNEXPECTED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 #: Options that are called otherwise than the parameter they set.
-_OPTIONS = {"random_state": "seed", "n_jobs": "jobs"}
+_OPTIONS = {"random_state": "seed", "n_jobs": "jobs", "what": "attribute"}
 #: Values of parameters that have a flag of their own.
 _FLAGS = {
     ("header", "False"): "no_header",

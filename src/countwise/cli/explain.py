@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.app import Command
-from countwise.cli.options import NumberList, output_options, reading_options
+from countwise.cli.options import (
+    NumberList,
+    gain_options,
+    output_options,
+    reading_options,
+    say_gains,
+)
 from countwise.errors import ParameterError
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
 
 
 @click.command(
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Largest number of attributes to show.",
 )
+@gain_options
 @reading_options("missing", "separator", "no_header")
 @output_options("File to write the explanations to: .csv or .json.", ".csv", ".json")
 def command(
@@ -62,31 +70,44 @@ def command(
     label: str | None,
     against: str | None,
     most: int,
+    gain: GainMatrix | None,
     reading: dict[str, Any],
     out: Output,
 ) -> None:
     """Show what each attribute added to the prediction of MODEL for rows of FILE.
 
     The numbers are log-odds of one class against another, by default the most probable class
-    against the next. The prior and the contributions of the attributes add up to the total.
+    against the next. The prior and the contributions of the attributes add up to the total. If
+    gains decide, the expected gain of the decision is shown, too. For a model that predicts a
+    number, the contributions are what each attribute changes in it, beginning with the mean.
     """
     if row is not None and rows is not None:
         raise click.UsageError("--row and --rows exclude each other; choose one")
     numbers = rows or [row or 1]
-    from countwise.predict_files import Scorer, load_model, locate
+    from countwise.predict_files import load_model, locate, scorer_of
 
-    scorer = Scorer(load_model(model, "explain"))
+    scorer = scorer_of(load_model(model, "explain"), gain)
+    if gain is None:
+        say_gains(scorer.gain, out.quiet)
     if not hasattr(scorer.model, "explain"):
         raise ParameterError(f"explain: a {type(scorer.model).__name__} cannot be explained.")
     table, tally = scorer.read_rows(locate(file), scorer.read_options(**reading), numbers)
     explanation = scorer.model.explain(table)
-    found = _compare(explanation, numbers, label, against)
+    if scorer.classes:
+        found = _compare(explanation, numbers, label, against)
+    else:
+        if label is not None or against is not None:
+            raise click.UsageError("--class and --against are for models that predict a class")
+        found = [{"row": row, **explanation.to_dict(at)} for at, row in enumerate(numbers)]
+    if scorer.gain is not None:
+        for one, posterior in zip(found, scorer.decide.predict_proba(table), strict=True):
+            one["decision"] = scorer.gain.weigh(posterior)
 
     def show(screen: Any) -> None:
         for place, one in enumerate(found):
             if place:
                 screen.say()
-            screen.explanation(one, one["row"], most)
+            (screen.explanation if scorer.classes else screen.number)(one, one["row"], most)
 
     out.finish(
         {"model": model, "file": file, "rows": found},
@@ -117,9 +138,13 @@ def _compare(
 
 
 def _records(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one record an attribute, the prior first."""
+    """Return one record an attribute, the prior or the mean first."""
     records = []
     for one in found:
+        if "mean" in one:
+            mean = {"attribute": "(mean)", "value": "", "change": one["mean"]}
+            records += [{"row": one["row"]} | part for part in (mean, *one["parts"])]
+            continue
         head = {"row": one["row"], "class": one["class"], "against": one["against"]}
         prior = {"attribute": "(prior)", "value": "", "log_odds": one["prior_log_odds"]}
         records += [head | part for part in (prior, *one["parts"])]

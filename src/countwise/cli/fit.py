@@ -10,18 +10,26 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    gain_option,
+    best_model,
+    gain_options,
     output_options,
-    read_gains,
+    read_numbers,
+    read_rule,
     read_source,
     reading_options,
+    rule_option,
     seed_option,
 )
 from countwise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
+
+
+#: The word of ``--model`` that lets a comparison choose.
+BEST = "best"
 
 
 @click.command(
@@ -31,6 +39,9 @@ if TYPE_CHECKING:
         "countwise fit train.csv --target class -o model.cw",
         "countwise fit data.parquet --target y --model discrete-bayes --param budget=10000",
         "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
+        "countwise fit data.csv --target class --model best",
+        "countwise fit sample:weather --param smoothing=laplace:classes -o weather.cw",
+        "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -40,7 +51,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     default="naive-bayes",
     show_default=True,
-    help="Model to train (see countwise models).",
+    help="Model to train (see countwise models), or 'best': the standard models are compared by "
+    "cross-validation and the best is trained.",
 )
 @click.option(
     "--param",
@@ -49,7 +61,8 @@ if TYPE_CHECKING:
     multiple=True,
     help="Parameter of the model, such as smoothing=0.5; may be repeated.",
 )
-@gain_option
+@gain_options
+@rule_option
 @reading_options()
 @seed_option
 @output_options(
@@ -61,41 +74,60 @@ def command(
     file: str,
     name: str,
     pairs: tuple[str, ...],
-    gain: str | None,
+    gain: GainMatrix | None,
+    rule: str | None,
     reading: ReadOptions,
     seed: int,
     out: Output,
 ) -> None:
-    """Train a model on FILE and save it for predict and explain.
+    """Train a model on FILE and save it for predict, explain, show and draw.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
-    matrix.
+    matrix, with --rule roulette it draws its decisions. neighbors-regressor and local-regression
+    predict a number: for them --target names a numeric column.
     """
+    from sklearn.base import is_regressor
     from sklearn.utils.validation import has_fit_parameter
 
     from countwise.store.files import save
 
     path = out.path or _default_path(file)
-    model = _build(name, pairs, seed)
-    gains = read_gains(gain, file)
-    read = read_source(reading, file, "fit")
+    wheel = read_rule(rule, gain, seed)
+    if name != BEST:
+        model = _build(name, pairs, seed)
+    elif pairs:
+        raise click.UsageError("--param needs one model; name it with --model instead of 'best'")
+    numbers = name != BEST and is_regressor(model)
+    if numbers and (gain is not None or wheel is not None):
+        raise click.UsageError(f"{name} predicts a number; --gain and --rule are for classes")
+    if numbers:
+        read, target = read_numbers(reading, file, "fit")
+    else:
+        read, target = read_source(reading, file, "fit"), None
+    chosen = None
+    if name == BEST:
+        name, chosen = _compare(read.table, gain, seed, out)
+        model = _build(name, (), seed)
     started = perf_counter()
-    if gains is not None and "gain" in model.get_params():
+    if gain is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.
-        model.set_params(gain=gains)
+        model.set_params(gain=gain)
     reports = has_fit_parameter(model, "progress")
-    if gains is not None:
+    if gain is not None or wheel is not None:
         from countwise.decisions.decide import Decide
 
-        model = Decide(model, gains)
+        model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
-        model.fit(read.table, **({"progress": tell} if reports else {}))
+        labels = () if target is None or read.table.labelled else (target,)
+        model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
     save(model, path, notes={"source": file, "command": "countwise fit"})
     inner = getattr(model, "model_", model)
-    notes = list(dict.fromkeys((*read.table.notes, *getattr(inner, "notes_", ()))))
-    facts = _facts(read.table, inner, name) | {
-        "decides_by": "argmax" if inner is model else "gain",
+    notes = list(dict.fromkeys((*(() if numbers else read.table.notes), *inner.notes_)))
+    by = "argmax" if inner is model else "gain" if gain is not None else "roulette"
+    facts = _facts(read.table, inner, name, target) | {
+        **({} if chosen is None else {"chosen": chosen}),
+        **({} if numbers else {"decides_by": by}),
         "file": file,
         "output": path,
         "seconds": seconds,
@@ -103,6 +135,25 @@ def command(
     }
     show = None if out.quiet else lambda screen: _show(screen, facts)
     out.finish(facts, show, notes=[*read.remarks, *notes])
+
+
+def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
+    """Return the best standard model that can be saved, and why it was chosen."""
+    from countwise.evaluation.evaluate import evaluate
+    from countwise.models.registry import COMPARED, DEFAULT, select
+
+    chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
+    models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
+    with out.progress() as tell:
+        trials = evaluate(
+            models,
+            table,
+            folds=max(min(10, len(table)), 2),
+            gain=gain,
+            random_state=seed,
+            progress=tell,
+        )
+    return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
 
 
 def _default_path(file: str) -> str:
@@ -134,19 +185,23 @@ def _build(name: str, pairs: tuple[str, ...], seed: int) -> Any:
     return chosen.build(seed, parameters)
 
 
-def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
+def _facts(table: Any, model: Any, name: str, target: str | None) -> dict[str, Any]:
+    """Return what to tell of a fitted model; `target` is the column of a model of numbers."""
     gain = getattr(model, "gain_", None)
     schema = table.schema
+    classes = {"classes": model.classes_.tolist()} if target is None else {}
     return {
         "model": name,
         "kind": type(model).__name__,
         "rows": len(table),
-        "target": schema.target.name,
-        "classes": model.classes_.tolist(),
-        "nominal": [column.name for column in schema.nominal],
-        "numeric": [column.name for column in schema.numeric],
+        "target": schema.target.name if target is None else target,
+        **classes,
+        "nominal": [column.name for column in model.schema_.nominal],
+        "numeric": [column.name for column in model.schema_.numeric],
         "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
         "parameters": {key: repr(value) for key, value in model.get_params(deep=False).items()},
+        "summary": model.file_summary(),
+        "found": model.describe_training(),
         **({} if gain is None else {"levels": model.levels_, "gain": gain}),
     }
 
@@ -154,16 +209,22 @@ def _facts(table: Any, model: Any, name: str) -> dict[str, Any]:
 def _show(screen: Any, facts: dict[str, Any]) -> None:
     from countwise.reports.sentences import seconds
 
+    if "chosen" in facts:
+        screen.say(facts["chosen"])
+    target = f"number {facts['target']!r}"
+    if "classes" in facts:
+        classes = facts["classes"]
+        target = f"class {facts['target']!r} with {len(classes)} classes ({listing(classes)})"
     screen.say(
         f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
-        f"{seconds(facts['seconds'])}: "
-        f"class {facts['target']!r} with {len(facts['classes'])} classes "
-        f"({listing(facts['classes'])}), {len(facts['nominal'])} nominal and "
+        f"{seconds(facts['seconds'])}: {target}, {len(facts['nominal'])} nominal and "
         f"{len(facts['numeric'])} numeric columns."
     )
+    for line in facts["found"]:
+        screen.say(line)
     if "gain" in facts:
         train, validation = facts["gain"]["train"], facts["gain"]["validation"]
         checked = "" if validation is None else f", {validation:.4f} in validation"
         screen.say(f"Its decisions earn {train:.4f} a row in training{checked}.")
-    by_gain = " It decides by gain." if facts["decides_by"] == "gain" else ""
-    screen.say(f"Saved as {facts['output']}.{by_gain}")
+    ways = {"gain": " It decides by gain.", "roulette": " It draws its decisions."}
+    screen.say(f"Saved as {facts['output']}.{ways.get(facts.get('decides_by', ''), '')}")

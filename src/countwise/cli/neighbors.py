@@ -11,7 +11,9 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    PICTURES,
     NumberList,
+    check_picture,
     output_options,
     read_source,
     reading_options,
@@ -84,13 +86,14 @@ if TYPE_CHECKING:
 )
 @reading_options()
 @seed_option
-@click.option("--picture", metavar="PATH", help="File to write the map to: .svg or .html.")
+@click.option(
+    "--picture", metavar="PATH", help="File to write the map to: .svg, .html, .png or .pdf."
+)
 @output_options(
-    "File to write: .csv for the grid, .json for everything, .svg or .html for the map.",
+    "File to write: .csv for the grid, .json for everything; .svg, .html, .png, .pdf for the map.",
     ".csv",
     ".json",
-    ".svg",
-    ".html",
+    *PICTURES,
 )
 def command(
     files: tuple[str, ...],
@@ -115,10 +118,11 @@ def command(
     from countwise.models.neighbors.metrics import SCALES
     from countwise.models.neighbors.votes import SCHEMES
 
-    if out.path is not None and out.path.lower().endswith((".svg", ".html")):
+    if out.path is not None and out.path.lower().endswith(PICTURES):
         if picture is not None:
             raise click.UsageError("-o and --picture both name a picture; name one")
         out, picture = replace(out, path=None), out.path
+    check_picture(picture)
     _check_word("--weights", weights, SCHEMES)
     _check_word("--scale", scale, (*SCALES, "none"))
     _check_powers(p, metric)

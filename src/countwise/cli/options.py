@@ -15,6 +15,7 @@ from countwise.errors import GainError, ParameterError, TableError, did_you_mean
 
 if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
+    from countwise.evaluation.trials import Trials
     from countwise.notes import Note
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.table import Table
@@ -48,6 +49,42 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
     if need_target:
         _check_trainable(who, table)
     return Read(table, remarks)
+
+
+def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str]:
+    """Read a file or a sample for a model of numbers; return also the column to predict."""
+    import numpy as np
+
+    from countwise.tables.formats import detect
+    from countwise.tables.read import read_with
+    from countwise.tables.read_options import resolve
+    from countwise.tables.schema import Column
+
+    remarks: list[str] = []
+    name, sample = reading.target, source.startswith("sample:")
+    if name is None and not sample:
+        name = _find_usual_target(reading, source)
+        remarks += [f"Column {name!r} is predicted; --target names another."] if name else []
+    if name is None:
+        raise TableError(
+            f"{who}: a numeric column to predict is needed; none is named.",
+            hint="Name it with `target=`.",
+        )
+    if sample:
+        table = read_with(source, reading)
+        return Read(table, tuple(remarks)), table.target_column.name
+    name = resolve(name, detect.names(source, reading), "target")
+    columns = {**reading.columns, name: Column(name, "numeric")}
+    table = read_with(source, replace(reading, target=None, columns=columns))
+    known = ~np.isnan(table.values(name))
+    if not known.all():
+        left_out = int((~known).sum())
+        rows = "1 row has" if left_out == 1 else f"{left_out:,} rows have"
+        remarks.append(
+            f"{rows} no value of {name!r} and {'is' if left_out == 1 else 'are'} left out."
+        )
+        table = table.take(known)
+    return Read(table, tuple(remarks)), name
 
 
 def _find_usual_target(reading: ReadOptions, source: str) -> str | None:
@@ -174,21 +211,47 @@ def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], se
     return {model.name: model.build(seed) for model in compared}
 
 
-def drawable(names: Iterable[str]) -> str:
-    """Return the first model that a report can draw, or the default model."""
-    from countwise.models.registry import COMMANDS, DEFAULT
+def best_model(trials: Trials) -> str | None:
+    """Return the best model of a ranking that can be saved, by its name; None if there is none."""
+    from countwise.models.registry import COMMANDS
 
-    return next((n for n in names if n in COMMANDS and COMMANDS[n].can_be_saved), DEFAULT)
+    names = (trials.entries[line["model"]].model for line in trials.summary())
+    return next((name for name in names if name in COMMANDS and COMMANDS[name].can_be_saved), None)
 
 
-def read_gains(path: str | None, source: str) -> GainMatrix | None:
-    """Read the matrix of ``--gain``; ``sample`` takes the one of ``sample:name``."""
+#: Sentences about a gain matrix that are printed; the rest of a large matrix is counted.
+_MAX_SENTENCES = 9
+
+
+def read_gains(
+    source: str, gain: str | None, cost: str | None, unit: str | None, as_written: bool
+) -> GainMatrix | None:
+    """Read the matrix of ``--gain`` or ``--cost``; ``sample`` takes the one of ``sample:name``."""
+    path = gain if cost is None else cost
     if path is None:
         return None
+    if gain is not None and cost is not None:
+        raise click.UsageError("--gain and --cost exclude each other; choose one")
     from countwise.decisions.gain_matrix import GainMatrix
 
     if path != "sample":
-        return GainMatrix.read(path)
+        matrix = GainMatrix.of(GainMatrix.read(path, costs=cost is not None), unit=unit or "")
+    elif cost is not None:
+        raise GainError(
+            "--cost sample does not exist; samples come with gains.", hint="--gain sample."
+        )
+    else:
+        matrix = GainMatrix.of(_gains_of_sample(source), unit=unit or "")
+    if matrix.doubt and not as_written:
+        kind, other = ("costs", "--gain") if cost is not None else ("gains", "--cost")
+        raise GainError(
+            f"The matrix {path!r}, read as {kind}, pays least for right decisions.",
+            hint=f"Give the file with {other}, or add --as-written if it is meant so.",
+        )
+    return matrix
+
+
+def _gains_of_sample(source: str) -> dict[str, dict[str, float]]:
     if not source.startswith("sample:"):
         raise GainError(
             f"--gain sample needs a sample; {source!r} is a file.", hint="Name a CSV file of gains."
@@ -203,9 +266,47 @@ def read_gains(path: str | None, source: str) -> GainMatrix | None:
             hint=f"Samples with one: {', '.join(names)}.",
         )
     labels, rows = sample.gain["labels"], sample.gain["values"]
-    return GainMatrix.of(
-        {true: dict(zip(labels, row, strict=True)) for true, row in zip(labels, rows, strict=True)}
-    )
+    return {
+        true: dict(zip(labels, row, strict=True)) for true, row in zip(labels, rows, strict=True)
+    }
+
+
+def say_gains(gain: GainMatrix | None, quiet: bool) -> None:
+    """Print on stderr what each decision earns, so that nobody takes costs for gains."""
+    if gain is None:
+        return
+    from countwise.cli.output import remark
+
+    lines = gain.sentences()
+    more = [f"… and {len(lines) - _MAX_SENTENCES} more gains."]
+    remark(lines[:_MAX_SENTENCES] + (more if len(lines) > _MAX_SENTENCES else []), quiet)
+
+
+def gain_options(function: Any) -> Any:
+    """Add ``--gain``, ``--cost`` and ``--unit``, as ``gain``: a `GainMatrix`, said in words."""
+
+    @functools.wraps(function)
+    def gathered(*args: Any, **options: Any) -> Any:
+        given = [options.pop(name) for name in ("gain", "cost", "unit", "as_written")]
+        gain = read_gains(options["file"], *given)
+        say_gains(gain, options["quiet"])
+        return function(*args, gain=gain, **options)
+
+    return add_options(
+        click.option(
+            "--gain",
+            metavar="CSV",
+            help="Gain matrix to decide by: true classes in rows, decisions in columns; or "
+            "'sample' for the matrix that comes with a sample.",
+        ),
+        click.option("--cost", metavar="CSV", help="The same with costs instead of gains."),
+        click.option("--unit", metavar="TEXT", help="Unit of the gains or costs, such as €."),
+        click.option(
+            "--as-written",
+            is_flag=True,
+            help="Take a matrix as it is even if gains look like costs, or costs like gains.",
+        ),
+    )(gathered)
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]
@@ -306,10 +407,22 @@ def reading_options(*names: str) -> Callable[[Decorated], Decorated]:
     return add_options(*options, gather)
 
 
+#: Extensions of files that hold a picture.
+PICTURES = (".svg", ".html", ".png", ".pdf")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written for want of a package, before any work is done."""
+    if path is not None and path.lower().endswith((".png", ".pdf")):
+        from countwise.reports.rasterize import check_can_rasterize
+
+        check_can_rasterize()
+
+
 #: Extensions of files that options other than ``-o`` name.
 _EXTENSIONS = {
     "report": (".html", ".htm"),
-    "picture": (".svg", ".html"),
+    "picture": PICTURES,
     "write_schema": (".json",),
 }
 
@@ -347,12 +460,25 @@ def output_options(
     )
 
 
-gain_option = click.option(
-    "--gain",
-    metavar="CSV",
-    help="Gain matrix to decide by, with true classes in rows and decisions in columns; or "
-    "'sample' for the matrix that comes with the sample.",
+rule_option = click.option(
+    "--rule",
+    type=click.Choice(["argmax", "roulette"]),
+    help="How to decide: argmax (the default) takes the most probable class, roulette draws one by "
+    "its probability, with the random seed of --seed.",
 )
+
+
+def read_rule(rule: str | None, gain: GainMatrix | None, seed: int) -> Any:
+    """Return the rule of ``--rule``, or None for argmax; a gain matrix is a rule of its own."""
+    if rule is None or rule == "argmax":
+        return None
+    if gain is not None:
+        raise click.UsageError("--rule and --gain both say how to decide; choose one")
+    from countwise.decisions.rules import RouletteWheel
+
+    return RouletteWheel(seed)
+
+
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -382,7 +508,7 @@ def repeats_option(default: str) -> Callable[[Decorated], Decorated]:
 def comparison_options(report: str) -> Callable[[Decorated], Decorated]:
     """Add the options of commands that compare models; `report` says what ``--report`` writes."""
     return add_options(
-        gain_option,
+        gain_options,
         reading_options(),
         seed_option,
         click.option(

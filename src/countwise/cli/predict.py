@@ -9,15 +9,19 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
-    gain_option,
+    gain_options,
     output_options,
-    read_gains,
+    read_rule,
     reading_options,
+    rule_option,
+    say_gains,
+    seed_option,
     split_names,
 )
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.decisions.gain_matrix import GainMatrix
 
 
 @click.command(
@@ -26,11 +30,14 @@ if TYPE_CHECKING:
     examples=(
         "countwise predict model.cw new.csv -o answers.csv",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
+        "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
     ),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("file", metavar="FILE")
-@gain_option
+@gain_options
+@rule_option
+@seed_option
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
 @reading_options("missing", "separator", "no_header")
 @output_options(
@@ -41,25 +48,39 @@ if TYPE_CHECKING:
     json="Print a summary as JSON (needs -o).",
 )
 def command(
-    model: str, file: str, gain: str | None, keep: str | None, reading: dict[str, Any], out: Output
+    model: str,
+    file: str,
+    gain: GainMatrix | None,
+    rule: str | None,
+    seed: int,
+    keep: str | None,
+    reading: dict[str, Any],
+    out: Output,
 ) -> None:
     """Classify the rows of FILE with the saved MODEL.
 
     The output has a line for each row of FILE, in the same order: the most probable class, the
-    probability of each class (six digits in CSV, exact in Parquet), and the decision, which may
-    differ from the most probable class if there is a gain matrix. FILE may be larger than memory.
-    If it has the class column, the accuracy is printed to stderr.
+    probability of each class (six digits in CSV, exact in Parquet), and the decision. With a gain
+    matrix or --rule the decision may differ from the class; a gain matrix also adds the expected
+    gain of each decision. A model that predicts a number writes the number. FILE may be larger
+    than memory. If it has the class column, the accuracy is printed to stderr; if it has the
+    numbers to predict, their errors.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
-    from countwise.predict_files import predict_file
+    from countwise.predict_files import gains_of, load_model, predict_file
 
+    wheel = read_rule(rule, gain, seed)
+    loaded = load_model(model, "predict")
+    if gain is None and wheel is None:
+        say_gains(gains_of(loaded), out.quiet)
     with out.progress() as tell:
         summary = predict_file(
-            model,
+            loaded,
             file,
             sys.stdout.buffer if out.path is None else out.path,
-            gain=read_gains(gain, file),
+            gain=gain,
+            rule=wheel,
             keep=split_names(keep),
             progress=tell,
             **reading,

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from countwise._typing import FloatArray
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, did_you_mean
+from countwise.params import Constraint, number
 
 
 class _Shares:
@@ -99,17 +100,85 @@ class MEstimate(_Shares):
 
 Smoothing = Laplace | MEstimate
 
+#: What a text may be: a word, and after colons a number and how to spread it.
+_FORMS = "'laplace', 'laplace:0.5', 'laplace:classes', 'm-estimate:2' or 'm-estimate:2:overall'"
+
 
 def smoothing_of(smoothing: float | str | Smoothing | None) -> Smoothing:
-    """Read a smoothing as a user writes it: a number is Laplace's alpha, None adds nothing."""
+    """Read a smoothing as a user writes it, in Python or in a shell.
+
+    A number is Laplace's alpha and None adds nothing. A text is ``laplace`` or ``m-estimate``, and
+    after colons a number and how to spread it.
+
+    Examples
+    --------
+    >>> smoothing_of("laplace:classes")
+    Laplace(alpha=1.0, by='classes')
+    >>> smoothing_of("m-estimate:3:overall")
+    MEstimate(m=3.0, p='overall')
+    """
     if isinstance(smoothing, Laplace | MEstimate):
         return smoothing
     if smoothing is None or smoothing == "none":
         return Laplace(0.0)
-    if smoothing == "laplace":
-        return Laplace(1.0)
-    if isinstance(smoothing, str | bytes | bool):
-        raise ParameterError(
-            f"smoothing must be a number, None, Laplace(...) or MEstimate(...); got {smoothing!r}."
-        )
+    if isinstance(smoothing, str):
+        return _parse(smoothing)
+    if not number(at_least=0).admits(smoothing):
+        raise ParameterError("smoothing", "smoothing", a_smoothing().words, smoothing)
     return Laplace(float(smoothing))
+
+
+def _parse(text: str) -> Smoothing:
+    """Read ``laplace:0.5:classes`` or ``m-estimate:2:overall``; the rest is optional."""
+    word, *rest = text.strip().casefold().split(":")
+    spreads = {"laplace": ("values", "classes"), "m-estimate": ("uniform", "overall")}
+    figures: list[float] = []
+    spread = rest.pop() if rest and rest[-1] in spreads.get(word, ()) else ""
+    try:
+        figures = [float(part) for part in rest]
+    except ValueError:
+        word = ""
+    most = 2 if word == "m-estimate" and not spread else 1
+    if word not in spreads or len(figures) > most:
+        near = did_you_mean(text.partition(":")[0], spreads).strip()
+        raise ParameterError("smoothing", "smoothing", f"a number, None, {_FORMS}", text, near)
+    settings: dict[str, Any] = {"by" if word == "laplace" else "p": spread} if spread else {}
+    rule: Any = Laplace if word == "laplace" else MEstimate
+    found: Smoothing = rule(*figures, **settings)
+    return found
+
+
+def a_smoothing() -> Constraint:
+    """What `smoothing_of` reads."""
+
+    def admits(value: Any) -> bool:
+        try:
+            smoothing_of(value)
+        except ParameterError:
+            return False
+        return True
+
+    return Constraint(
+        f"a number of at least 0, None, {_FORMS}",
+        admits,
+        good=(
+            0,
+            0.5,
+            None,
+            "laplace",
+            "laplace:0.5:classes",
+            "m-estimate:2",
+            Laplace(),
+            MEstimate(),
+        ),
+        bad=(
+            -1,
+            "no such word",
+            "laplace:x",
+            "m-estimate:-1",
+            "laplace:1:2",
+            "laplace:classes:1",
+            [],
+            True,
+        ),
+    )

@@ -34,10 +34,10 @@ from countwise.tables.schema import Level
 Reals = NDArray[np.float64]
 
 
-def _amount(gain: float, losing: str) -> str:
+def _amount(gain: float, losing: str, unit: str) -> str:
     if gain == 0:
         return "earns nothing"
-    return f"{'earns' if gain > 0 else losing} {abs(gain):.10g}"
+    return f"{'earns' if gain > 0 else losing} {abs(gain):.10g}{unit and f' {unit}'}"
 
 
 def idle_decisions(values: Reals, decisions: Sequence[Label]) -> tuple[str, ...]:
@@ -103,6 +103,8 @@ class GainMatrix:
         Sentences on how the gains were read; they lead the `notes`.
     positional
         Whether the classes are mere positions, to be named by `align`.
+    unit
+        The unit of the gains, such as "€", for sentences, tables and pages.
 
     Attributes
     ----------
@@ -125,6 +127,7 @@ class GainMatrix:
     no_decision: Label | None = field(default=None, metadata={"saved": Level | None})
     readings: tuple[str, ...] = field(default=(), compare=False)
     positional: bool = field(default=False, compare=False)
+    unit: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         """Refuse labels and cells that leave the meaning open."""
@@ -140,6 +143,7 @@ class GainMatrix:
         classes: Iterable[Label] | None = None,
         costs: bool = False,
         no_decision: Label | None = None,
+        unit: str = "",
     ) -> GainMatrix:
         """Read a gain matrix from anything that can be one; the door for user input.
 
@@ -159,6 +163,8 @@ class GainMatrix:
         no_decision
             The label of the decision not to decide. Found by itself where there are labels;
             needed for rows of numbers with a column more than there are classes.
+        unit
+            The unit of the gains, such as "€".
 
         Examples
         --------
@@ -167,6 +173,8 @@ class GainMatrix:
 'bad', 'good'."
         """
         names = None if classes is None else tuple(plain(label) for label in classes)
+        if unit:
+            return replace(cls.of(thing, names, costs, no_decision), unit=unit)
         if thing is None and names is not None:
             return cls.identity(names)
         if isinstance(thing, GainMatrix):
@@ -251,7 +259,25 @@ class GainMatrix:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences worth showing beside the matrix."""
-        return self.readings + idle_decisions(self.values, self.decisions)
+        doubt = (self.doubt,) if self.doubt else ()
+        return self.readings + doubt + idle_decisions(self.values, self.decisions)
+
+    @property
+    def doubt(self) -> str:
+        """A sentence if the right decision earns least in every row, as in a matrix of costs.
+
+        Examples
+        --------
+        >>> GainMatrix.of({"bad": {"bad": 0, "good": 5}, "good": {"bad": 1, "good": 0}}).doubt
+        'For every true class the right decision earns least: these look like costs, not gains.'
+        """
+        right = np.eye(len(self.classes), len(self.decisions), dtype=bool)
+        others = np.where(right, np.inf, self.values).min(axis=1)
+        if len(self.decisions) < 2 or not np.all(self.values[right] < others):
+            return ""
+        return (
+            "For every true class the right decision earns least: these look like costs, not gains."
+        )
 
     def sentences(self) -> list[str]:
         """Return every cell as a sentence, row by row.
@@ -266,10 +292,48 @@ class GainMatrix:
         sentences = []
         for true, row in zip(self.classes, self.rows, strict=True):
             for assigned, gain in zip(self.classes, row, strict=False):
-                sentences.append(f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses')}.")
+                sentences.append(
+                    f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses', self.unit)}."
+                )
             if self.no_decision is not None:
-                sentences.append(f"Leaving a '{true}' case undecided {_amount(row[-1], 'costs')}.")
+                amount = _amount(row[-1], "costs", self.unit)
+                sentences.append(f"Leaving a '{true}' case undecided {amount}.")
         return sentences
+
+    def weigh(self, posterior: Sequence[float]) -> dict[str, Any]:
+        """Weigh the decisions for one row: what each is expected to earn, and which is best.
+
+        Parameters
+        ----------
+        posterior
+            The probabilities of the classes, in the order of the matrix.
+
+        Examples
+        --------
+        >>> gains = GainMatrix.of({"bad": {"bad": 0, "good": -5}, "good": {"bad": -1, "good": 0}})
+        >>> gains.weigh([0.25, 0.75])["sentence"]
+        "Most likely 'good' (75 %), decided 'bad': expected gain −0.75 against −1.25 for 'good'."
+        """
+        expected = np.asarray(posterior, dtype=np.float64) @ self.values
+        likely, best = int(np.argmax(posterior)), int(np.argmax(expected))
+        chosen = (
+            f"decided '{self.decisions[best]}': expected gain {self._gain_text(expected[best])}"
+        )
+        others = [at for at in np.argsort(-expected, kind="stable").tolist() if at != best]
+        rival = likely if likely != best else (others or [best])[0]
+        if rival != best:
+            other = f"{self._gain_text(expected[rival])} for '{self.decisions[rival]}'"
+            chosen += f" against {other}"
+        return {
+            "likely": self.classes[likely],
+            "decision": self.decisions[best],
+            "expected": dict(zip(map(str, self.decisions), expected.tolist(), strict=True)),
+            "sentence": f"Most likely '{self.classes[likely]}' ({100 * posterior[likely]:.0f} %), "
+            f"{chosen}.",
+        }
+
+    def _gain_text(self, gain: float) -> str:
+        return f"{gain:.3g}{self.unit and f' {self.unit}'}".replace("-", "−")
 
     def describe(self) -> str:
         """Return the sentences and notes as one text, a line each."""
@@ -308,7 +372,8 @@ class GainMatrix:
         """
         names = tuple(plain(label) for label in classes)
         if self.positional and len(names) == len(self.classes):
-            return self._from_bare(Bare(self.rows), names, False, self.no_decision)
+            named = self._from_bare(Bare(self.rows), names, False, self.no_decision)
+            return replace(named, unit=self.unit)
         order = order_of(names, self.classes)
         columns = order if self.no_decision is None else [*order, len(self.classes)]
         rows = tuple(tuple(self.rows[at][column] for column in columns) for at in order)
@@ -331,7 +396,8 @@ class GainMatrix:
     def _repr_html_(self) -> str:
         """Show the matrix in a notebook."""
         lines = [[true, *row] for true, row in zip(self.classes, self.rows, strict=True)]
-        title = "Gain by true class (rows) and decision (columns)"
+        unit = f" in {self.unit}" if self.unit else ""
+        title = f"Gain{unit} by true class (rows) and decision (columns)"
         return html_table(["", *self.decisions], lines, title)
 
 

@@ -13,6 +13,7 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError
+from countwise.models.registry import can_be_kept
 from countwise.tables.schema import Schema
 
 #: The name of the baseline: the class shares of the training rows, whatever the row.
@@ -54,7 +55,10 @@ class Learner:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model under a rule: a line of the ranking. Without a rule its `predict` decides."""
+    """A model under a rule: a line of the ranking. Without a rule its `predict` decides.
+
+    A yardstick cannot be kept, while other models can: it is shown below the ranking.
+    """
 
     name: str
     learner: str
@@ -62,6 +66,7 @@ class Candidate:
     rule: Rule | None = None
     prior: Prior | None = None
     baseline: bool = False
+    yardstick: bool = False
 
     @property
     def rule_name(self) -> str:
@@ -82,6 +87,12 @@ def read_candidates(who: str, models: Any, gain: GainMatrix | None) -> list[Cand
         candidate = _unwrap(name, model)
         learner = first.setdefault(id(candidate.model), name)
         candidates.append(replace(candidate, learner=learner))
+    kept = [can_be_kept(candidate.model) for candidate in candidates]
+    if any(kept):
+        candidates = [
+            replace(candidate, yardstick=not keep)
+            for candidate, keep in zip(candidates, kept, strict=True)
+        ]
     if MAJORITY not in named:
         candidates.append(Candidate(MAJORITY, MAJORITY, Majority(), baseline=True))
     if gain is None:

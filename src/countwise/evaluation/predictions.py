@@ -83,6 +83,7 @@ class Entry:
     predictions: tuple[Predictions, ...]
     certain: bool = False
     baseline: bool = False
+    yardstick: bool = False
 
     @property
     def draws(self) -> bool:
@@ -111,6 +112,7 @@ def apply_rule(candidate: Candidate, outputs: Sequence[Output], classes: Sequenc
         tuple(_decide(output, rule, prior, len(decisions), single) for output in outputs),
         any(output.certain for output in outputs),
         candidate.baseline,
+        candidate.yardstick,
     )
 
 

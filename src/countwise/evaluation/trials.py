@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Literal, get_args, overload
 
@@ -66,6 +66,16 @@ def compose_verdict(
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
     ahead = f"{leader} is ahead of {_join(behind)} in {words}{more} {_quote_gap(gaps[nearest])}"
     return f"{ahead}; {_name_tied('it', tied)}." if tied else f"{ahead}."
+
+
+def _compare_yardstick(name: str, gap: Estimate) -> str:
+    """Return a sentence on the best yardstick; `gap` is the leader's score minus its score."""
+    if gap.low > 0:
+        return f"The best yardstick, {name}, is behind by {_quote_gap(gap)}."
+    if gap.high < 0:
+        ahead = _quote_gap(replace(gap, value=-gap.value, low=-gap.high, high=-gap.low))
+        return f"The best yardstick, {name}, which cannot be saved, does better by {ahead}."
+    return f"The best yardstick, {name}, is not significantly better or worse."
 
 
 def _name_tied(who: str, tied: Sequence[str]) -> str:
@@ -281,12 +291,19 @@ class Trials:
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.
 
+        Yardsticks, which cannot be saved or explained, follow the ranking and have no rank.
+
         Each score has three fields, such as ``accuracy``, ``accuracy_low`` and ``accuracy_high``;
         seconds are means over the folds, fitting and predicting apart.
         """
         lines = []
         for name, entry in self.entries.items():
-            line: dict[str, Any] = {"model": name, "rule": entry.rule, "baseline": entry.baseline}
+            line: dict[str, Any] = {
+                "model": name,
+                "rule": entry.rule,
+                "baseline": entry.baseline,
+                "yardstick": entry.yardstick,
+            }
             for what in self._scores():
                 figures = self.score(what, name, level=level).to_dict()
                 line[what] = figures["value"]
@@ -295,8 +312,15 @@ class Trials:
                 line[f"{kind}_seconds"] = float(np.mean(seconds))
             lines.append(line)
         key = self.ranked_by
-        lines.sort(key=lambda line: (-line[key], line["log_loss"] or math.inf, line["baseline"]))
-        return [{"rank": place, **line} for place, line in enumerate(lines, 1)]
+        lines.sort(
+            key=lambda line: (
+                line["yardstick"], -line[key], line["log_loss"] or math.inf, line["baseline"],
+            )
+        )  # fmt: skip
+        return [
+            {"rank": None if line["yardstick"] else place, **line}
+            for place, line in enumerate(lines, 1)
+        ]
 
     def verdict(self, level: float = 0.95) -> str:
         """Say in one sentence what the data support.
@@ -307,20 +331,29 @@ class Trials:
         >>> cw.evaluate(cw.NaiveBayes(), "sample:votes").verdict()
         'NaiveBayes is ahead of majority in accuracy by 0.287 (95 % interval 0.261 to 0.314).'
         """
-        ranked = [self.entries[line["model"]] for line in self.summary(level)]
+        entries = [self.entries[line["model"]] for line in self.summary(level)]
+        ranked = [entry for entry in entries if not entry.yardstick]
         leader = ranked[0]
         rivals: dict[str, Entry] = {}  # the best entry of every other model
         for entry in ranked:
             if entry.model != leader.model:
                 rivals.setdefault(entry.model, entry)
         baseline = next((entry.name for entry in rivals.values() if entry.baseline), None)
-        return compose_verdict(
+
+        def difference(other: str) -> Estimate:
+            return self.difference(leader.name, other, self.ranked_by, level=level)
+
+        verdict = compose_verdict(
             leader.name,
             [entry.name for entry in rivals.values()],
             leader.name if leader.baseline else baseline,
-            lambda other: self.difference(leader.name, other, self.ranked_by, level=level),
+            difference,
             self.ranked_by,
         )
+        yardstick = next((entry.name for entry in entries if entry.yardstick), None)
+        if yardstick is None:
+            return verdict
+        return f"{verdict} {_compare_yardstick(yardstick, difference(yardstick))}"
 
     def confusion(self, model: str) -> Confusion:
         """Return the true classes against the decisions of all folds together."""

@@ -72,6 +72,8 @@ class Entry:
     kind
         "model" can be saved and explained; a "peer" is there to be compared with; the "baseline"
         enters every comparison.
+    predicts
+        Whether it predicts a class or a number. Comparisons rank models that predict a class.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Entry:
     commands: tuple[Command, ...] = ()
     examples: tuple[Settings, ...] = ({},)
     kind: Literal["model", "peer", "baseline"] = "model"
+    predicts: Literal["class", "number"] = "class"
 
     def load(self) -> Any:
         """Import the class."""
@@ -125,6 +128,7 @@ class Named:
         return {
             "name": self.name,
             "about": self.about,
+            "predicts": self.entry.predicts,
             "from": self.entry.origin,
             "can_be_saved": self.can_be_saved,
             "compared_by_default": self.name in COMPARED,
@@ -190,6 +194,12 @@ def remove(name: str) -> None:
         del COMMANDS[command.name]
 
 
+def can_be_kept(model: Any) -> bool:
+    """Return whether a model can be saved and explained: one of ours, or one that was added."""
+    entry = ENTRIES.get(type(model).__name__)
+    return entry is not None and entry.kind == "model" and type(model).__module__ == entry.module
+
+
 def models() -> list[Entry]:
     """Return the models that can be saved: ours, and those that were added."""
     return [entry for entry in ENTRIES.values() if entry.kind == "model"]
@@ -230,9 +240,20 @@ def select(
             f"models: at least one model must be named; got none. Known are {', '.join(COMMANDS)}."
         )
     if words is not None and [word.casefold() for word in words] != ["all"]:
-        return list({model.name: model for model in map(find, words)}.values())
+        return list({model.name: model for model in map(_find_classifier, words)}.values())
     chosen = [COMMANDS[name] for name in (usual if words is None else COMMANDS)]
+    chosen = [model for model in chosen if model.entry.predicts == "class"]
     return [model for model in chosen if numeric or not model.command.numeric_only]
+
+
+def _find_classifier(name: str) -> Named:
+    model = find(name)
+    if model.entry.predicts == "number":
+        raise ParameterError(
+            f"models: {model.name!r} predicts a number; only models that predict a class are "
+            "compared. Train it with countwise fit."
+        )
+    return model
 
 
 def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
@@ -301,21 +322,21 @@ for _entry in (
         "TAN",
         "countwise.models.bayes.tan",
         "naive Bayes in which each attribute may depend on one other (tree-augmented)",
-        (Command("tan", {"cuts": "mdl"}),),
+        (Command("tan"),),
         ({}, {"smoothing": "back-off", "cuts": "mdl"}, {"smoothing": 0, "cuts": "frequency"}),
     ),
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
         "average of naive Bayes models in which all attributes also depend on one of them",
-        (Command("aode", {"cuts": "mdl"}),),
+        (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
         "naive Bayes in which each attribute may depend on k more informative ones",
-        (Command("kdb", {"cuts": "mdl"}),),
+        (Command("kdb"),),
         (
             {},
             {"k": 1, "selective": False, "cuts": "frequency", "bins": 5},
@@ -326,7 +347,7 @@ for _entry in (
         "DiscreteBayes",
         "countwise.models.discrete_bayes.discrete_bayes",
         "joint probability table over jointly discretized columns",
-        (Command("discrete-bayes", {"levels": "merit"}),),
+        (Command("discrete-bayes"),),
         (
             {"random_state": 0},
             {"budget": None, "search": None, "random_state": 0},
@@ -337,8 +358,8 @@ for _entry in (
     Entry(
         "ID3",
         "countwise.models.tree.id3",
-        "decision tree grown by information gain, pruned",
-        (Command("id3", {"prune": 0.2}),),
+        "decision tree grown by information gain",
+        (Command("id3"),),
         (
             {},
             {"prune": 0.2},
@@ -392,19 +413,23 @@ for _entry in (
         "CondensedNeighbors",
         "countwise.models.neighbors.condensed",
         "1-nearest neighbor on a condensed training set",
-        (Command("condensed", {"metric": "heom"}),),
+        (Command("condensed"),),
         ({}, {"method": "fast", "metric": "heom"}),
     ),
     Entry(
         "NeighborsRegressor",
         "countwise.models.neighbors.regressor",
         "regression by the mean of the k nearest neighbors",
+        (Command("neighbors-regressor"),),
+        predicts="number",
         examples=({}, {"n_neighbors": 3, "metric": "gower", "weights": "distance"}),
     ),
     Entry(
         "LocalRegression",
         "countwise.models.neighbors.local_regression",
         "locally weighted linear regression",
+        (Command("local-regression"),),
+        predicts="number",
         examples=({}, {"n_neighbors": None, "width": 0.5, "kernel": "gaussian"}),
     ),
     Entry(
@@ -456,7 +481,7 @@ for _entry in (
         "AdaBoost",
         "countwise.models.ensembles.adaboost",
         "AdaBoost: models trained in turn, each with more weight on misclassified rows",
-        (Command("adaboost", {"n_estimators": 100}, "AdaBoost of 100 decision stumps"),),
+        (Command("adaboost", {}, "AdaBoost of 100 decision stumps"),),
         (
             {"n_estimators": 10},
             {"n_estimators": 10, "method": "resampling"},
@@ -472,7 +497,7 @@ for _entry in (
                 "vote",
                 {
                     "estimators": {
-                        "aode": Later("countwise.models.bayes.aode", "AODE", {"cuts": "mdl"}),
+                        "aode": Later("countwise.models.bayes.aode", "AODE"),
                         "logistic": Later("countwise.models.linear.logistic", "Logistic"),
                         "bagging": Later(
                             "countwise.models.ensembles.bagging", "Bagging", {"n_estimators": 25}

@@ -17,7 +17,7 @@ from countwise._typing import FloatArray
 class ProbabilityTable:
     """P(value | class) of one nominal attribute, classes × levels, and the counts behind it.
 
-    ``bits`` is the information that the attribute gives about the class.
+    ``bits`` is the information that the attribute gives about the class, from the counts alone.
     """
 
     name: str
@@ -106,8 +106,9 @@ class DependencyGraph:
 class TreeNode:
     """A node: the value that leads to it from its parent, its test or its class, its counts.
 
-    An ``open`` node is shown with its children; of any other, ``below`` nodes are not shown. The
-    gain ratio is that of its test.
+    An ``open`` node is shown with its children; of any other, ``below`` nodes are not shown.
+    ``entropy`` is that of its classes and ``gain`` the information that its test gives about them,
+    both in bits, and ``gain_ratio`` the gain divided by the entropy of the split; a leaf has none.
     """
 
     parent: int | None
@@ -118,6 +119,8 @@ class TreeNode:
     open: bool
     below: int
     counts: tuple[float, ...]
+    entropy: float
+    gain: float | None = None
     gain_ratio: float | None = None
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
+from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 import countwise
+from countwise.counts.row_hash import row_keys
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
@@ -38,6 +41,7 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "model": trials.entries[name].model,
                 "rule": line["rule"],
                 "baseline": bool(line["baseline"]),
+                "yardstick": bool(line["yardstick"]),
                 "scores": {
                     what: estimate(trials.score(what, name, gain=gains.get(what), level=level))
                     for what in scores
@@ -49,6 +53,7 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
     return {
         "ranked_by": trials.ranked_by,
         "level": level,
+        "unit": "" if gain is None else gain.unit,
         "scores": [
             {"score": what, "words": SCORES[what][0], "meaning": SCORES[what][1]} for what in scores
         ],
@@ -68,6 +73,32 @@ def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]
         apart = bool(gap.low > 0 or gap.high < 0)
         differences.append({"first": first, "second": second, "apart": apart, **estimate(gap)})
     return differences
+
+
+def recommendation_facts(trials: Trials, level: float = 0.95) -> dict[str, Any] | None:
+    """Return the best entry against the same decision for every row, in the score that ranks."""
+    entries = [trials.entries[line["model"]] for line in trials.summary(level)]
+    best = entries[0]
+    base = next((entry for entry in entries if entry.baseline), None)
+    if base is None:
+        return None
+    gap = trials.difference(best.name, base.name, trials.ranked_by, level=level)
+    codes, times = np.unique(
+        np.concatenate([fold.decided for fold in base.predictions]), return_counts=True
+    )
+    return {
+        "name": best.name,
+        "model": best.model,
+        "baseline": base.name,
+        "is_baseline": best.baseline,
+        "always": names(base.decisions)[int(codes[np.argmax(times)])],
+        "score": trials.ranked_by,
+        "value": estimate(trials.score(trials.ranked_by, best.name, level=level)),
+        "of_baseline": estimate(trials.score(trials.ranked_by, base.name, level=level)),
+        "difference": estimate(gap),
+        "level": level,
+        "unit": "" if trials.gain is None else trials.gain.unit,
+    }
 
 
 def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str, Any]:
@@ -191,11 +222,18 @@ def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
 
 
 FORMAT = "countwise-facts"
-VERSION = 1
+VERSION = 2
 
 
-def _head(kind: str, title: str, source: str | None) -> dict[str, Any]:
+def _head(
+    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
+) -> dict[str, Any]:
     return {
+        "made": {
+            "date": date.today().isoformat(),
+            "command": command,
+            "data_hash": None if table is None else _data_hash(table),
+        },
         "format": FORMAT,
         "version": VERSION,
         "kind": kind,
@@ -203,6 +241,12 @@ def _head(kind: str, title: str, source: str | None) -> dict[str, Any]:
         "title": title,
         "source": source,
     }
+
+
+def _data_hash(table: Table) -> str:
+    """Return a hash of the rows as they were read; their order does not count."""
+    keys = np.sort(row_keys(table, table.labelled))
+    return blake2b(keys.tobytes(), digest_size=8).hexdigest()
 
 
 def comparison_facts(
@@ -215,6 +259,7 @@ def comparison_facts(
     gain: Gains | None = None,
     title: str | None = None,
     source: str | None = None,
+    command: str | None = None,
 ) -> dict[str, Any]:
     """Gather the facts of a comparison: ranking, gain, confusion, model, curve, data, protocol."""
     matrix = trials.gain if gain is None else GainMatrix.of(gain, trials.classes)
@@ -223,8 +268,9 @@ def comparison_facts(
     of_table = set() if table is None else set(table.notes)
     further = [note for note in notes if isinstance(note, Note) and note not in of_table]
     return {
-        **_head("comparison", title or _title(table, source), source),
+        **_head("comparison", title or _title(table, source), source, table, command),
         "verdict": trials.verdict(),
+        "recommendation": recommendation_facts(trials),
         "ranking": ranking_facts(trials, matrix),
         "differences": difference_facts(trials),
         "gain": None if matrix is None else gain_facts(trials, matrix, trials.best),
@@ -239,7 +285,7 @@ def comparison_facts(
 def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
     """Gather the facts of a table before any model: its columns, missing cells and notes."""
     return {
-        **_head("inspection", _title(table, source), source),
+        **_head("inspection", _title(table, source), source, table),
         "data": data_facts(table, source),
     }
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from countwise.errors import ParameterError, StoreError, listing
+from countwise.models.views import MemberList
 from countwise.reports.data_facts import data_facts
+from countwise.reports.sentences import counted, plain
 from countwise.show_rows import align, html_table
 from countwise.store.files import describe as describe_model
+from countwise.store.files import load
+from countwise.tables.labels import text
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -124,6 +129,89 @@ def describe(source: Any, target: Any = None, **read_options: Any) -> Descriptio
         else read(source, target=target, **read_options)
     )
     return Description(name, data_facts(table, str(source) if is_text else None))
+
+
+def model_file_facts(path: str, form: str | None = None) -> dict[str, Any]:
+    """Return everything about a saved model: its data, rule, parameters and views in full.
+
+    With ``form="logistic"`` its views are the weights of the logistic regression that it is.
+    """
+    saved = load(path)
+    model = getattr(saved, "model_", saved)
+    if not hasattr(model, "views"):
+        kind = type(model).__name__
+        raise StoreError(
+            f"show: {path!r} must hold a model; it holds a {kind}.",
+            hint="Train a model with countwise fit.",
+        )
+    kind, views = type(model).__name__, model.views()
+    if form == "logistic":
+        if not hasattr(model, "to_logistic"):
+            raise ParameterError(
+                f"show: only naive Bayes can be shown as a logistic regression; got a {kind}."
+            )
+        views = (model.to_logistic().view(),)
+    defaults = type(model)().get_params(deep=False)
+    parameters = {
+        name: {"value": repr(value), "default": repr(value) == repr(defaults.get(name))}
+        for name, value in model.get_params(deep=False).items()
+    }
+    described = describe_model(path)
+    # The list of an ensemble's members tells the same.
+    found, members = model.describe_training(), any(isinstance(v, MemberList) for v in views)
+    rule = getattr(saved, "rule_", None)
+    return {
+        "file": path,
+        "kind": kind,
+        "created": described["created"],
+        "about": _about(saved, model, described["notes"], () if members else found),
+        "found": found,
+        "decides_by": None if rule is None else type(rule).__name__,
+        "parameters": parameters,
+        "schema": model.schema_.to_dict(),
+        "summary": described["summary"],
+        "notes": [note.text for note in model.notes_],
+        "views": [
+            {"kind": type(view).__name__, "title": view.title, **plain(view)} for view in views
+        ],
+    }
+
+
+#: Rules in words, by their classes.
+_RULES = {
+    "Argmax": "the most probable class",
+    "RouletteWheel": "drawing a class by its probability",
+    "ExpectedGain": "the largest expected gain",
+}
+
+
+def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str]:
+    """Return sentences about the data, the decisions and the training of a model."""
+    schema = model.schema_
+    told = notes.get("saved_with") if isinstance(notes, Mapping) else None
+    source = f" of {told['source']}" if isinstance(told, Mapping) and "source" in told else ""
+    summary = model.file_summary()
+    rows = summary.get("weight", summary.get("rows"))
+    rows = "" if rows is None else f" {counted(rows)} rows"
+    target = f"the number {getattr(model, 'target_name_', None) or 'given'!r}"
+    if schema.target is not None:
+        labels = listing([text(label) for label in model.classes_.tolist()])
+        target = f"class {schema.target.name!r} ({labels})"
+    used = [f"{column.name} ({column.kind})" for column in schema.attributes]
+    lines = [f"Trained on{rows or ' rows'}{source}: {target}."]
+    lines += [f"{len(used)} columns: {_cut(used)}."]
+    rule = getattr(saved, "rule_", None)
+    if rule is not None:
+        gain: Any = getattr(rule, "gain", None)
+        sentences = gain.sentences() if hasattr(gain, "sentences") else ()
+        name = type(rule).__name__
+        lines += [f"It decides by {_RULES.get(name, name)}.", *sentences]
+    return [*lines, *found]
+
+
+def _cut(words: list[str], most: int = 12) -> str:
+    more = f" … and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -12,8 +12,12 @@ from typing import Any
 
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.neighbor_grid import NeighborGrid
+from countwise.evaluation.roc_curve import roc_curves
+from countwise.evaluation.trials import Trials
 from countwise.models.views import CellGrid, DependencyGraph
+from countwise.reports.comparison_facts import confusion_facts, curve_facts, ranking_facts
 from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     coefficient_figure,
@@ -21,10 +25,20 @@ from countwise.reports.figures.bar_chart import (
     importance_figure,
     member_figure,
 )
-from countwise.reports.figures.cell_grid import agreement_figure, coefficient_grid, heat_figure
+from countwise.reports.figures.cell_grid import (
+    agreement_figure,
+    coefficient_grid,
+    confusion_figure,
+    heat_figure,
+)
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.line_plot import by_k_figure, search_figure, training_figure
+from countwise.reports.figures.line_plot import (
+    by_k_figure,
+    curve_figure,
+    search_figure,
+    training_figure,
+)
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT
 from countwise.reports.figures.panels import (
@@ -35,13 +49,19 @@ from countwise.reports.figures.panels import (
     probability_panel,
     probability_table,
 )
+from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
+from countwise.reports.figures.roc import roc_figure
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
 from countwise.reports.model_facts import has_weights, view_facts, views_of
-from countwise.reports.sentences import plain
+from countwise.reports.rasterize import rasterize
+from countwise.reports.sentences import plain, score_words
 
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 _MARGIN = 12
+#: Extensions of files of pictures, and those that need an optional package.
+RASTER = (".png", ".pdf")
+EXTENSIONS = (".svg", ".html", ".htm", *RASTER)
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -85,7 +105,7 @@ class Picture:
     title: str
 
     def __str__(self) -> str:
-        return standalone(_SIZE.sub(_framed, self.svg, count=1))
+        return self.to_svg()
 
     def __repr__(self) -> str:
         size = _SIZE.search(self.svg)
@@ -98,14 +118,21 @@ class Picture:
     def _repr_html_(self) -> str:
         return f'<div style="overflow-x:auto">{self}</div>'
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def to_svg(self, dark: bool | None = None) -> str:
+        """Return the SVG of a file: dark, light or, with None, as the reader's screen is."""
+        return standalone(_SIZE.sub(_framed, self.svg, count=1), dark)
+
+    def save(self, path: str | os.PathLike[str], dark: bool | None = None) -> None:
         """Write the picture to a file, whole or not at all.
 
         Parameters
         ----------
         path
-            Ends in ``.svg`` for the figure alone, in ``.html`` for a page with it. Both follow the
-            reader's choice of light or dark.
+            Ends in ``.svg`` for the figure alone, in ``.html`` for a page with it, in ``.png`` or
+            ``.pdf`` for a slide (these two need ``pip install countwise[pictures]``).
+        dark
+            Whether the background is dark. By default ``.svg`` and ``.html`` follow the reader's
+            choice of light or dark, and ``.png`` and ``.pdf`` are light.
 
         Examples
         --------
@@ -117,24 +144,34 @@ class Picture:
         ...     picture.save(Path(folder) / "empty.svg")
         ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8")[:4]
         '<svg'
-        >>> picture.save("empty.png")
+        >>> picture.save("empty.gif")
         Traceback (most recent call last):
             ...
-        countwise.errors.ParameterError: Picture: path must be a file name that ends in .svg or \
-.html; got 'empty.png'. A browser prints either to other formats.
+        countwise.errors.ParameterError: Picture: path must be a file name that ends in .svg, \
+.html, .png or .pdf; got 'empty.gif'.
         """
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
         suffix = Path(name).suffix.casefold() if isinstance(name, str) else ""
-        if suffix not in (".svg", ".html", ".htm"):
-            rule = "a file name that ends in .svg or .html"
-            hint = "A browser prints either to other formats."
-            raise ParameterError("Picture", "path", rule, name or path, hint)
-        text = str(self)
-        if suffix != ".svg":
-            light, dark = LIGHT["paper"], DARK["paper"]
-            text = _PAGE.format(title=escape(self.title), light=light, dark=dark, svg=text)
+        if suffix not in EXTENSIONS:
+            rule = "a file name that ends in .svg, .html, .png or .pdf"
+            raise ParameterError("Picture", "path", rule, name or path)
+        if suffix in RASTER:
+            sides = _SIZE.search(self.svg)
+            longest = max(map(float, sides.groups())) + 2 * _MARGIN if sides else 1.0
+            content = rasterize(self.to_svg(bool(dark)), suffix, longest, bool(dark))
+        else:
+            text = self.to_svg(dark)
+            if suffix != ".svg":
+                papers = [
+                    (DARK if dark else LIGHT)["paper"],
+                    (LIGHT if dark is False else DARK)["paper"],
+                ]
+                text = _PAGE.format(
+                    title=escape(self.title), light=papers[0], dark=papers[1], svg=text
+                )
+            content = text.encode("utf-8")
         with atomic_write(path, "Picture") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_bytes(content)
 
 
 def _framed(size: re.Match[str]) -> str:
@@ -156,7 +193,9 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     ----------
     model
         Any fitted model of countwise, or a `Decide` over one. A `NeighborGrid` is drawn as a map
-        of k and p, or with ``what="k"`` as accuracy by k.
+        of k and p, or with ``what="k"`` as accuracy by k; a `Curve` as a learning curve; the
+        `Trials` of a comparison as a ranking, or with ``what="roc"`` as ROC curves and with
+        ``what="confusion"`` as the confusion matrix of the best model.
     what
         The name of an attribute, to draw its table or its densities alone. For a `DiscreteBayes`
         also ``"search"``, the gain over the search, or two attributes, a slice of the decisions.
@@ -179,6 +218,13 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     """
     if isinstance(model, NeighborGrid):
         return _draw_grid(model, what)
+    if isinstance(model, Curve):
+        if what is not None:
+            raise ParameterError("draw", "what", "left out for a learning curve", what)
+        facts = curve_facts(model)
+        return Picture(curve_figure(facts), f"{score_words(facts['score'])} by training rows")
+    if isinstance(model, Trials):
+        return _draw_trials(model, what)
     name, views = views_of(_fitted(model))
     if not views:
         raise ParameterError(
@@ -221,6 +267,23 @@ def _draw_grid(grid: NeighborGrid, what: Any) -> Picture:
     power = "maximum" if math.isinf(grid.best["p"]) else f"{grid.best['p']:g}"
     title = f"Accuracy of {name} by k, p = {power}"
     return Picture(by_k_figure(grid.k, lines, title, grid.over), title)
+
+
+def _draw_trials(trials: Trials, what: Any) -> Picture:
+    """The ranking, the ROC curves or the confusion matrix of a comparison."""
+    if what == "roc":
+        curves, words = roc_curves(trials)
+        return Picture(roc_figure([plain(curve) for curve in curves], words), "ROC curves")
+    best = next(line for line in trials.summary() if not line["baseline"])["model"]
+    if what == "confusion":
+        facts = confusion_facts(trials, best)
+        return Picture(confusion_figure(facts), f"Confusion matrix of {best}")
+    if what is not None:
+        rule = "'roc', 'confusion' or None for a comparison"
+        raise ParameterError("draw", "what", rule, what)
+    facts = ranking_facts(trials, trials.gain)
+    words = score_words(facts["ranked_by"]).lower()
+    return Picture(ranking_figure(facts), f"Models by {words}")
 
 
 Facts = Mapping[str, Any]

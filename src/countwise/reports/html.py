@@ -34,7 +34,13 @@ from countwise.reports.figures.dependency_graph import dependency_figure
 from countwise.reports.figures.line_plot import curve_figure, search_figure, training_figure
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT, STEPS, dark_ink, page_css, variables
-from countwise.reports.figures.panels import cut_table_figure, density_panel, probability_panel
+from countwise.reports.figures.panels import (
+    cut_table_figure,
+    density_panel,
+    prior_panel,
+    probability_panel,
+    with_priors,
+)
 from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.model_facts import has_weights
@@ -46,6 +52,8 @@ from countwise.reports.sentences import (
     join,
     lead_sentence,
     measured_sentence,
+    recommendation,
+    score_text,
     score_words,
     seconds,
     short,
@@ -54,8 +62,8 @@ from countwise.reports.sentences import (
 )
 
 _WIDE, _MIDDLE, _HALF, _NARROW = 1040.0, 720.0, 480.0, 356.0
-#: Bars that a chart of classes or attributes has at most.
-_BARS = 60
+#: Bars that a chart of classes or attributes has at most, and one of coefficients.
+_BARS, _TERMS = 60, 15
 
 Facts = Mapping[str, Any]
 #: A figure, or several panels, by the name a template knows them by.
@@ -99,6 +107,7 @@ def _data(data: Facts) -> Figures:
 def _probability_tables(view: Facts) -> Figures:
     tables = view["tables"]
     return {
+        "prior": prior_panel(view) if tables else "",
         # The page says what a cell holds by script, from the facts.
         "panels": [probability_panel(table, view["classes"], tips=False) for table in tables],
         "information": _both(information_figure, _MIDDLE, tables) if len(tables) > 1 else "",
@@ -107,7 +116,7 @@ def _probability_tables(view: Facts) -> Figures:
 
 def _densities(view: Facts) -> Figures:
     return {
-        "legend": _both(legend_figure, _WIDE, view["classes"]),
+        "legend": _both(legend_figure, _WIDE, with_priors(view)),
         "panels": [density_panel(column, view["classes"]) for column in view["columns"]],
     }
 
@@ -127,7 +136,8 @@ def _cell_grid(view: Facts) -> Figures:
 
 def _coefficients(view: Facts) -> Figures:
     draw = coefficient_figure if len(view["classes"]) == 1 else coefficient_grid
-    return {"terms": _both(draw, _MIDDLE, view) if view["terms"] else ""}
+    shown = {**view, "terms": view["terms"][:_TERMS]}
+    return {"terms": _both(draw, _MIDDLE, shown) if view["terms"] else ""}
 
 
 def _member_list(view: Facts) -> Figures:
@@ -228,6 +238,7 @@ def filled(template: str, facts: Facts, home: str = _HOME, **more: Any) -> str:
     )
     environment.filters |= {
         "short": short,
+        "scored": score_text,
         "signed": signed,
         "seconds": seconds,
         "counted": counted,
@@ -291,6 +302,7 @@ def render(facts: Facts) -> str:
         sections=sections_of(facts),
         tiles=tiles_of(facts),
         lead=lead_sentence(facts),
+        recommendation=recommendation(facts) if comparison else "",
         data_lead=data_sentence(data) if data else "",
         measured=measured_sentence(facts["protocol"]) if comparison else "",
         ranked_words=score_words(facts["ranking"]["ranked_by"]) if comparison else "",

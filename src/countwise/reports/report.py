@@ -26,6 +26,7 @@ def report(
     gain: Gains | None = None,
     title: str | None = None,
     source: str | None = None,
+    command: str | None = None,
     **read_options: Any,
 ) -> None:
     """Write an HTML page about a comparison: ranking, confusion matrix, model, data and method.
@@ -53,6 +54,8 @@ def report(
         The title of the page; by default the data and the class.
     source
         The name of the data; by default `data` if it is a path or the name of a sample.
+    command
+        The command or the script that made the comparison, for the end of the page.
 
     Examples
     --------
@@ -82,5 +85,6 @@ def report(
         gain=gain,
         title=title,
         source=source,
+        command=command,
     )
     write(facts, path)

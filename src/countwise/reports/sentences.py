@@ -41,10 +41,10 @@ def short(figure: float | None, digits: int = 3) -> str:
 
 
 def brief(figure: float | None) -> str:
-    """Return a value of the data with four significant digits."""
+    """Return a value of the data with four significant digits; years have no thousands mark."""
     if figure is None:
         return "–"
-    large = 1000 <= abs(figure) < 1e9
+    large = 10_000 <= abs(figure) < 1e9
     return (f"{figure:,.0f}" if large else f"{figure:.4g}").replace("-", "−")
 
 
@@ -54,13 +54,23 @@ def signed(figure: float | None, digits: int = 3) -> str:
     return f"+{written}" if figure is not None and figure > 0 else written
 
 
-def interval_words(estimate: Mapping[str, Any], brief: bool = False) -> str:
-    """Return a score with its interval."""
-    value = short(estimate["value"])
+#: Scores that are fractions of rows; people read them in percent.
+FRACTIONS = ("accuracy", "balanced_accuracy", "recall", "precision")
+
+
+def score_text(figure: float | None, what: str = "") -> str:
+    """Return a score as people read it: a fraction of rows in percent, anything else as it is."""
+    if figure is None or what not in FRACTIONS:
+        return short(figure)
+    return f"{100 * figure:.1f} %"
+
+
+def interval_words(estimate: Mapping[str, Any], brief: bool = False, what: str = "") -> str:
+    """Return a score with its interval; `what` names the score."""
+    value, low, high = (score_text(estimate[key], what) for key in ("value", "low", "high"))
     if estimate["low"] is None or estimate["high"] is None:
         return value
-    between = " – " if brief else " to "
-    return f"{value} ({short(estimate['low'])}{between}{short(estimate['high'])})"
+    return f"{value} ({low.removesuffix(' %')}{' – ' if brief else ' to '}{high})"
 
 
 def percent(fraction: float | None) -> str:
@@ -121,9 +131,41 @@ def lead_sentence(facts: Facts) -> str:
             words.append(_several(len(data["balance"]), "class", "classes"))
     if facts["kind"] != "comparison":
         return f"{', '.join(words)}."
-    models = sum(1 for entry in facts["ranking"]["entries"] if not entry["baseline"])
-    words.append(_several(models, "entry", "entries"))
+    entries = [entry for entry in facts["ranking"]["entries"] if not entry["baseline"]]
+    words.append(_several(len({entry["model"] for entry in entries}), "model"))
     return f"{', '.join(words)}; {facts['protocol']['words']}."
+
+
+def recommendation(facts: Facts) -> str:
+    """Say in one sentence which model to use, and what it changes against deciding nothing."""
+    advice = facts["recommendation"]
+    if advice is None:
+        return str(facts["verdict"])
+    always, level = f"calling every case '{advice['always']}'", f"{100 * advice['level']:g} %"
+    gap = advice["difference"]
+    if advice["is_baseline"] or gap["low"] is None or gap["low"] <= 0:
+        return f"No model is shown to do better than {always}: do not use one on these data."
+    name = advice["model"]
+    if advice["score"] == "expected_gain":
+        unit = advice["unit"] and f" {advice['unit']}"
+        amount, low, high = (f"{1000 * gap[key]:,.0f}" for key in ("value", "low", "high"))
+        verb = "saves" if advice["of_baseline"]["value"] < 0 else "earns"
+        more = "" if verb == "saves" else " more"
+        return (
+            f"Deciding by {name} instead of {always} {verb} about {amount}{unit}{more} per 1,000 "
+            f"cases ({level} interval: {low} to {high})."
+        )
+    value, base = (
+        score_text(advice[key]["value"], advice["score"]) for key in ("value", "of_baseline")
+    )
+    if advice["score"] == "accuracy":
+        low, high = (f"{1000 * gap[key]:,.0f}" for key in ("low", "high"))
+        return (
+            f"Use {name}: it is right in {value} of the cases, {always} in {base} ({level} "
+            f"interval of the difference: {low} to {high} more right answers per 1,000 cases)."
+        )
+    words = score_words(advice["score"]).lower()
+    return f"Use {name}: its {words} is {value}, that of {always} {base}."
 
 
 def _several(number: float, one: str, many: str | None = None) -> str:
@@ -162,25 +204,28 @@ def _standing_tiles(facts: Facts) -> list[dict[str, str]]:
     best = ranking["entries"][0]
     ranked = ranking["ranked_by"]
     by = f"by {score_words(ranked).lower()}"
+    unit = ranking["unit"]
     tiles = [
         {"name": "Best model", "value": best["name"], "more": by},
-        _tile(best, ranked, score_words(ranked)),
+        _tile(best, ranked, score_words(ranked), unit),
     ]
     if ranked != "accuracy":
-        tiles.append(_tile(best, "accuracy", "Accuracy"))
+        tiles.append(_tile(best, "accuracy", "Accuracy of its decisions"))
     base = next((entry for entry in ranking["entries"] if entry["baseline"]), None)
     if base is not None and base is not best:
-        tiles.append(_tile(base, ranked, f"{score_words(ranked)} of {base['name']}"))
+        tiles.append(_tile(base, ranked, f"{score_words(ranked)} of {base['name']}", unit))
     if ranked == "accuracy":
         tiles.append(_tile(best, "log_loss", "Log loss"))
     return tiles
 
 
-def _tile(entry: Facts, what: str, name: str) -> dict[str, str]:
+def _tile(entry: Facts, what: str, name: str, unit: str = "") -> dict[str, str]:
     score = entry["scores"][what]
     known = score["low"] is not None and score["high"] is not None
-    more = f"{short(score['low'])} to {short(score['high'])}" if known else ""
-    return {"name": name, "value": short(score["value"]), "more": more}
+    low, high = score_text(score["low"], what), score_text(score["high"], what)
+    after = f" {unit}" if unit and what == "expected_gain" else ""
+    value = score_text(score["value"], what)
+    return {"name": name, "value": f"{value}{after}", "more": f"{low} to {high}" if known else ""}
 
 
 def data_sentence(data: Facts) -> str:

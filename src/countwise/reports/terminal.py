@@ -14,7 +14,7 @@ from rich.text import Text
 
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import counted, percent, score_words, seconds, short, signed
+from countwise.reports.sentences import brief, counted, percent, score_words, seconds, short, signed
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -72,7 +72,7 @@ PLAIN_WIDTH = 100
 MAX_LINES = 60
 
 #: ASCII replacements of characters that a terminal without Unicode cannot show, one for one.
-_ASCII = str.maketrans("–−…×█─●·├┤│◂▸∞" + STEPS[:-1], "--~x#-o.|||<>~" + "_.-=+*%")
+_ASCII = str.maketrans("–−…×█─●·├┤│└◂▸∞" + STEPS[:-1], "--~x#-o.|||`<>~" + "_.-=+*%")
 _WORDS = ("model", "interval")
 #: Log-odds beyond this are infinite.
 _ENDLESS = 1e200
@@ -107,7 +107,8 @@ def grid(*columns: str, right: Sequence[int] = (), **settings: Any) -> Grid:
     return table
 
 
-def _cells(*cells: object) -> list[Text]:
+def to_cells(*cells: object) -> list[Text]:
+    """Return texts as they stand, so that none is read as markup."""
     return [cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells]
 
 
@@ -148,14 +149,14 @@ class Screen:
         lines = [line.rstrip() for line in capture.get().splitlines()]
         self.console.file.write("\n".join(lines) + "\n")
 
-    def ranking(self, trials: Trials, title: str) -> None:
-        """Print the ranking with its intervals, and the verdict."""
+    def ranking(self, trials: Trials, title: str, keep: str | None = None) -> None:
+        """Print the ranking with its intervals, the verdict, and the command to `keep` the best."""
         lines, key = trials.summary(), trials.ranked_by
         self.say(title, "bold")
         self.say(f"{trials.protocol}; 95 % intervals", "dim")
         self.say()
         columns: dict[str, list[str]] = {
-            "#": [str(line["rank"]) for line in lines],
+            "#": [str(line["rank"] or "") for line in lines],
             "model": [line["model"] for line in lines],
             score_words(key).lower(): [short(line[key]) for line in lines],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
@@ -174,10 +175,19 @@ class Screen:
             table.add_column("", no_wrap=True)
         for place, cells in enumerate(zip(*columns.values(), strict=True)):
             style = "dim" if lines[place]["baseline"] else None
-            table.add_row(*_cells(*cells, *bars[place : place + 1]), style=style)
+            if place and lines[place]["yardstick"] and not lines[place - 1]["yardstick"]:
+                table.add_row("", Text("yardsticks", "dim italic"))
+            table.add_row(*to_cells(*cells, *bars[place : place + 1]), style=style)
         self.show(table)
         self.say()
+        if lines[-1]["yardstick"]:
+            text = "Yardsticks are models of other libraries; they cannot be saved or explained."
+            self.say(text, "dim")
         self.say(trials.verdict())
+        if keep is not None:
+            self.say()
+            self.say("To train the best model on all rows and save it:")
+            self.console.print(Text(f"  {keep}"), soft_wrap=True)
 
     def curve(self, curve: Curve, title: str) -> None:
         """Print scores by the number of training rows."""
@@ -191,13 +201,13 @@ class Screen:
         for name, points in scores.items():
             line, end = sparkline([point.value for point in points]), points[-1]
             interval = _interval(end.low, end.high)
-            table.add_row(*_cells(name, short(points[0].value), line, short(end.value), interval))
+            table.add_row(*to_cells(name, short(points[0].value), line, short(end.value), interval))
         self.show(table)
         self.say()
         table = grid("rows", *curve.names, right=range(len(curve.names) + 1))
         for at, size in enumerate(curve.sizes):
             values = [short(points[at].value) for points in scores.values()]
-            table.add_row(*_cells(counted(size), *values))
+            table.add_row(*to_cells(counted(size), *values))
         self.show(table)
 
     def inspection(self, data: Mapping[str, Any], title: str) -> None:
@@ -216,7 +226,7 @@ class Screen:
             blank = counted(column["missing"]) if column.get("missing") else ""
             left_out = column["kind"] in ("id", "drop")
             table.add_row(
-                *_cells(column["name"], _kind(column), _holds(column), blank),
+                *to_cells(column["name"], _kind(column), _holds(column), blank),
                 style="dim" if left_out else None,
             )
         self.show(table)
@@ -237,7 +247,7 @@ class Screen:
         for line in ranked[:20]:
             fraction, rows = line["fraction"], counted(line["rows"])
             bar = fraction_bar(fraction, 30)
-            table.add_row(*_cells(line["class"], rows, percent(fraction), bar))
+            table.add_row(*to_cells(line["class"], rows, percent(fraction), bar))
         self.show(table)
         if len(ranked) > 20:
             self.say(f"and {len(ranked) - 20} more classes")
@@ -249,7 +259,7 @@ class Screen:
         self.say(head, "bold")
         table = Grid.grid(padding=(0, 1))
         for line in lines[:MAX_LINES]:
-            table.add_row(*_cells("-", line))
+            table.add_row(*to_cells("-", line))
         self.show(table)
 
     def explanation(self, why: Mapping[str, Any], row: int, most: int) -> None:
@@ -272,19 +282,42 @@ class Screen:
             table.columns[at].width = max(width, 5)
         for name, value, odds in lines:
             bar = two_sided_bar(odds, largest, half)
-            table.add_row(*_cells(name, value, _odds(odds), bar))
-        table.add_row(*_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
+            table.add_row(*to_cells(name, value, _odds(odds), bar))
+        table.add_row(*to_cells("sum", "", _odds(why["log_odds"]), ""), style="bold")
         self.show(table)
+        if decision := why.get("decision"):
+            self.say(decision["sentence"])
         if near := why.get("neighbors"):
             self._neighbors(near, most)
 
+    def number(self, why: Mapping[str, Any], row: int, most: int) -> None:
+        """Print what each attribute changes in a predicted number."""
+        self.say(f"row {row}: {brief(why['prediction'])}", "bold")
+        lines = [("mean of the training rows", "", why["mean"], "")]
+        largest = max((abs(part["change"]) for part in why["parts"]), default=0.0)
+        for part in why["parts"][:most]:
+            bar = two_sided_bar(part["change"], largest, 16)
+            lines.append((part["attribute"], part["value"], part["change"], bar))
+        if rest := why["parts"][most:]:
+            total = sum(part["change"] for part in rest)
+            lines.append((f"{len(rest)} further attributes", "", total, ""))
+        table = grid("attribute", "value", "change", "", right=(2,))
+        for at, (name, value, change, bar) in enumerate(lines):
+            sign = "+" if at and change > 0 else ""
+            table.add_row(*to_cells(name, value, f"{sign}{brief(change)}", bar))
+        table.add_row(*to_cells("sum", "", brief(why["prediction"]), ""), style="bold")
+        self.show(table)
+        self._neighbors(why["neighbors"], most)
+
     def _neighbors(self, near: Sequence[Mapping[str, Any]], most: int) -> None:
         """Print the nearest training rows, and the attributes in which they differ most."""
-        table = grid("training row", "class", "distance", "differs most in", right=(0, 2))
+        what = "value" if near and isinstance(near[0]["label"], float) else "class"
+        table = grid("training row", what, "distance", "differs most in", right=(0, 2))
         for row in near[:most]:
             far = sorted(row["parts"].items(), key=lambda item: -item[1])[:_MAX_GAPS]
             differs = ", ".join(name for name, part in far if part > 0)
-            table.add_row(*_cells(row["row"], row["label"], f"{row['distance']:.3g}", differs))
+            label = brief(row["label"]) if what == "value" else row["label"]
+            table.add_row(*to_cells(row["row"], label, f"{row['distance']:.3g}", differs))
         self.say()
         self.show(table)
         if len(near) > most:
@@ -336,7 +369,7 @@ def _holds(column: Mapping[str, Any]) -> str:
         more = ", …" if column["distinct"] > 6 else ""
         return f"{counted(column['distinct'])} levels: {shown}{more}"
     if "quartiles" in column:
-        write = _date if column.get("dates") else short
+        write = _date if column.get("dates") else brief
         low, middle, high = column["least"], column["quartiles"][1], column["most"]
         return f"{write(low)} to {write(high)}, median {write(middle)}"
     return "nothing" if column["kind"] == "numeric" else ""

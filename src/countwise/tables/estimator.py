@@ -104,6 +104,10 @@ class DeclaredEstimator(BaseEstimator):
         """Return what to tell of a saved model first."""
         return {}
 
+    def describe_training(self) -> list[str]:
+        """Return sentences about what training found, beside what the parameters say."""
+        return []
+
 
 class TableEstimator(DeclaredEstimator):
     """An estimator that takes rows in any shape and codes them by its schema."""

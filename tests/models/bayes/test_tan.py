@@ -244,16 +244,17 @@ def test_batches_with_cuts_grow_and_forget_levels():
 
 def test_models_that_cut_alike_add_up():
     X, y = frame(), np.arange(40) % 2
-    once, twice = TAN(bins=3).fit(X, y), TAN(bins=3).fit(X, y)
+    once, twice = TAN(cuts="width", bins=3).fit(X, y), TAN(cuts="width", bins=3).fit(X, y)
     total = once + twice
     assert total.counts_ == once.counts_ + twice.counts_
     assert total.schema_ == once.schema_
     assert once.counts_.rows == 40
     np.testing.assert_allclose(
-        total.predict_proba(X), TAN(bins=3).fit(X, y, np.full(40, 2.0)).predict_proba(X)
+        total.predict_proba(X),
+        TAN(cuts="width", bins=3).fit(X, y, np.full(40, 2.0)).predict_proba(X),
     )
     with pytest.raises(CountsError, match="cut numbers and fold levels alike"):
-        once + TAN(bins=3).fit(X[:20], y[:20])
+        once + TAN(cuts="width", bins=3).fit(X[:20], y[:20])
 
 
 def test_classes_still_to_come():
@@ -273,12 +274,12 @@ def test_ten_thousand_levels_are_folded_and_it_is_said(monkeypatch):
     X = pd.DataFrame(
         {"code": rare, "sign": np.where(y == 1, "up", "down"), "x": rng.random(20_000)}
     )
-    model = TAN().fit(X, y)
+    model = TAN(cuts="width").fit(X, y)
     kept = model.kept_levels_["code"]
     assert "common" in kept
     assert 100 < len(kept) < 2000
     assert [note.column for note in model.notes_ if note.code == "P01"] == ["code"]
-    assert f"only its {len(kept)} most frequent levels" in model.notes_[-1].text
+    assert f"only the {len(kept)} most frequent levels" in model.notes_[-1].text
     cells = sum(table.size for table in model.counts_.tables.values())
     assert cells < 1 << 16
     assert model.score(X, y) > 0.99
@@ -295,7 +296,7 @@ def test_ten_thousand_levels_are_folded_and_it_is_said(monkeypatch):
 def test_numbers_are_cut_into_fewer_intervals_where_many_do_not_fit(monkeypatch):
     monkeypatch.setattr(rare_levels, "MOST_PAIR_CELLS", 1 << 13)
     X = np.random.default_rng(0).normal(size=(50, 12))
-    model = TAN().fit(X, np.arange(50) % 2)
+    model = TAN(cuts="width").fit(X, np.arange(50) % 2)
     assert max(len(points) for points in model.cut_points_.values()) < 9
     assert len([note for note in model.notes_ if "fewer intervals" in note.text]) == 12
     assert sum(table.size for table in model.counts_.tables.values()) < 1 << 13

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
+from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
-from countwise.params import instance, nothing, number, parameter
+from countwise.params import number, parameter
 from countwise.tables.table import Table
 
 _CHUNK = 1 << 14
@@ -38,9 +38,9 @@ class AODE(JointClassifier):
     True
     """
 
-    smoothing: float | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-        "pseudo-count added to every count, or a Laplace or MEstimate object",
+    smoothing: float | str | Smoothing | None = parameter(
+        a_smoothing(),
+        "pseudo-count added to every count, a rule in words, or a Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )

@@ -406,7 +406,7 @@ class JointClassifier(CountedModel):
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
         "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
-        default="width",
+        default="mdl",
     )
     bins: int = parameter(
         whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10

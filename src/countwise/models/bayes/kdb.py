@@ -16,7 +16,7 @@ from countwise.counts.information import (
     shared_information,
 )
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
+from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.discretize import rare_levels
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
@@ -26,9 +26,6 @@ from countwise.notes import Note
 from countwise.params import (
     boolean,
     fitted,
-    instance,
-    nothing,
-    number,
     one_of,
     parameter,
     whole,
@@ -70,8 +67,8 @@ class KDB(JointClassifier):
         boolean(), "whether attributes that do not help are left out", default=True
     )
     smoothing: float | str | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-        "pseudo-count added to every count, a Laplace or MEstimate object, or 'back-off' (see TAN)",
+        a_smoothing() | one_of("back-off"),
+        "pseudo-count added to every count, a rule in words, or 'back-off' (see TAN)",
         default=1.0,
     )
     families_: tuple[Family, ...] = fitted(

@@ -20,7 +20,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
+from countwise.counts.smoothing import Smoothing, a_smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
@@ -38,9 +38,7 @@ from countwise.models.bayes.score_terms import (
 )
 from countwise.numeric import softmax
 from countwise.params import (
-    instance,
     mapping,
-    nothing,
     number,
     one_of,
     parameter,
@@ -51,7 +49,7 @@ from countwise.tables.table import Table
 
 if TYPE_CHECKING:
     from countwise.models.explanation import Coefficient
-    from countwise.models.views import View
+    from countwise.models.views import Coefficients, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +124,28 @@ class LogisticWeights:
             for name, level, by_class in weights
         )
 
+    def view(self) -> Coefficients:
+        """Return the weights as the coefficients of a linear model, the largest first."""
+        from countwise.models.views import Coefficients, Term
+
+        by_term: dict[tuple[str | None, str | None], list[float]] = {}
+        for weight in self.coefficients:
+            by_term.setdefault((weight.column, weight.level), []).append(weight.value)
+        intercept = tuple(by_term.pop((None, None)))
+        terms = [
+            Term(str(column), level, tuple(values), tuple(values))
+            for (column, level), values in by_term.items()
+        ]
+        terms.sort(key=lambda term: -max(map(abs, term.values)))
+        labels = tuple(str(label) for label in self.classes)
+        note = (
+            "The logistic regression that this naive Bayes is: a level, or one unit of a number, "
+            "adds its coefficient to the log-odds."
+        )
+        return Coefficients(
+            labels[1:] if len(labels) == 2 else labels, intercept, tuple(terms), note
+        )
+
 
 def logistic_weights(
     classes: tuple[Any, ...], schema: Schema, model: ScoreTerms
@@ -167,10 +187,10 @@ class NaiveBayes(CountedModel):
     {'no': 0.795, 'yes': 0.205}
     """
 
-    smoothing: float | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | instance(Laplace, MEstimate),
-        "pseudo-count added to every count (0 or None: no smoothing), or a Laplace or MEstimate "
-        "object",
+    smoothing: float | str | Smoothing | None = parameter(
+        a_smoothing(),
+        "pseudo-count added to every count (0 or None: no smoothing), a rule in words, or a "
+        "Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )
@@ -419,7 +439,8 @@ class NaiveBayes(CountedModel):
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
-                f"combine='bayes' and when_missing='omit'; got {self!r}. Fit such a model."
+                f"combine='bayes' and when_missing='omit'; got {self!r}.",
+                hint="Fit it with variance='shared' (on the command line --param variance=shared).",
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 

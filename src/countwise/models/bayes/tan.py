@@ -10,11 +10,11 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.information import information_gain, shared_information
-from countwise.counts.smoothing import Laplace, MEstimate, Smoothing
+from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ScoreTerms
-from countwise.params import derived, instance, nothing, number, one_of, parameter, text
+from countwise.params import derived, nothing, one_of, parameter, text
 
 
 class Edge(NamedTuple):
@@ -46,10 +46,10 @@ class TAN(JointClassifier):
     """
 
     smoothing: float | str | Smoothing | None = parameter(
-        number(at_least=0) | nothing() | one_of("back-off") | instance(Laplace, MEstimate),
-        "pseudo-count added to every count, a Laplace or MEstimate object, or 'back-off': "
-        "Friedman's estimate, which moves towards the attribute's frequencies in all rows if the "
-        "parent's value is rare in the class",
+        a_smoothing() | one_of("back-off"),
+        "pseudo-count added to every count, a rule in words, or 'back-off': Friedman's estimate, "
+        "which moves towards the attribute's frequencies in all rows if the parent's value is rare "
+        "in the class",
         default=1.0,
         kw_only=False,
     )

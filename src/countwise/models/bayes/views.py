@@ -1,7 +1,8 @@
 """Views of Bayes models: probability tables, densities, and the graph of dependencies.
 
 The probabilities come from the model's counts with its smoothing, the densities from what it adds
-up for a row. An attribute's information about the class is, with these probabilities,
+up for a row. A nominal attribute's information about the class comes from the counts themselves
+(information gain), a numeric one's from its densities:
 
     I = Σ_c P(c) Σ_v P(v | c) log2 (P(v | c) / P(v)).
 """
@@ -61,7 +62,7 @@ def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     if model.combine == "posteriors":
         note += " The model multiplies P(class | value), which follows from these."
     nominal, missing = counts.schema.nominal, model.when_missing == "value"
-    tables = probability_tables(counts, nominal, labels, prior, rule, with_missing=missing)
+    tables = probability_tables(counts, nominal, labels, rule, with_missing=missing)
     columns = _densities(plain)
     classes, views = _texts(labels), list[View]()
     if tables or not columns:
@@ -81,8 +82,7 @@ def counted_views(
     columns = [column for column in counts.schema.nominal if column.name in used]
     prior = softmax(model._model.base[None, :])[0]
     rule = rule or Laplace(0.0)
-    # As in the graph, bits are those of the counts themselves.
-    tables = probability_tables(counts, columns, labels, prior, rule, smoothed_bits=False)
+    tables = probability_tables(counts, columns, labels, rule)
     classes = _texts(labels)
     if not tables:
         shares = [f"{label} {share:.3f}" for label, share in zip(classes, prior, strict=True)]
@@ -128,11 +128,9 @@ def probability_tables(
     counts: Counts,
     columns: Iterable[Column],
     labels: Sequence[Level],
-    prior: FloatArray,
     rule: Smoothing,
     *,
     with_missing: bool = False,
-    smoothed_bits: bool = True,
 ) -> tuple[ProbabilityTable, ...]:
     """Return P(value | class) of columns with their counts, the most informative column first."""
     present = [list(counts.classes).index(label) for label in labels]
@@ -143,7 +141,7 @@ def probability_tables(
         if not known.shape[1]:
             continue
         probabilities = rule.shares(known)
-        bits = information(prior, probabilities) if smoothed_bits else information_gain(known)
+        bits = information_gain(known)
         levels = _texts(column.levels) + ((MISSING_VALUE,) if with_missing else ())
         tables.append(ProbabilityTable(column.name, levels, probabilities, known, bits))
     return tuple(sorted(tables, key=lambda table: -round(table.bits, 12)))
@@ -168,6 +166,11 @@ def _describe(rule: Smoothing) -> str:
         return f"They are m-estimates with m = {rule.m:g} and p = {rule.p}."
     if not rule.alpha:
         return "Nothing is added to the counts."
+    if rule.by == "classes":
+        return (
+            f"{rule.alpha:g} is added to every count, and {rule.alpha:g} for each class to every "
+            "total (Laplace by classes)."
+        )
     return f"{rule.alpha:g} is added to every count (Laplace)."
 
 

@@ -210,6 +210,8 @@ def describe_rule(rule: Rule, table: Table, points: Mapping[str, FloatArray], mo
     return f"{rule.column} = " + "; ".join(parts)
 
 
+#: Rounds that are told after training.
+_DESCRIBED = 3
 #: How often in a row weights may be set back before rounds by resampling end.
 _MOST_RESETS = 10
 #: Reweighing makes the classes exactly as heavy as each other: rounding must not break such ties.
@@ -272,7 +274,7 @@ class AdaBoost(Ensemble):
         whole(at_least=1),
         "largest number of rounds. Boosting ends early if a rule makes no error (it then decides "
         "alone) or is no better than chance (it is discarded)",
-        default=50,
+        default=100,
     )
     method: str = parameter(
         one_of("weights", "resampling"),
@@ -437,6 +439,19 @@ class AdaBoost(Ensemble):
             f"{place:3d}  ε {step.epsilon:.4f}  α {step.alpha:.4f}  {step.words}"
             for place, step in enumerate(self.rounds_, 1)
         )
+
+    def describe_training(self) -> list[str]:
+        """Return the first rounds in sentences."""
+        shown = self.rounds_[:_DESCRIBED]
+        more = len(self.rounds_) - len(shown)
+        rounds = "one round" if len(self.rounds_) == 1 else f"{len(self.rounds_)} rounds"
+        lines = [f"It has {rounds}; ε is the weighted error of a rule, α the weight of its vote."]
+        lines += [
+            f"{place}. {step.words} (ε {step.epsilon:.4f}, α {step.alpha:.4f})"
+            for place, step in enumerate(shown, 1)
+        ]
+        lines += [f"… and {more} more rounds; countwise show prints them."] if more else []
+        return lines if shown else ["No rule was better than chance."]
 
     def _sum_up(self) -> None:
         """Add the votes of all rules up to one table a column."""

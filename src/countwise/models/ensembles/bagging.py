@@ -215,6 +215,16 @@ class Bagging(Ensemble):
         if not self._trained:
             raise ParameterError("Bagging: there must be a member.")
 
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
+        found = self.out_of_bag_
+        errors = {} if found is None else {"out_of_bag": found.to_dict()}
+        return {**super().file_summary(), **errors}
+
+    def describe_training(self) -> list[str]:
+        """Return the estimates of the error, if there are any, in sentences."""
+        return [] if self.out_of_bag_ is None else self.out_of_bag_.describe().splitlines()
+
     def _base(self) -> Any:
         return ID3() if self.estimator is None else self.estimator
 

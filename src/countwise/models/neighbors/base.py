@@ -18,6 +18,8 @@ from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
     Neighborhood,
+    NumberExplanation,
+    explain_number,
     explain_votes,
 )
 from countwise.models.neighbors.index import Index
@@ -264,6 +266,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         default=None,
     )
     drop_least: ClassVar[float] = 0.0
+    target_name_: str | None = fitted("the column of the numbers to predict, if it has a name")
     _unit: float = derived()
     _targets: FloatArray = derived()
 
@@ -272,19 +275,25 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
     ) -> Self:
         """Store the rows and the numbers to predict, and learn the space.
 
-        `y` is one number a row, or the name of the column of X that holds them.
+        `y` is one number a row, or the name of the column of X that holds them. A `Table` that was
+        read with a target brings them along.
         """
         self.check_parameters()
         table, target = self._read_target(X, y)
         rows, weight, heavy, _ = drop_zero_weight(type(self).__name__, table, sample_weight)
         target = np.ascontiguousarray(target if heavy is None else target[heavy])
         space, _, notes = learn_weighted_space(self, rows, weight)
-        self.notes_ = (*table.notes, *notes)
+        # What is odd about the numbers as classes does not matter here.
+        told = [note for note in table.notes if note.column != self.target_name_ or not note.column]
+        self.notes_ = (*told, *notes)
         return self.store_rows(rows, weight, space, None, target, heavy)
 
     def _read_target(self, X: Any, y: Any) -> tuple[Table, FloatArray]:
         """Return the rows without any class, and the numbers to predict."""
         who = type(self).__name__
+        self.target_name_ = y if isinstance(y, str) else None
+        if y is None and isinstance(X, Table) and X.labelled:
+            self.target_name_, y = X.target_column.name, X.labels
         if y is None:
             raise TableError(
                 f"{who} requires y to be passed, but the target y is None",
@@ -317,8 +326,9 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         try:
             target = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
         except (TypeError, ValueError) as why:
+            first = next((repr(str(value)) for value in np.ravel(y) if not _is_number(value)), why)
             raise TableError(
-                f"{who}: the numbers to predict must be numbers, one a row ({why})",
+                f"{who}: the numbers to predict must be numbers, one a row; got {first}",
                 hint=("convert them", "leave out the rows that have none"),
             ) from None
         with as_table_error(who):
@@ -337,6 +347,15 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         """Return the predictions in the unit of `_targets`."""
         raise NotImplementedError
 
+    @property
+    def mean_target(self) -> float:
+        """The mean of the numbers of training: the prediction without any column."""
+        return float(np.average(self._targets, weights=self._row_weight)) * self._unit
+
+    def explain(self, X: Any) -> NumberExplanation:
+        """Return which rows count, and how the number changes as columns enter one by one."""
+        return explain_number(self, self._rows(X))
+
     def _make_voters(self) -> Voters:
         """Set the targets, in a unit in which no sum of them overflows."""
         target = np.zeros(self.n_rows_) if self.target_ is None else self.target_
@@ -347,13 +366,21 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         return Voters(weight[:, None], np.maximum(weight, 1.0))
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _drop_column(table: Table, name: str | None) -> Table:
     """Return the table without a class and without this column."""
     schema = table.schema.without_target()
     if name is None and schema == table.schema:
         return table
     columns = tuple(column for column in schema if column.name != name)
-    data = {column.name: table.raw_array(column.name) for column in columns}
+    data = {column.name: table.raw_array(column.name) for column in columns if not column.left_out}
     if not data:
         raise TableError(
             "Table: at least one column is needed beside the numbers to predict; got none."

@@ -130,6 +130,14 @@ class CondensedNeighbors(StoredRowsClassifier):
         if not np.all(self.prior_ > 0) or not 0 <= self.reduction_ < 1:
             raise TableError("Rows: the class probabilities must be above zero.")
 
+    def file_summary(self) -> dict[str, Any]:
+        """Return what `describe` tells of a saved model first."""
+        return {**super().file_summary(), "reduction": self.reduction_}
+
+    def describe_training(self) -> list[str]:
+        """Return how far the rows were reduced, in sentences."""
+        return self.describe().splitlines()[: 2 if len(self.sizes_) > 1 else 1]
+
     @property
     def k_and_weights(self) -> tuple[int, Scheme]:
         """One neighbor votes."""

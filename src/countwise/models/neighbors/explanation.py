@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
@@ -21,7 +22,7 @@ from countwise.tables.labels import text
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
-    from countwise.models.neighbors.base import StoredRowsClassifier
+    from countwise.models.neighbors.base import StoredRowsClassifier, StoredRowsRegressor
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +177,97 @@ def _smooth_votes(
     fractions = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
                           where=total > 0)  # fmt: skip
     return np.asarray((k * fractions + prior) / (k + 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberExplanation:
+    """A predicted number, explained: ``base + parts.sum(axis=1) = predictions``.
+
+    Without any column all rows are equally near, and the prediction is the mean of the training
+    rows (``base``). Columns then enter one by one; a part is what the prediction changes by a
+    column, averaged over the order of the table and the opposite one. ``neighborhood`` holds the
+    rows that count in the end.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> iris = cw.read("sample:iris", target="petal_width", drop=["class"])
+    >>> why = cw.NeighborsRegressor().fit(iris).explain(iris.take([0]))
+    >>> print(why.describe().splitlines()[0])
+    0.24: mean of the training rows 1.199
+    """
+
+    attributes: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    base: float
+    parts: FloatArray
+    predictions: FloatArray
+    neighborhood: Neighborhood
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def to_dict(self, row: int = 0) -> dict[str, Any]:
+        """Return one row's explanation as plain data, the strongest attribute first."""
+        order = np.argsort(-np.abs(self.parts[row]), kind="stable")
+        return {
+            "prediction": float(self.predictions[row]),
+            "mean": self.base,
+            "parts": [
+                {
+                    "attribute": self.attributes[place],
+                    "value": self.values[row][place],
+                    "change": float(self.parts[row, place]),
+                }
+                for place in order
+            ],
+            "neighbors": self.neighborhood.to_dict(row),
+        }
+
+    def describe(self, row: int = 0, most: int = 10) -> str:
+        """Return one row's explanation in lines of text."""
+        facts = self.to_dict(row)
+        lines = [f"{facts['prediction']:.4g}: mean of the training rows {facts['mean']:.4g}"]
+        for part in facts["parts"][:most]:
+            lines.append(f"  {part['change']:+8.4g}  {part['attribute']} = {part['value']}")
+        if len(facts["parts"]) > most:
+            rest = sum(part["change"] for part in facts["parts"][most:])
+            lines.append(f"  {rest:+8.4g}  {len(facts['parts']) - most} further attributes")
+        return "\n".join([*lines, self.neighborhood.describe(row)])
+
+
+def explain_number(model: StoredRowsRegressor, table: Table) -> NumberExplanation:
+    """Explain the predictions of a regressor by models of fewer columns."""
+    names = [column.name for column in model.rows_.schema.attributes]
+    predictions = model.predict(table)
+    base = model.mean_target
+    parts = np.zeros((len(table), len(names)))
+    for order in (names, names[::-1]):
+        before = np.full(len(table), base)
+        for shown in range(1, len(names) + 1):
+            after = predictions
+            if shown < len(names):
+                chosen = [name for name in names if name in order[:shown]]
+                after = _with_columns(model, chosen).predict(table.select(chosen))
+            parts[:, names.index(order[shown - 1])] += (after - before) / 2
+            before = after
+    values = tuple(tuple(table.cell_text(name, row) for name in names) for row in range(len(table)))
+    shown = min(model.k_and_weights[0], MAX_NEIGHBORS)
+    near = model.find_neighbors(table, shown)
+    return NumberExplanation(tuple(names), values, base, parts, predictions, near)
+
+
+def _with_columns(model: StoredRowsRegressor, names: list[str]) -> StoredRowsRegressor:
+    """Return the model of the same rows with these columns only."""
+    every = [column.name for column in model.rows_.schema.attributes]
+    weights = model.space_.weights[[every.index(name) for name in names]]
+    rows, factors = model.rows_.select(names), None if model.metric == "mahalanobis" else weights
+    space = learn_space(
+        rows, model.metric, float(model.p), model.scale, model.when_missing, factors,
+        model.sample_weight_,
+    )  # fmt: skip
+    part: StoredRowsRegressor = clone(model)
+    return part.store_rows(rows, model.sample_weight_, space, None, model.target_)
 
 
 #: Rows that are sampled, and the neighbors shown of each: as many as decide, within these limits.

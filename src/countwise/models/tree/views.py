@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.information import entropy, information_gain
 from countwise.models.tree.forest_structure import take_tree
 from countwise.models.tree.splits import bits
 from countwise.models.tree.tree_structure import NO_CHILD, ReadableTree, rules_of
@@ -133,9 +134,25 @@ def _node(
 ) -> TreeNode:
     split, label = bool(tree.split[node]), text(tree.classes[tree.label[node]])
     name = tree.columns[tree.feature[node]] if split else label
-    counts = tuple(tree.counts[node].tolist())
     ratio = float(ratios[node]) if np.isfinite(ratios[node]) else None
-    return TreeNode(parent, value, name, label, not split, False, int(below[node]), counts, ratio)
+    counts = tree.counts[node].astype(np.float64)
+    gain = None
+    if split:
+        children = [child for _, child in tree.children(node) if child != NO_CHILD]
+        gain = information_gain(tree.counts[children].astype(np.float64).T)
+    return TreeNode(
+        parent,
+        value,
+        name,
+        label,
+        not split,
+        False,
+        int(below[node]),
+        tuple(counts.tolist()),
+        float(entropy(counts)),
+        gain,
+        ratio,
+    )
 
 
 def _others(
@@ -146,4 +163,5 @@ def _others(
     label = text(tree.classes[int(counts.argmax())])
     hidden = int(below[nodes].sum()) + len(nodes)
     value = f"{len(nodes)} other values"
-    return TreeNode(parent, value, "", label, False, False, hidden, tuple(counts.tolist()))
+    bits = float(entropy(counts.astype(np.float64)))
+    return TreeNode(parent, value, "", label, False, False, hidden, tuple(counts.tolist()), bits)

@@ -70,9 +70,9 @@ def size_limit(sizes: Sequence[float], room: float) -> float:
     return ordered[-1] if ordered else room
 
 
-_PITCH, _STEM, _LINE, _BAR = 150.0, 26.0, 50.0, 7.0
+_PITCH, _STEM, _LINE, _BAR = 150.0, 26.0, 62.0, 7.0
 _NARROW, _NARROW_PITCH, _WIDEST = 500.0, 116.0, 240.0
-_SMALL, _NAME = 11.0, 12.0
+_TINY, _SMALL, _NAME = 10.0, 11.0, 12.0
 
 
 def decision_tree_figure(
@@ -92,6 +92,7 @@ def decision_tree_figure(
         for part in (
             *_texts(node, pitch),
             *_bar(node, pitch, tree["classes"], hues),
+            _bits(node, pitch),
             *_stems(node, [nodes[child] for child in node.children], pitch),
         )
     ]
@@ -174,6 +175,21 @@ def _bar(node: _Node, pitch: float, classes: Sequence[str], hues: Sequence[int])
     return parts
 
 
+def _bits(node: _Node, pitch: float) -> str:
+    """The entropy of the classes and, of a test, its information gain."""
+    entropy, gain = node.facts["entropy"], node.facts["gain"]
+    words = f"entropy {short(entropy)}"
+    longer = words if gain is None else f"{words}, gain {short(gain)}"
+    if width_of(longer, _TINY) > pitch - _STEM:
+        longer = f"H {short(entropy)}, gain {short(gain)}"
+    tip_words = "" if gain is None else f"{words} bits, information gain {short(gain)} bits"
+    room = pitch - _STEM
+    return label(
+        node.x(pitch), node.y + 48, longer, room=room, size=_TINY, classes="soft",
+        tip_words=tip_words,
+    )  # fmt: skip
+
+
 def _stems(node: _Node, children: Sequence[_Node], pitch: float) -> list[str]:
     if not children:
         return []
@@ -209,5 +225,6 @@ def _describe(tree: Mapping[str, Any], drawn: int) -> str:
     return (
         f"A tree of {tree['nodes']:,} nodes, {tree['leaves']:,} of them leaves, at most "
         f"{tests} deep. {first} {drawn} nodes are drawn, each with a bar of its "
-        "class fractions and the weight of its rows."
+        "class fractions, the weight of its rows, the entropy of their classes and the information "
+        "gain of its test, in bits."
     )

@@ -96,9 +96,12 @@ def variables(scheme: dict[str, str]) -> str:
     return ";".join(f"--{name}:{color}" for name, color in scheme.items())
 
 
-def standalone_css() -> str:
-    """Return the style sheet of a figure saved alone, which follows the reader's light or dark."""
-    paper = "svg.cw{{background:{}}}"
-    light = [*_rules(LIGHT.__getitem__), paper.format(LIGHT["paper"])]
-    dark = [*_rules(DARK.__getitem__), paper.format(DARK["paper"])]
-    return "\n".join([*light, "@media (prefers-color-scheme:dark){", *dark, "}"])
+def standalone_css(dark: bool | None = None) -> str:
+    """Return the style sheet of a figure saved alone; None follows the reader's light or dark."""
+    schemes = [
+        [*_rules(scheme.__getitem__), f"svg.cw{{background:{scheme['paper']}}}"]
+        for scheme in (LIGHT, DARK)
+    ]
+    if dark is not None:
+        return "\n".join(schemes[dark])
+    return "\n".join([*schemes[0], "@media (prefers-color-scheme:dark){", *schemes[1], "}"])

@@ -75,7 +75,25 @@ def probability_table(view: Mapping[str, Any], columns: int = 3, width: float = 
     """Draw P(value | class) of all nominal attributes as one figure."""
     panels = [_probabilities(table, view["classes"], width) for table in view["tables"]]
     description = f"{len(panels)} attributes by class and value; color is probability."
+    panels.insert(0, _prior(view, width))
     return _page("Probability tables", description, panels, columns, width)
+
+
+def prior_panel(view: Mapping[str, Any], width: float = PANEL) -> str:
+    """Draw the probability of each class before any evidence."""
+    body, height = _prior(view, width)
+    description = f"P(class) of {len(view['classes'])} classes, before any evidence."
+    return drawing(width, height, "Class prior", description, body)
+
+
+def _prior(view: Mapping[str, Any], width: float) -> tuple[str, float]:
+    classes, what = view["classes"], ["P(class)"]
+    cells = [Cell(f"q{shade(fraction)}", (f"{fraction:.2f}",), "") for fraction in view["prior"]]
+    if len(classes) <= MANY_CLASSES:
+        grid = _lay_out(what, classes, [cells], width, 21.0, 11.0)
+    else:
+        grid = _lay_out(classes, what, [[cell] for cell in cells], width, 14.0, 10.0)
+    return label(0, 14, "Class prior", size=13, bold=True) + grid.draw(), grid.bottom + 2
 
 
 def _probabilities(
@@ -144,7 +162,13 @@ def density_table(view: Mapping[str, Any], columns: int = 3, width: float = PANE
     """Draw the densities of all numeric attributes as one figure."""
     panels = [_densities(attribute, width) for attribute in view["columns"]]
     description = f"Densities of {len(panels)} numeric attributes by class."
-    return _page("Numeric attributes", description, panels, columns, width, view["classes"])
+    return _page("Numeric attributes", description, panels, columns, width, with_priors(view))
+
+
+def with_priors(view: Mapping[str, Any]) -> list[str]:
+    """Return the names of the classes, each with its probability before any evidence."""
+    pairs = zip(view["classes"], view["prior"], strict=True)
+    return [f"{name} (prior {fraction:.2f})" for name, fraction in pairs]
 
 
 def _moment(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from countwise.reports.figures.axes import Scale, number_marks, padded_range, tick_label
 from countwise.reports.figures.svg import circle, drawing, label, line, width_of
-from countwise.reports.sentences import interval_words, score_words, short
+from countwise.reports.sentences import interval_words, score_text, score_words
 
 
 def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: float = 680) -> str:
@@ -28,9 +28,15 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     low, high = padded_range(values, 0.06, what in ("accuracy", "balanced_accuracy"))
     left = right = 12.0
     if not stacked:
-        longest = max((width_of(entry["name"], 13, True) for entry, _ in estimates), default=0.0)
+        longest = max(
+            (
+                width_of(entry["name"], 13, True) + (74 if entry["yardstick"] else 0)
+                for entry, _ in estimates
+            ),
+            default=0.0,
+        )
         left = min(longest + 14, 0.36 * width)
-        notes = [interval_words(estimate, brief=True) for _, estimate in estimates]
+        notes = [interval_words(estimate, brief=True, what=what) for _, estimate in estimates]
         right = max((width_of(note, 12) for note in notes), default=0.0) + 16
     scale = Scale(low, high, left + 6, width - right)
     pitch, top = 44.0 if stacked else 32.0, 4.0
@@ -42,25 +48,29 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     words = score_words(what) + (", less is better" if what in ("log_loss", "brier") else "")
     parts.append(label(scale.start, bottom + 33, words, size=11, classes="soft"))
     for place, (entry, estimate) in enumerate(estimates):
-        parts += _entry(entry, estimate, scale, top + pitch * place, width, stacked)
+        parts += _entry(entry, estimate, what, scale, top + pitch * place, width, stacked)
     title = f"{score_words(what)} of {len(estimates)} entries"
-    description = "; ".join(f"{entry['name']}: {interval_words(each)}" for entry, each in estimates)
+    description = "; ".join(
+        f"{entry['name']}: {interval_words(each, what=what)}" for entry, each in estimates
+    )
     return drawing(width, bottom + 40, title, description, *parts)
 
 
 def _entry(
     entry: Mapping[str, Any],
     estimate: Mapping[str, Any],
+    what: str,
     scale: Scale,
     y: float,
     width: float,
     stacked: bool,
 ) -> list[str]:
     """The name of an entry, its score, and the score as a dot on its interval."""
-    name, plain = entry["name"], bool(entry["baseline"])
+    plain = bool(entry["baseline"] or entry["yardstick"])
+    name = f"{entry['name']} (yardstick)" if entry["yardstick"] else entry["name"]
     ink, middle = "soft" if plain else "ink", y + (31 if stacked else 16)
     if stacked:
-        value = short(estimate["value"])
+        value = score_text(estimate["value"], what)
         room = width - 24 - width_of(value, 13) - 12
         parts = [
             label(12, y + 16, name, room=room, size=13, classes=ink, bold=not plain),
@@ -68,7 +78,7 @@ def _entry(
         ]
     else:
         left, base = scale.start - 6, middle + 4.5
-        room, note = left - 2, interval_words(estimate, brief=True)
+        room, note = left - 2, interval_words(estimate, brief=True, what=what)
         parts = [
             label(left, base, name, room=room, size=13, anchor="end", classes=ink, bold=not plain),
             label(scale.stop + 16, base, note, size=12, classes=ink),
@@ -76,5 +86,5 @@ def _entry(
     if estimate["low"] is not None and estimate["high"] is not None:
         whisker, low, high = "faint" if plain else "whisker", estimate["low"], estimate["high"]
         parts.append(line(scale(low), middle, scale(high), middle, whisker))
-    dot, words = "hollow" if plain else "accent", f"{name}: {interval_words(estimate)}"
+    dot, words = "hollow" if plain else "accent", f"{name}: {interval_words(estimate, what=what)}"
     return [*parts, circle(scale(estimate["value"]), middle, 5.5, dot, words)]

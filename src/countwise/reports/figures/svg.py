@@ -116,12 +116,14 @@ def drawing(width: float, height: float, title: str, description: str, *children
     )
 
 
-def standalone(svg: str) -> str:
-    """Return a figure with the style sheet it needs as a file by itself."""
+def standalone(svg: str, dark: bool | None = None) -> str:
+    """Return a figure with the style sheet it needs as a file by itself, light, dark or both."""
     opening = _OPENING.match(svg)
     if opening is None:
         return svg
-    return svg[: opening.end()] + element("style", standalone_css()) + svg[opening.end() :] + "\n"
+    return (
+        svg[: opening.end()] + element("style", standalone_css(dark)) + svg[opening.end() :] + "\n"
+    )
 
 
 # Ems of DejaVu Sans, the widest of the usual sans-serif faces, so that no other overflows.

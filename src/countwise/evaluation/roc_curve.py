@@ -1,0 +1,79 @@
+"""ROC curves of the models of a comparison: hits against false alarms on unseen rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import auc, roc_curve
+
+from countwise._typing import FloatArray
+from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.evaluation.predictions import Entry
+from countwise.evaluation.trials import Trials
+
+#: Points of a curve that is a mean over classes, and of a curve that is drawn, at most.
+_POINTS = 201
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """The curve of one model: its rate of false alarms, its rate of hits, and the area below."""
+
+    name: str
+    false_positive: FloatArray
+    true_positive: FloatArray
+    area: float
+
+
+def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
+    """Return the curve of each model and what counts as a hit, in words; the largest area first.
+
+    Of two classes `label` is the one to find, by default the second. Of more classes, without a
+    label, each class is set against all others and the curves are averaged.
+    """
+    classes = list(trials.classes)
+    if label is not None and label not in classes:
+        raise ParameterError(
+            f"draw: label must be a class; got {label!r}.{did_you_mean(label, classes)} "
+            f"The classes are {listing(classes)}."
+        )
+    places = list(range(len(classes))) if label is None else [classes.index(label)]
+    if label is None and len(classes) == 2:
+        places = [1]
+    truth = np.concatenate([fold.truth for fold in trials.folds]).astype(np.int64)
+    known = [fold.weight for fold in trials.folds if fold.weight is not None]
+    weight = np.concatenate(known) if known else None
+    places = [at for at in places if 0 < np.count_nonzero(truth == at) < len(truth)]
+    if not places:
+        raise ParameterError("draw: an ROC curve needs tested rows of at least two classes.")
+    first: dict[str, Entry] = {}
+    for entry in trials.entries.values():
+        if not entry.baseline and not entry.certain:
+            first.setdefault(entry.model, entry)
+    curves = [_curve(entry, truth, weight, places) for entry in first.values()]
+    if not curves:
+        raise ParameterError("draw: an ROC curve needs a model that gives probabilities.")
+    words = "each class against all others, averaged"
+    if len(places) == 1:
+        words = f"class {classes[places[0]]!r} against the rest"
+    return sorted(curves, key=lambda curve: -curve.area), words
+
+
+def _curve(
+    entry: Entry, truth: np.ndarray[Any, Any], weight: FloatArray | None, places: list[int]
+) -> RocCurve:
+    posteriors = np.concatenate([fold.posteriors for fold in entry.predictions])
+    lines = [
+        roc_curve(truth == place, posteriors[:, place], sample_weight=weight)[:2]
+        for place in places
+    ]
+    area = float(np.mean([auc(across, up) for across, up in lines]))
+    if len(lines) == 1:
+        across, up = lines[0]
+        return RocCurve(entry.model, across, up, area)
+    grid = np.linspace(0.0, 1.0, _POINTS)
+    mean = np.mean([np.interp(grid, across, up) for across, up in lines], axis=0)
+    mean[0] = 0.0
+    return RocCurve(entry.model, grid, mean, area)
