@@ -53,12 +53,17 @@ def test_gain_and_cost_exclude_each_other(run, costs):
 
 def test_a_yardstick_stands_below_the_ranking_and_the_winner_can_be_kept(run, folder):
     done = run(
-        "compare", "sample:weather", "-m", "naive-bayes,discriminant,boosting", "--folds", "3"
+        "compare",
+        "sample:weather",
+        "-m",
+        "naive-bayes,discriminant,sklearn-boosting",
+        "--folds",
+        "3",
     )
     lines = done.stdout.splitlines()
     line = next(at for at, text in enumerate(lines) if text.strip() == "yardsticks")
-    assert "boosting" in lines[line + 1]
-    assert "boosting" not in "".join(lines[4:line])
+    assert "sklearn-boosting" in lines[line + 1]
+    assert "sklearn-boosting" not in "".join(lines[4:line])
     command = lines[-1].split()
     assert command[:2] == ["countwise", "fit"]
     assert run(*command[1:]).exit_code == 0

@@ -93,6 +93,7 @@ class Forest(Classifier):
     )
     random_state: Any = parameter(seed(), "random seed of all draws", default=0)
     bins_: Bins = fitted("how columns become codes, a Bins")
+    class_count_: FloatArray = fitted("the weight of the training rows of each class")
     trees_: ForestStructure = fitted("the trees in flat arrays, a ForestStructure")
     importances_: FloatArray = fitted(
         "by column, its share of the decrease in Gini impurity over all trees"
@@ -115,6 +116,7 @@ class Forest(Classifier):
         order = np.argsort(row_keys(rows, target=True), kind="stable")
         rows, weight = rows.take(order), None if weight is None else weight[order]
         target = np.searchsorted(present, rows.target).astype(np.uint32)
+        self.class_count_ = np.bincount(target, weight, len(present)).astype(np.float64)
         self.bins_ = Bins.learn(rows, weight)
         codes, start = self.bins_.codes(rows), draw_seed(self.random_state)
         draws = draws_of(len(rows), self.n_estimators, start, weight=weight)
@@ -298,7 +300,7 @@ class Forest(Classifier):
         trees = self.trees_
         sizes = {"trees": len(trees), "nodes": len(trees.feature)}
         error = {} if self.oob_score_ is None else {"out_of_bag_error": 1 - self.oob_score_}
-        return {"classes": self.classes_.tolist(), **sizes, **error}
+        return {**self._class_summary(self.class_count_), **sizes, **error}
 
     def after_load(self) -> None:
         """Refuse trees or bins of other columns, and make the rest from them."""
