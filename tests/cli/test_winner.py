@@ -121,7 +121,7 @@ def test_explain_says_why_the_decision_differs_from_the_class(run, costs):
 
 def test_a_page_recommends_in_money_and_names_date_hash_and_command(run, costs):
     done = run(
-        "compare", "sample:credit-g", "-m", "naive-bayes,forest", "--folds", "4",
+        "compare", "sample:credit-g", "-m", "naive-bayes,sklearn-forest", "--folds", "4",
         "--cost", costs, "--unit", "€", "--report", "r.html",
     )  # fmt: skip
     assert done.exit_code == 0
