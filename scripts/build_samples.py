@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import make_help_desk
 from sample_facts import FACTS, PACKAGES, TYPED, UNBUNDLED
 
 ROOM = Path(__file__).resolve().parents[1] / "src" / "countwise" / "tables" / "datasets"
@@ -338,6 +339,12 @@ def _heart_c(folder: Path) -> Raw:
     return raw
 
 
+def _help_desk(folder: Path) -> Raw:
+    kinds = dict(zip(make_help_desk.HEADER, ("text", "nominal", "numeric", "nominal"), strict=True))
+    values = {"channel": list(make_help_desk.CHANNELS), "team": list(make_help_desk.TEAMS)}
+    return Raw(list(make_help_desk.HEADER), make_help_desk.rows(), kinds, values)
+
+
 MAKERS: dict[str, Callable[[Path], Raw]] = {
     "weather": weka("weather"),
     "weather-numeric": weka("weather-numeric"),
@@ -358,6 +365,7 @@ MAKERS: dict[str, Callable[[Path], Raw]] = {
     "heart-c": _heart_c,
     "hepatitis": _hepatitis,
     "ionosphere": _ionosphere,
+    "help-desk": _help_desk,
 }
 
 

@@ -123,6 +123,16 @@ FACTS: dict[str, dict[str, Any]] = {
         ledger=["P4.5"],
         license="a table of twenty printed facts, typed in for countwise",
     ),
+    "help-desk": _set(
+        "Messages to the help desk of a shop, and the team that should answer; made up",
+        "team",
+        "generated",
+        "scripts/make_help_desk.py",
+        "Made up for countwise: sentence patterns filled in by a seeded generator",
+        aliases=("messages", "text"),
+        ledger=["P2.12"],
+        license="BSD-3, as countwise",
+    ),
     "voting-example": _set(
         "Five rows of three binary attributes: the worked example of probabilistic voting",
         "y",

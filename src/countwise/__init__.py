@@ -33,7 +33,7 @@ _NAMES = {
     "countwise.evaluation.trials": ("Trials",),
     "countwise.models.ensembles.vote": ("ensemble_error",),
     "countwise.models.explanation": ("Explanation",),
-    "countwise.models.neighbors.explanation": ("Neighborhood",),
+    "countwise.models.neighbors.explanation": ("Neighborhood", "NumberExplanation"),
     "countwise.notes": ("Note",),
     "countwise.predict_files": ("PredictionSummary", "predict_file"),
     "countwise.reports.describe": ("Description", "describe"),

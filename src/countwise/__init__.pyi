@@ -42,6 +42,7 @@ from countwise.models.linear.svm import LinearSVM as LinearSVM
 from countwise.models.neighbors.classifier import Neighbors as Neighbors
 from countwise.models.neighbors.condensed import CondensedNeighbors as CondensedNeighbors
 from countwise.models.neighbors.explanation import Neighborhood as Neighborhood
+from countwise.models.neighbors.explanation import NumberExplanation as NumberExplanation
 from countwise.models.neighbors.local_regression import LocalRegression as LocalRegression
 from countwise.models.neighbors.regressor import NeighborsRegressor as NeighborsRegressor
 from countwise.models.tree.forest import Forest as Forest

@@ -64,9 +64,10 @@ NOTES: dict[str, NoteKind] = {
         "Identifier left out",
         "info",
         "Column {column!r} looks like an identifier ({why}) and is left out; keep it with "
-        "`nominal=` or `numeric=`.",
+        "`nominal=`, `numeric=` or `text=`.",
         "The column identifies rows instead of describing them, so a model could only memorize it. "
-        "Declare it with `nominal=` or `numeric=` if it is an attribute after all.",
+        "Declare it with `nominal=` or `numeric=` if it is an attribute after all, or with `text=` "
+        "if its words should be counted.",
     ),
     "T02": NoteKind(
         "Constant column",
@@ -143,6 +144,27 @@ NOTES: dict[str, NoteKind] = {
         "predict rather than a class.",
         "The target has more than half as many classes as rows, like a price or a measurement. "
         "Cut it into a few classes, or predict it by regression.",
+    ),
+    "W01": NoteKind(
+        "Free text found",
+        "info",
+        "Column {column!r} holds free text ({texts} different texts); its words will be counted. "
+        "Leave it out with `drop=`.",
+        "Most rows have a text of several words of their own. Models that read text count its "
+        "words; the others leave the column out.",
+    ),
+    "W02": NoteKind(
+        "Text left out",
+        "caution",
+        "Column {column!r} holds free text and was left out by {who}; {models} counts its words.",
+        "The model was trained on the other columns alone.",
+    ),
+    "W03": NoteKind(
+        "Rare words left out",
+        "caution",
+        "Column {column!r} has {words} words; the {kept} most frequent ones were kept "
+        "(`max_words=`).",
+        "The model keeps the words that occur most often. Raise `max_words` to keep more of them.",
     ),
     "F01": NoteKind(
         "Separator assumed",

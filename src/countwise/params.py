@@ -217,8 +217,8 @@ def array(words: str = "an array of numbers") -> Constraint:
     return Constraint(words, admits, bad=("text",))
 
 
-def names() -> Constraint:
-    """A list of column names or positions."""
+def names(words: str = "a list of column names") -> Constraint:
+    """A list of column names or positions, or of other words."""
 
     def admits(value: Any) -> bool:
         if isinstance(value, str):
@@ -229,7 +229,7 @@ def names() -> Constraint:
             return value.ndim == 1
         return isinstance(value, Sequence | set | frozenset)
 
-    return Constraint("a list of column names", admits, good=(["a"],), bad=(7.5,))
+    return Constraint(words, admits, good=(["a"],), bad=(7.5,))
 
 
 def function() -> Constraint:

@@ -37,6 +37,7 @@ from countwise.tables.read import code_columns
 from countwise.tables.read_options import Marks, ReadOptions
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
+from countwise.tables.words import join_cells
 
 Pathlike = str | os.PathLike[str]
 Progress = Callable[[int, int, str], None]
@@ -644,7 +645,7 @@ class Scorer:
             )
         schema = self.schema.without_target()
         data = {
-            column.name: np.concatenate([parts[row].raw_array(column.name) for row in wanted])
+            column.name: join_cells([parts[row].raw_array(column.name) for row in wanted])
             for column in schema.attributes
         }
         return Table(schema, data, rows=len(wanted)), tally

@@ -58,6 +58,7 @@ LEDGER: Mapping[str, str] = {
     "P2.8": "condensed nearest neighbor",
     "P2.9": "perceptron and multi-layer perceptron",
     "P2.10": "lazy against eager: times apart",
+    "P2.12": "text classification by counts of words",
     "P3.1": "the Bayes rule of a gain matrix",
     "P3.2": "confusion as joint probabilities, expected gain",
     "P3.3": "levels from a memory budget",

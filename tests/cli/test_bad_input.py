@@ -265,7 +265,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["neighbors", "good.csv", "--scale", "None"], "Did you mean 'none'?"),
         (["neighbors", "good.csv", "--folds", "1"], "at least 2"),
         (["neighbors", "good.csv", "--folds", "99"], "fewer folds, or --leave-one-out"),
-        (["neighbors", "good.csv", "--picture", "out.png"], ".svg or .html"),
+        (["neighbors", "good.csv", "--picture", "out.gif"], ".svg, .html, .png or .pdf"),
         (["neighbors", "good.csv", "-o", "a.svg", "--picture", "b.svg"], "name one"),
         (["neighbors", "sample:iris", "good.csv", "-o", "good.csv"], "another file"),
         (["neighbors", "sample:iris", "absent.csv", "-o", "a.svg"], "no file 'absent.csv'"),

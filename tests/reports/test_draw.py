@@ -69,7 +69,8 @@ def test_every_model_has_a_picture(kind, name, browser, tmp_path):
 
 def test_the_picture_of_naive_bayes_is_its_tables():
     svg = draw(cw.NaiveBayes(smoothing=0).fit(cw.read("sample:weather"))).svg
-    assert svg.count('class="q') == 2 * (3 + 3 + 2 + 2)
+    assert svg.count('class="q') == 2 * (1 + 3 + 3 + 2 + 2)
+    assert ">Class prior<" in svg
     assert "sunny in no: 0.600, 3 rows" in svg
 
 

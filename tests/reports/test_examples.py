@@ -306,8 +306,10 @@ def test_sections_of_example():
 
 def test_shares_example():
     counts = cw.count(cw.read("sample:weather"))
-    prior, windy = np.array([5 / 14, 9 / 14]), [counts.schema["windy"]]
-    table = probability_tables(counts, windy, ("no", "yes"), prior, cw.Laplace(0))[0]
+    windy = [counts.schema["windy"]]
+    table = probability_tables(counts, windy, ("no", "yes"), cw.Laplace(0))[0]
+    smoothed = probability_tables(counts, windy, ("no", "yes"), cw.Laplace(5))[0]
+    assert round(table.bits, 3) == round(smoothed.bits, 3) == 0.048
     assert np.allclose(table.probabilities, [[3 / 5, 2 / 5], [1 / 3, 2 / 3]])
 
 

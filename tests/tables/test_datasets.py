@@ -56,7 +56,7 @@ def test_cells_fit_their_kind(sample: Sample) -> None:
         if described["kind"] == "numeric":
             assert all(isinstance(float(cell), float) for cell in seen)
         else:
-            assert described["kind"] in {"nominal", "id"}
+            assert described["kind"] in {"nominal", "text", "id"}
         if "values" in described:
             assert described["kind"] == "nominal"
             assert seen <= set(described["values"])
@@ -87,6 +87,7 @@ def test_every_set_names_its_source(sample: Sample) -> None:
     [
         ("weather", {"no": 5, "yes": 9}),
         ("weather-numeric", {"no": 5, "yes": 9}),
+        ("help-desk", {"billing": 136, "delivery": 142, "returns": 168, "technical": 154}),
         ("tax", {"No": 7, "Yes": 3}),
         ("vertebrates", {"mammals": 7, "non-mammals": 13}),
         ("voting-example", {"0": 2, "1": 3}),

@@ -134,9 +134,7 @@ def _make(
     if what == "model":
         (model,) = build_models(read, names or [DEFAULT], COMPARED, seed).values()
         if not hasattr(model, "views"):
-            raise click.UsageError(
-                f"{names} cannot be drawn; countwise models lists those that can"
-            )
+            raise click.UsageError(f"{models} is only for comparison and cannot be drawn")
         return model.fit(table), notes
     with out.progress() as tell:
         if what == "grid":

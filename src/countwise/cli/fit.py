@@ -198,6 +198,7 @@ def _facts(table: Any, model: Any, name: str, target: str | None) -> dict[str, A
         **classes,
         "nominal": [column.name for column in model.schema_.nominal],
         "numeric": [column.name for column in model.schema_.numeric],
+        "text": [column.name for column in model.schema_.text],
         "left_out": [column.name for column in schema if column.kind in ("id", "drop")],
         "parameters": {key: repr(value) for key, value in model.get_params(deep=False).items()},
         "summary": model.file_summary(),
@@ -207,8 +208,9 @@ def _facts(table: Any, model: Any, name: str, target: str | None) -> dict[str, A
 
 
 def _show(screen: Any, facts: dict[str, Any]) -> None:
-    from countwise.reports.sentences import seconds
+    from countwise.reports.sentences import kind_words, seconds
 
+    kinds = {kind: len(facts[kind]) for kind in ("nominal", "numeric", "text")}
     if "chosen" in facts:
         screen.say(facts["chosen"])
     target = f"number {facts['target']!r}"
@@ -217,8 +219,7 @@ def _show(screen: Any, facts: dict[str, Any]) -> None:
         target = f"class {facts['target']!r} with {len(classes)} classes ({listing(classes)})"
     screen.say(
         f"{facts['model']} trained on {facts['rows']:,} rows of {facts['file']} in "
-        f"{seconds(facts['seconds'])}: {target}, {len(facts['nominal'])} nominal and "
-        f"{len(facts['numeric'])} numeric columns."
+        f"{seconds(facts['seconds'])}: {target}, {kind_words(kinds)} columns."
     )
     for line in facts["found"]:
         screen.say(line)

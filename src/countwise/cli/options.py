@@ -113,7 +113,7 @@ def read_arguments(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "nominal" and value == "all":
             arguments[name] = value
-        elif name in ("nominal", "numeric", "drop", "missing"):
+        elif name in ("nominal", "numeric", "text", "drop", "missing"):
             arguments[name] = split_names(value)
         elif name == "when_missing":
             arguments[name] = _read_when_missing(value)
@@ -206,7 +206,9 @@ def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], se
     """Build the models to compare; the majority class is always compared."""
     from countwise.models.registry import select
 
-    chosen = select(names, usual, numeric=bool(read.table.schema.numeric))
+    schema = read.table.schema
+    only_text = all(column.kind == "text" for column in schema.attributes)
+    chosen = select(names, usual, bool(schema.numeric), only_text)
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
     return {model.name: model.build(seed) for model in compared}
 
@@ -359,6 +361,7 @@ _READING: dict[str, dict[str, Any]] = {
     "target": {"metavar": "COLUMN", "help": "Class column. Default: class, target, label or y."},
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
+    "text": {"metavar": "A,B", "help": "Columns of free text, whose words are counted."},
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
     "missing": {
         "metavar": "'?,NA'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -91,7 +92,7 @@ def count_groups(
     label = label.astype(np.min_scalar_type(int(label.max(initial=0))))
     order = np.argsort(label, kind="stable")
     edges = np.searchsorted(label[order], np.arange(number + 1))
-    whole = Plan(plan.tables, plan.moments, plan.grids)
+    whole = replace(plan, apart=None)
     # Sorted once, the rows of a group lie together: a slice of them is a view, not a copy.
     order = order[: edges[-1]]
     rows_sorted = table.take(order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,7 @@ from countwise._typing import FloatArray
 from countwise.counts.histogram import Grid
 from countwise.counts.moments import SLACK, Moments, check_amounts
 from countwise.counts.plan import Plan
+from countwise.counts.word_counts import WordCounts
 from countwise.errors import CountsError, listing
 from countwise.show_rows import html_table
 from countwise.tables.schema import Column, Level, Schema, by_value, level_key
@@ -24,7 +25,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Contingency tables, moments and fine grids of some rows, by class.
+    """Contingency tables, moments, fine grids and words of some rows, by class.
 
     Every axis has one slot more than levels: the last one holds the rows whose value (or class) is
     missing. ``a + b`` are the counts of both sets of rows, ``a - b`` takes rows away again; levels
@@ -51,6 +52,7 @@ class Counts:
     tables: Mapping[Key, FloatArray]
     moments: Mapping[str, Moments]
     grids: Mapping[str, Grid]
+    words: Mapping[tuple[str, int], WordCounts] = field(default_factory=dict)
 
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Counts:
@@ -64,6 +66,7 @@ class Counts:
             {names: np.zeros(_shape(schema, names)) for names in plan.tables},
             {name: Moments.zero(slots) for name in plan.moments},
             {name: Grid.zero(slots) for name in plan.grids},
+            {key: WordCounts.zero(slots) for key in plan.words},
         )
 
     @property
@@ -137,6 +140,7 @@ class Counts:
             },
             {name: combine(part, right.moments[name]) for name, part in left.moments.items()},
             {name: combine(part, right.grids[name]) for name, part in left.grids.items()},
+            {key: combine(part, right.words[key]) for key, part in left.words.items()},
         )
 
     def _aligned(self, other: Counts) -> tuple[Counts, Counts]:
@@ -182,6 +186,7 @@ class Counts:
             and all(cells_agree(table, right.table(*key)) for key, table in left.tables.items())
             and all(parts_agree(part, right.moments[name]) for name, part in left.moments.items())
             and all(parts_agree(part, right.grids[name]) for name, part in left.grids.items())
+            and all(parts_agree(part, right.words[key]) for key, part in left.words.items())
         )
 
     def _onto(self, schema: Schema, plan: Plan) -> Counts:
@@ -211,6 +216,7 @@ class Counts:
             },
             {name: moments.slots(order, width) for name, moments in self.moments.items()},
             {name: grid.slots(order, width) for name, grid in self.grids.items()},
+            {key: words.slots(order, width) for key, words in self.words.items()},
         )
 
     def restricted(self, plan: Plan) -> Counts:
@@ -228,6 +234,7 @@ class Counts:
             {names: self.table(*names) for names in plan.tables},
             {name: self.moments[name] for name in plan.moments},
             {name: self.grids[name] for name in plan.grids},
+            {key: self.words[key] for key in plan.words},
         )
 
     def check(self) -> None:
@@ -236,7 +243,7 @@ class Counts:
         if self.weight.shape != (slots,):
             raise CountsError(f"Counts: there must be a weight for each of {slots} classes.")
         check_amounts("Counts: the class weights", self.weight)
-        plan = Plan(tuple(self.tables), tuple(self.moments), tuple(self.grids))
+        plan = Plan(tuple(self.tables), tuple(self.moments), tuple(self.grids), tuple(self.words))
         if not (self.plan in plan and plan in self.plan and abs(self.rows) < 2**62):
             raise CountsError("Counts: what is counted must be what the plan names.")
         for names, table in self.tables.items():
@@ -255,6 +262,12 @@ class Counts:
                 raise CountsError(f"Counts: {name!r} must be counted for each of {slots} classes.")
             seen = value.weight if isinstance(value, Moments) else value.table.sum(axis=1)
             self._check_total(seen + value.missing, f"column {name!r}")
+        for (name, size), words in self.words.items():
+            if not self._is(name, "text") or size not in (1, 2):
+                raise CountsError(f"Counts: {name!r} must be a text column of the schema.")
+            if words.weight.shape != (slots,):
+                raise CountsError(f"Counts: {name!r} must be counted for each of {slots} classes.")
+            self._check_total(words.weight + words.missing, f"column {name!r}")
 
     def _is(self, name: str, kind: str) -> bool:
         return name in self.schema and self.schema[name].kind == kind
@@ -286,12 +299,19 @@ class Counts:
             )
         return self._onto(self.schema.with_columns(changed), self.plan)
 
+    def without_unused_words(self) -> Counts:
+        """Return the same counts, which know no word that occurs in none of the rows."""
+        if not self.words:
+            return self
+        return replace(self, words={key: words.compact() for key, words in self.words.items()})
+
     def __repr__(self) -> str:
         classes = [
             f"{n} {w:.10g}" for n, w in zip(self.classes, self.weight.tolist(), strict=False)
         ]
         tables = [" × ".join(names) for names in self.tables]
         groups = {"table": tables, "moment": list(self.moments), "grid": list(self.grids)}
+        groups["word count"] = list(dict.fromkeys(name for name, _ in self.words))
         parts = [
             f"{len(names)} {kind}{'s' if len(names) > 1 else ''} of {_shorten(names)}"
             for kind, names in groups.items()

@@ -1,4 +1,4 @@
-"""Plans: which tables, moments and histograms one pass over the rows fills."""
+"""Plans: which tables, moments, histograms and words one pass over the rows fills."""
 
 from __future__ import annotations
 
@@ -36,16 +36,19 @@ class Plan:
     tables: tuple[tuple[str, ...], ...] = ()
     moments: tuple[str, ...] = ()
     grids: tuple[str, ...] = ()
+    #: Text columns, each with 1 to count its words or 2 to count its pairs of words in a row.
+    words: tuple[tuple[str, int], ...] = ()
     apart: str | None = None
 
     @classmethod
     def each(cls, schema: Schema, numeric: Numeric = "moments") -> Plan:
-        """Plan every nominal attribute by class; numeric ones as moments, a fine grid, or both."""
+        """Plan every attribute by class; numeric ones as moments, a fine grid, or both."""
         names = tuple(column.name for column in schema.numeric)
         return cls(
             tables=tuple((column.name,) for column in schema.nominal),
             moments=names if numeric in ("moments", "both") else (),
             grids=names if numeric in ("grid", "both") else (),
+            words=tuple((column.name, 1) for column in schema.text),
         )
 
     @classmethod
@@ -80,6 +83,7 @@ class Plan:
             tables=_union(self.tables, other.tables),
             moments=_union(self.moments, other.moments),
             grids=_union(self.grids, other.grids),
+            words=_union(self.words, other.words),
             apart=self.apart or other.apart,
         )
 
@@ -92,13 +96,15 @@ class Plan:
             <= {frozenset(names) for names in self.tables}
             and set(other.moments) <= set(self.moments)
             and set(other.grids) <= set(self.grids)
+            and set(other.words) <= set(self.words)
         )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every attribute the plan reads, in order of first mention."""
         flat = [name for names in self.tables for name in names]
-        return tuple(dict.fromkeys([*flat, *self.moments, *self.grids]))
+        texts = [name for name, _ in self.words]
+        return tuple(dict.fromkeys([*flat, *self.moments, *self.grids, *texts]))
 
 
 def _union(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:

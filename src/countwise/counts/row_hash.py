@@ -7,6 +7,7 @@ Draws that are keyed by them are the same when rows are shuffled, or drawn for o
 from __future__ import annotations
 
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,12 @@ def row_keys(table: Table, target: bool = False) -> Keys:
     """Return a 64-bit key a row, of its attributes and, with `target`, its class."""
     columns = [*table.schema.attributes, *((table.target_column,) if target else ())]
     salts = {column.name: str(place) for place, column in enumerate(columns)}
-    coded = [column for column in columns if column.coded]
-    plain = [column.name for column in columns if not column.coded]
+    coded = [column for column in columns if column.kind != "numeric"]
+    plain = [column.name for column in columns if column.kind == "numeric"]
     keys = np.zeros(len(table), dtype=np.uint64)
     _resampling.row_keys(
-        [table.codes(column.name) for column in coded],
-        [_hash_levels(column, salts[column.name]) for column in coded],
+        [_codes(table, column) for column in coded],
+        [_hash_levels(table, column, salts[column.name]) for column in coded],
         [_bits(table.values(name)) for name in plain],
         [_hash(salts[name], "number") for name in plain],
         keys,
@@ -54,9 +55,18 @@ def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:
     return drawn
 
 
-def _hash_levels(column: Column, salt: str) -> Keys:
+def _codes(table: Table, column: Column) -> NDArray[np.unsignedinteger[Any]]:
+    """Return the codes of a column; those of texts with the missing one last."""
+    if column.coded:
+        return table.codes(column.name)
+    texts = table.texts(column.name)
+    return np.where(texts < 0, len(texts.texts.texts), texts).astype(np.uint32)
+
+
+def _hash_levels(table: Table, column: Column, salt: str) -> Keys:
     """Return the hash of each code, of the missing and of the unseen one too."""
-    words = [*map(level_text, column.levels), "\0missing", "\0unseen"]
+    levels = column.levels if column.coded else table.texts(column.name).texts.texts
+    words = [*map(level_text, levels), "\0missing", "\0unseen"]
     return np.asarray([_hash(salt, word) for word in words], dtype=np.uint64)
 
 

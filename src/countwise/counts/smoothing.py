@@ -11,11 +11,14 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean
 from countwise.params import Constraint, number
 
+#: A number of levels, or one for each figure.
+Number = int | FloatArray
+
 
 class _Shares:
     """Shares of whole tables, from a rule for the share of a level."""
 
-    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+    def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
         """Return the share of levels with these counts among `total` rows; classes come first."""
         raise NotImplementedError
 
@@ -52,11 +55,11 @@ class Laplace(_Shares):
         if self.by not in ("values", "classes"):
             raise ParameterError("Laplace", "by", "'values' or 'classes'", self.by)
 
-    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+    def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
         """Return the share of levels with these counts among `total` rows; classes come first."""
         number = levels if self.by == "values" else len(count)
         whole = total + self.alpha * number
-        even = np.full_like(count, 1.0 / max(levels, 1))
+        even = np.full_like(count, 1.0 / np.maximum(levels, 1))
         return np.asarray(np.divide(count + self.alpha, whole, out=even, where=whole > 0))
 
 
@@ -84,10 +87,10 @@ class MEstimate(_Shares):
         if not known:
             raise ParameterError("MEstimate", "p", "'uniform', 'overall' or from 0 to 1", self.p)
 
-    def share(self, count: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+    def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
         """Return the share of levels with these counts among `total` rows; classes come first."""
         p: Any = self.p
-        even = 1.0 / max(levels, 1)
+        even = 1.0 / np.maximum(levels, 1)
         if self.p == "uniform":
             p = even
         elif self.p == "overall":

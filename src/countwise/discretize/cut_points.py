@@ -192,6 +192,7 @@ def cut_counts(counts: Counts, points: Mapping[str, FloatArray]) -> Counts:
         tuple(tables),
         tuple(name for name in counts.plan.moments if name not in points),
         tuple(name for name in counts.plan.grids if name not in points),
+        counts.plan.words,
     )
     return replace(
         counts,

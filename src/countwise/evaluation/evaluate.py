@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.folds import (
     PROTOCOL,
@@ -43,6 +44,7 @@ from countwise.evaluation.from_counts import (
 from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
 from countwise.evaluation.refit import Material, expected_seconds, prepare_rows, refit
 from countwise.evaluation.trials import Trials
+from countwise.models import registry
 from countwise.notes import Note
 from countwise.params import Constraint, Parameter, boolean, check, nothing, number, whole
 from countwise.progress import Progress, Steps, open_progress
@@ -148,12 +150,29 @@ def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> lis
     for why in dict.fromkeys(task.refits.values()):
         names = [name for name, reason in task.refits.items() if reason == why]
         notes.append(Note.of("E14", names=_join(names), why=why))
+    notes += _note_text(task)
     sizes = [sum(fold.posteriors.size for fold in e.predictions) for e in entries.values()]
     if max(sizes) > MAX_DOUBLES:
         notes.append(Note.of("E06", limit=MAX_DOUBLES))
     if alone or split.n_folds == 1:
         notes.append(Note.of("E09"))
     return notes
+
+
+def _note_text(task: Task) -> list[Note]:
+    """Note which models leave which text columns out."""
+    names = [
+        one.name
+        for one in task.learners
+        if not (one.baseline or getattr(one.model, "uses_text", isinstance(one.model, Pipeline)))
+    ]
+    if not names:
+        return []
+    able = listing([entry.name for entry in registry.models() if entry.counts_words])
+    return [
+        Note.of("W02", column.name, who=_join(names), models=able)
+        for column in task.table.schema.text
+    ]
 
 
 def _join(names: Sequence[str]) -> str:

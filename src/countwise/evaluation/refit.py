@@ -81,6 +81,7 @@ def prepare_rows(model: Any, table: Table) -> Material:
         return Material(table, labels)
     if isinstance(model, Pipeline) and isinstance(model.steps[0][1], ColumnTransformer):
         return Material(_frame(table), labels)
+    table = table.without_text()
     columns = table.schema.attributes
     arrays = [_codes(table, c.name) if c.coded else table.values(c.name) for c in columns]
     X = np.column_stack(arrays)

@@ -11,7 +11,9 @@ from sklearn.base import ClassifierMixin
 
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
-from countwise.errors import TableError
+from countwise.errors import TableError, listing
+from countwise.models import registry
+from countwise.notes import Note
 from countwise.numeric import log_softmax, softmax
 from countwise.params import fitted
 from countwise.tables.estimator import (
@@ -58,6 +60,11 @@ class Classifier(ClassifierMixin, TableEstimator):
     def _scores(self, table: Table) -> FloatArray:
         """Return one line a row, one figure a class: joint log probabilities."""
         raise NotImplementedError
+
+    @property
+    def uses_text(self) -> bool:
+        """Whether the model counts the words of text columns; the registry knows."""
+        return registry.counts_words(type(self))
 
     def counts_needed(self, schema: Schema) -> Plan | None:
         """Return what to count so that `fit_counts` can take the place of `fit`.
@@ -164,7 +171,7 @@ class Classifier(ClassifierMixin, TableEstimator):
                 )
             if known is None:
                 self._match_columns_by_name()
-                return table
+                return leave_out_text(self, table)
             return extend(table, known)
         if y is None:
             raise TableError(
@@ -176,5 +183,22 @@ class Classifier(ClassifierMixin, TableEstimator):
             labels = check_class_labels(y)
         check_lengths(who, n_rows_of(X), len(labels))
         if known is None:
-            return read(X, target=labels, **options)
+            return leave_out_text(self, read(X, target=labels, **options))
         return extend(X, known, target=labels)
+
+
+def leave_out_text(model: Any, table: Table) -> Table:
+    """Return the rows without text columns, with a note on each, unless the model uses them."""
+    if not table.schema.text or getattr(model, "uses_text", False):
+        return table
+    who = type(model).__name__
+    models = listing([entry.name for entry in registry.models() if entry.counts_words])
+    notes = [Note.of("W02", c.name, who=who, models=models) for c in table.schema.text]
+    rest = table.without_text()
+    if not rest.schema.attributes:
+        raise TableError(
+            f"{who}: there must be a nominal or numeric column beside the class; got only text, "
+            f"which {models} can use.",
+            hint="Choose such a model.",
+        )
+    return rest.with_notes([*table.notes, *notes])

@@ -26,7 +26,9 @@ class Explanation:
     """What each attribute adds to the joint log probability of each class, row by row.
 
     ``base + parts.sum(axis=1) = joint``: prediction adds the same figures. Between two classes the
-    differences are log-odds: `log_odds` gives them, `describe` puts them in words.
+    differences are log-odds: `log_odds` gives them, `describe` puts them in words. A text column
+    has several parts: the words of the row that matter most, and the sum of all others. A part
+    that a row does not have adds nothing; its value is empty.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Explanation:
                     "log_odds": float(parts[row, place]),
                 }
                 for place in order
+                if self.values[row][place]
             ],
             "log_odds": base + float(parts[row].sum()),
         }

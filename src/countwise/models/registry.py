@@ -74,6 +74,8 @@ class Entry:
         enters every comparison.
     predicts
         Whether it predicts a class or a number. Comparisons rank models that predict a class.
+    counts_words
+        Whether the model uses text columns; others leave them out, with a note.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Entry:
     examples: tuple[Settings, ...] = ({},)
     kind: Literal["model", "peer", "baseline"] = "model"
     predicts: Literal["class", "number"] = "class"
+    counts_words: bool = False
 
     def load(self) -> Any:
         """Import the class."""
@@ -205,6 +208,12 @@ def models() -> list[Entry]:
     return [entry for entry in ENTRIES.values() if entry.kind == "model"]
 
 
+def counts_words(model: type) -> bool:
+    """Return whether a class of models, or one it derives from, uses text columns."""
+    entries = (ENTRIES.get(base.__name__) for base in model.__mro__)
+    return any(entry.counts_words for entry in entries if entry is not None)
+
+
 def find(name: str) -> Named:
     """Return the model that the command line calls by this name."""
     key = _spell(name)
@@ -227,12 +236,16 @@ DRAWN = ("naive-bayes", "logistic")
 
 
 def select(
-    names: Iterable[str] | None, usual: Iterable[str] = COMPARED, numeric: bool = True
+    names: Iterable[str] | None,
+    usual: Iterable[str] = COMPARED,
+    numeric: bool = True,
+    only_text: bool = False,
 ) -> list[Named]:
     """Return the models a user means: by name, ``all``, or the usual ones.
 
     Where nobody named them, models that differ only on numeric columns stay out of tables that
-    have none (``numeric=False``).
+    have none (``numeric=False``), and models that leave text out stay out of tables that have
+    nothing else (``only_text=True``).
     """
     words = None if names is None else [name for name in names if name.strip()]
     if words is not None and not words:
@@ -243,6 +256,8 @@ def select(
         return list({model.name: model for model in map(_find_classifier, words)}.values())
     chosen = [COMMANDS[name] for name in (usual if words is None else COMMANDS)]
     chosen = [model for model in chosen if model.entry.predicts == "class"]
+    if only_text:
+        chosen = [one for one in chosen if one.entry.counts_words or one.entry.kind == "baseline"]
     return [model for model in chosen if numeric or not model.command.numeric_only]
 
 
@@ -316,7 +331,9 @@ for _entry in (
             {"numeric": "cuts", "cuts": "mdl"},
             {"combine": "posteriors", "when_missing": "value", "unseen": "smooth"},
             {"when_missing": "value", "smoothing": None, "numeric": "kernel"},
+            {"text": "bernoulli", "bigrams": True, "min_rows": 2, "stop_words": "english"},
         ),
+        counts_words=True,
     ),
     Entry(
         "TAN",

@@ -69,6 +69,38 @@ class Densities:
 
 
 @dataclass(frozen=True)
+class TopWord:
+    """A word of a class: how many times as frequent as in other classes, and the rows with it."""
+
+    word: str
+    ratio: float
+    rows: float
+    other_rows: float
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """The most telling words of a text column, by class, and how many words the model uses."""
+
+    name: str
+    words: tuple[tuple[TopWord, ...], ...]
+    vocabulary: int
+
+
+@dataclass(frozen=True, eq=False)
+class TopWords:
+    """The words of text columns that speak most for each class, the most telling first."""
+
+    title: ClassVar[str] = "Top words"
+
+    classes: tuple[str, ...]
+    prior: FloatArray
+    columns: tuple[TextColumn, ...]
+    note: str = ""
+    more_classes: int = 0
+
+
+@dataclass(frozen=True)
 class Edge:
     """A parent, by its position among the attributes, and the bits it shares given the class."""
 
@@ -339,6 +371,7 @@ class Importances:
 View: TypeAlias = (
     ProbabilityTables
     | Densities
+    | TopWords
     | DependencyGraph
     | DecisionTree
     | CellGrid

@@ -13,6 +13,7 @@ from countwise.notes import note_facts
 from countwise.reports.sentences import names, rounded
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
+from countwise.tables.words import count_words
 
 #: Columns that are listed.
 MAX_COLUMNS = 200
@@ -37,7 +38,7 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
         "target": schema.target.name if schema.target else None,
         "kinds": {
             kind: sum(1 for column in schema if column.kind == kind)
-            for kind in ("nominal", "numeric", "target", "id", "drop")
+            for kind in ("nominal", "numeric", "text", "target", "id", "drop")
         },
         "columns": [
             {
@@ -59,7 +60,20 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
 def _cells(table: Table, column: Column, most: int) -> dict[str, Any]:
     if column.name not in table:
         return {}
+    if column.kind == "text":
+        return _texts(table, column)
     return _levels(table, column, most) if column.coded else _numbers(table, column)
+
+
+def _texts(table: Table, column: Column) -> dict[str, Any]:
+    codes = table.texts(column.name)
+    used = np.unique(codes[codes >= 0])
+    texts = [codes.texts.texts[code] for code in used.tolist()]
+    return {
+        "texts": len(texts),
+        "words": rounded(count_words(texts)),
+        "missing": int(np.count_nonzero(codes < 0)),
+    }
 
 
 def _levels(table: Table, column: Column, most: int) -> dict[str, Any]:

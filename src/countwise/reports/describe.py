@@ -9,7 +9,7 @@ from typing import Any
 from countwise.errors import ParameterError, StoreError, listing
 from countwise.models.views import MemberList
 from countwise.reports.data_facts import data_facts
-from countwise.reports.sentences import counted, plain
+from countwise.reports.sentences import counted, kind_words, plain
 from countwise.show_rows import align, html_table
 from countwise.store.files import describe as describe_model
 from countwise.store.files import load
@@ -62,10 +62,7 @@ class Description(Mapping[str, Any]):
     def _headline(self) -> str:
         kinds, target = self["kinds"], self["target"]
         about = "" if target is None else f", target {target!r} with {len(self['balance'])} classes"
-        return (
-            f"{self.title}: {self['rows']} rows, {kinds['nominal']} nominal and "
-            f"{kinds['numeric']} numeric columns{about}"
-        )
+        return f"{self.title}: {self['rows']} rows, {kind_words(kinds)} columns{about}"
 
     def _model_rows(self) -> list[tuple[str, object]]:
         facts = {**self._facts, **self._facts.get("summary", {})}
@@ -84,6 +81,8 @@ def _row(column: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
         holds = ", ".join(levels[:_SHOWN_LEVELS]) + (f", … {more} more" if more > 0 else "")
     elif "least" in column:
         holds = f"{column['least']:g} to {column['most']:g}"
+    elif "texts" in column:
+        holds = f"{column['texts']} different texts"
     missing = str(column["missing"]) if column.get("missing") else ""
     return column["name"], column["kind"], holds, missing, " ".join(column["codes"])
 
@@ -188,8 +187,10 @@ _RULES = {
 def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str]:
     """Return sentences about the data, the decisions and the training of a model."""
     schema = model.schema_
-    told = notes.get("saved_with") if isinstance(notes, Mapping) else None
-    source = f" of {told['source']}" if isinstance(told, Mapping) and "source" in told else ""
+    remarks = notes.get("saved_with") if isinstance(notes, Mapping) else None
+    source = (
+        f" of {remarks['source']}" if isinstance(remarks, Mapping) and "source" in remarks else ""
+    )
     summary = model.file_summary()
     rows = summary.get("weight", summary.get("rows"))
     rows = "" if rows is None else f" {counted(rows)} rows"

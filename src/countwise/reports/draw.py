@@ -24,6 +24,7 @@ from countwise.reports.figures.bar_chart import (
     error_figure,
     importance_figure,
     member_figure,
+    word_figure,
 )
 from countwise.reports.figures.cell_grid import (
     agreement_figure,
@@ -197,8 +198,9 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
         `Trials` of a comparison as a ranking, or with ``what="roc"`` as ROC curves and with
         ``what="confusion"`` as the confusion matrix of the best model.
     what
-        The name of an attribute, to draw its table or its densities alone. For a `DiscreteBayes`
-        also ``"search"``, the gain over the search, or two attributes, a slice of the decisions.
+        The name of an attribute, to draw its table, its densities or its top words alone. For a
+        `DiscreteBayes` also ``"search"``, the gain over the search, or two attributes, a slice of
+        the decisions.
 
     Returns
     -------
@@ -314,6 +316,12 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         lambda view: "",
     ),
     "Densities": (lambda view: [density_table(view)], lambda view: ""),
+    "TopWords": (
+        lambda view: [word_figure(column, view["classes"]) for column in view["columns"]],
+        lambda view: (
+            "" if len(view["columns"]) > 1 else f"top words of {view['columns'][0]['name']}"
+        ),
+    ),
     "DependencyGraph": (
         lambda view: [dependency_figure(view)],
         lambda view: f"{len(view['attributes'])} attributes and what they depend on",
@@ -372,7 +380,8 @@ def _left_out(views: Sequence[Facts]) -> str:
 
 def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) -> Picture:
     """The probability table or the densities of one attribute."""
-    drawable = [view for view in views if view["kind"] in ("ProbabilityTables", "Densities")]
+    kinds = ("ProbabilityTables", "Densities", "TopWords")
+    drawable = [view for view in views if view["kind"] in kinds]
     if not drawable:
         raise ParameterError(
             f"draw: what must be left out for a {name}, which is drawn as a whole; got {what!r}."
@@ -387,6 +396,8 @@ def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) ->
             continue
         if view["kind"] == "Densities":
             figures = [legend_figure(classes), density_panel(attribute, classes)]
+        elif view["kind"] == "TopWords":
+            figures = [word_figure(attribute, classes)]
         else:
             figures = [probability_panel(attribute, classes)]
         return Picture(_stacked(title, figures, ""), title)

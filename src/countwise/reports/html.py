@@ -22,6 +22,7 @@ from countwise.reports.figures.bar_chart import (
     importance_figure,
     information_figure,
     member_figure,
+    word_figure,
 )
 from countwise.reports.figures.cell_grid import (
     agreement_figure,
@@ -153,6 +154,11 @@ def _member_list(view: Facts) -> Figures:
 _VIEWS: dict[str, Callable[[Facts], Figures]] = {
     "ProbabilityTables": _probability_tables,
     "Densities": _densities,
+    "TopWords": lambda view: {
+        "words": [
+            _both(word_figure, _MIDDLE, column, view["classes"]) for column in view["columns"]
+        ]
+    },
     "DependencyGraph": lambda view: {"graph": _both(dependency_figure, _WIDE, view)},
     "DecisionTree": lambda view: {"tree": _both(decision_tree_figure, _WIDE, view)},
     "CellGrid": _cell_grid,

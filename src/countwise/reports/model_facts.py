@@ -24,6 +24,7 @@ from countwise.models.views import (
     MemberList,
     ProbabilityTable,
     ProbabilityTables,
+    TopWords,
     TrainingCurve,
 )
 from countwise.reports.figures.palette import HUES
@@ -98,6 +99,21 @@ def _(view: ProbabilityTables) -> ProbabilityTables:
         tables=tuple(tables),
         more_classes=len(view.classes) - len(classes),
         more_tables=view.more_tables + len(view.tables) - len(tables),
+    )
+
+
+@limit.register
+def _(view: TopWords) -> TopWords:
+    classes = largest(view.prior, MAX_CLASSES)
+    return replace(
+        view,
+        classes=tuple(view.classes[at] for at in classes),
+        prior=view.prior[classes],
+        columns=tuple(
+            replace(column, words=tuple(column.words[at] for at in classes))
+            for column in view.columns
+        ),
+        more_classes=len(view.classes) - len(classes),
     )
 
 

@@ -121,11 +121,22 @@ def counted(number: float) -> str:
 Facts = Mapping[str, Any]
 
 
+#: Kinds of columns that models use.
+_ATTRIBUTES = ("nominal", "numeric", "text")
+
+
+def kind_words(kinds: Mapping[str, int], last: str = " and ") -> str:
+    """Say how many columns of each kind there are: "3 nominal and 2 numeric"."""
+    shown = [kind for kind in _ATTRIBUTES if kinds[kind] or kind != "text"]
+    words = [f"{kinds[kind]} {kind}" for kind in shown]
+    return f"{', '.join(words[:-1])}{last}{words[-1]}"
+
+
 def lead_sentence(facts: Facts) -> str:
     """Summarize the table and the comparison in one line."""
     data, words = facts["data"], []
     if data is not None:
-        attributes = data["kinds"]["nominal"] + data["kinds"]["numeric"]
+        attributes = sum(data["kinds"][kind] for kind in _ATTRIBUTES)
         words = [_several(data["rows"], "row"), _several(attributes, "attribute")]
         if data["balance"]:
             words.append(_several(len(data["balance"]), "class", "classes"))
@@ -177,13 +188,13 @@ def tiles_of(facts: Facts) -> list[dict[str, str]]:
     data = facts["data"]
     if facts["kind"] == "comparison":
         return _standing_tiles(facts)
-    nominal, numeric = data["kinds"]["nominal"], data["kinds"]["numeric"]
+    kinds = {kind: data["kinds"][kind] for kind in _ATTRIBUTES}
     tiles = [
         {"name": "Rows", "value": counted(data["rows"]), "more": ""},
         {
             "name": "Attributes",
-            "value": str(nominal + numeric),
-            "more": f"{nominal} nominal, {numeric} numeric",
+            "value": str(sum(kinds.values())),
+            "more": kind_words(kinds, ", "),
         },
         {
             "name": "Missing cells",
@@ -231,8 +242,7 @@ def _tile(entry: Facts, what: str, name: str, unit: str = "") -> dict[str, str]:
 def data_sentence(data: Facts) -> str:
     """Summarize the columns and the missing cells of a table."""
     kinds, missing = data["kinds"], data["missing"]
-    words = f"{_several(data['rows'], 'row')}, {kinds['nominal']} nominal and "
-    words += f"{kinds['numeric']} numeric attributes"
+    words = f"{_several(data['rows'], 'row')}, {kind_words(kinds)} attributes"
     if data["target"] is not None:
         words += f"; the class is '{data['target']}'"
     if not missing["cells"]:

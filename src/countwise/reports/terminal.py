@@ -14,7 +14,16 @@ from rich.text import Text
 
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.trials import Trials
-from countwise.reports.sentences import brief, counted, percent, score_words, seconds, short, signed
+from countwise.reports.sentences import (
+    brief,
+    counted,
+    kind_words,
+    percent,
+    score_words,
+    seconds,
+    short,
+    signed,
+)
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -215,10 +224,7 @@ class Screen:
         kinds, missing = data["kinds"], data["missing"]
         self.say(title, "bold")
         blank = f", {percent(missing['fraction'])} of the cells missing" if missing["cells"] else ""
-        self.say(
-            f"{counted(data['rows'])} rows; {kinds['nominal']} nominal and {kinds['numeric']} "
-            f"numeric columns{blank}"
-        )
+        self.say(f"{counted(data['rows'])} rows; {kind_words(kinds)} columns{blank}")
         self._balance(data)
         self.say()
         table = grid("column", "kind", "what it holds", "missing", right=(3,))
@@ -368,6 +374,9 @@ def _holds(column: Mapping[str, Any]) -> str:
         shown = ", ".join(str(level["level"]) for level in column["levels"][:6])
         more = ", …" if column["distinct"] > 6 else ""
         return f"{counted(column['distinct'])} levels: {shown}{more}"
+    if "texts" in column:
+        words = f"{column['words']:.0f} words on average"
+        return f"{counted(column['texts'])} different texts, {words}"
     if "quartiles" in column:
         write = _date if column.get("dates") else brief
         low, middle, high = column["least"], column["quartiles"][1], column["most"]

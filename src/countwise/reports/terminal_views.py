@@ -192,7 +192,7 @@ def _slice(screen: Screen, cut: Facts, most: int) -> None:
     table = grid("", *heads)
     for line in range(min(up["width"], most)):
         name = up["levels"][line] if line < len(up["levels"]) else str(line + 1)
-        chosen = [cut["labels"][int(cut["decisions"][line][at])] for at in places]
+        chosen = [cut["labels"][int(cut["decisions"][at][line])] for at in places]
         table.add_row(*to_cells(name, *chosen))
     screen.show(table)
     hidden = max(across["width"] - len(places), 0) + max(up["width"] - most, 0)

@@ -505,6 +505,11 @@ def _foreign(kind: Any) -> Codec:
 # --- records -----------------------------------------------------------------------------------
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
 def _record(kind: Any) -> Codec:
     shared = kind in (Schema, Column)
 
@@ -515,7 +520,7 @@ def _record(kind: Any) -> Codec:
             defaults = kind._field_defaults
             return {n: (codec_of(hints[n]), defaults.get(n, dataclasses.MISSING)) for n in hints}
         return {
-            field.name: (codec_of(field.metadata.get("saved", hints[field.name])), field.default)
+            field.name: (codec_of(field.metadata.get("saved", hints[field.name])), _default(field))
             for field in dataclasses.fields(kind)
             if field.init
         }

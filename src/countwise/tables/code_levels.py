@@ -14,6 +14,7 @@ from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value
 from countwise.tables.table import code_type
 from countwise.tables.text_values import NOT_A_NUMBER, drop_marks, iso_days
+from countwise.tables.words import TextCodes, text_codes
 
 _DENSE = 1 << 16
 #: Squares and sums of larger numbers would not fit in a double.
@@ -62,6 +63,12 @@ def _words_of_numbers(raw: Numbers) -> Words:
         found, codes[~blank] = np.unique(seen, return_inverse=True)
         distinct = [int(v) for v in found] if whole else found.tolist()
     return Words(codes, tuple(distinct))
+
+
+def texts(raw: Raw, column: Column) -> TextCodes:
+    """Return the column as texts to be split into words, whatever the source held."""
+    plain = words(raw, column)
+    return text_codes(plain.codes, [str(text) for text in plain.distinct])
 
 
 def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:

@@ -127,6 +127,7 @@ class TableEstimator(DeclaredEstimator):
         check_is_fitted(self, "schema_")
         schema = self.schema_.without_target()
         if isinstance(X, Table):
+            X = X if schema.text else X.without_text()
             same = _same_columns(X.schema, schema)
             table = X if same else read(X, schema=schema, keep_rows=True)
         else:

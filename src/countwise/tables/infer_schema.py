@@ -9,6 +9,7 @@ import numpy as np
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import Kind
+from countwise.tables.words import count_words
 
 #: With fewer rows an identifier looks like any column whose values happen to differ.
 FEWEST_ROWS = 8
@@ -23,9 +24,23 @@ _NAME_HINT = re.compile(
 )
 
 
-def kind_of(raw: Raw) -> Kind:
-    """Return the kind of a column: numbers are numeric, words and booleans nominal."""
-    return "numeric" if isinstance(raw, Numbers) else "nominal"
+#: A column of free text has at least this many words a row, and this share of rows differ.
+_FEWEST_WORDS, _MOSTLY_UNIQUE = 4.0, 0.5
+
+
+def kind_of(name: str, raw: Raw) -> Kind:
+    """Return the kind of a column: numbers are numeric, sentences text, all else is nominal."""
+    if isinstance(raw, Numbers):
+        return "numeric"
+    return "text" if _is_prose(name, raw) else "nominal"
+
+
+def _is_prose(name: str, raw: Words) -> bool:
+    """Return whether a column holds many texts of several words that mostly differ."""
+    rows = int(np.count_nonzero(raw.codes >= 0))
+    if raw.declared or rows < FEWEST_ROWS or len(raw.distinct) < _MOSTLY_UNIQUE * rows:
+        return False
+    return not _has_id_name(name) and count_words(raw.distinct) >= _FEWEST_WORDS
 
 
 def why_identifier(name: str, raw: Raw) -> str | None:
@@ -71,7 +86,7 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
     else:
         occurring = int(np.count_nonzero(raw.counts()))
         empty, constant = occurring == 0, occurring == 1
-        if occurring > MANY_LEVELS:
+        if occurring > MANY_LEVELS and kind != "text":
             notes.append(Note.of("T07", name, levels=occurring))
     if empty:
         notes.append(Note.of("T08", name))

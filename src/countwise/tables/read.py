@@ -20,7 +20,7 @@ from countwise.tables.formats.frames import (
     record_columns,
     target_column,
 )
-from countwise.tables.raw_columns import Raw, RawTable
+from countwise.tables.raw_columns import Raw, RawTable, Words
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -93,6 +93,7 @@ def read(
     *,
     nominal: Names = (),
     numeric: Names = (),
+    text: Names = (),
     drop: Names = (),
     missing: Marks | None = None,
     when_missing: MissingRules = "omit",
@@ -102,7 +103,7 @@ def read(
     separator: str | None = None,
     keep_rows: bool = False,
 ) -> Table:
-    """Read a file, a data frame or an array as a table of nominal and numeric columns.
+    """Read a file, a data frame or an array as a table of nominal, numeric and text columns.
 
     Parameters
     ----------
@@ -112,9 +113,10 @@ def read(
         columns, or a `Table`.
     target
         The class: the name (or position) of a column, or the labels themselves, one a row.
-    nominal, numeric, drop
+    nominal, numeric, text, drop
         Columns whose kind would be inferred wrongly: numbers that are codes, texts that are
-        numbers, columns to leave out. ``nominal="all"`` takes every column as nominal.
+        numbers, free text whose words are to be counted, columns to leave out. ``nominal="all"``
+        takes every column as nominal.
     missing
         Marks that mean *missing*, for all columns or by column; empty, ``?``, ``NA``, ``nan`` and
         ``null`` if not given.
@@ -150,6 +152,7 @@ def read(
         target,
         nominal,
         numeric,
+        text,
         drop,
         missing,
         when_missing,
@@ -249,8 +252,10 @@ def _decide(
             raw = columns[name]
             why = None
             if kind == "infer":
-                kind = infer_schema.kind_of(raw)
-                if not (options.keep_identifiers or is_array):
+                kind = infer_schema.kind_of(name, raw)
+                if kind == "text" and isinstance(raw, Words):
+                    notes.append(Note.of("W01", name, texts=len(raw.distinct)))
+                elif not (options.keep_identifiers or is_array):
                     why = infer_schema.why_identifier(name, raw)
             if why is not None:
                 notes.append(Note.of("T01", name, why=why))
@@ -280,6 +285,9 @@ def code_columns(
             continue
         if column.kind == "numeric":
             data[name] = code_levels.numbers(name, columns[name], column)
+            continue
+        if column.kind == "text":
+            data[name] = code_levels.texts(columns[name], column)
             continue
         plain = code_levels.words(columns[name], column)
         data[name], column, unknown = code_levels.code(plain, column, name in growing)
@@ -326,8 +334,8 @@ def _finish(table: Table, keep_rows: bool = False) -> Table:
 def _with_attributes(table: Table) -> Table:
     if not table.schema.attributes:
         raise TableError(
-            "Table: there must be at least one nominal or numeric column beside the class; none is "
-            "left.",
+            "Table: there must be at least one nominal, numeric or text column beside the class; "
+            "none is left.",
             hint=("check `target=` and `drop=`", "read the notes about identifiers"),
         )
     return table
@@ -351,7 +359,8 @@ def extend(source: Any, known: Schema, target: Any = None) -> Table:
 
 def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:
     for column in known:
-        if column.kind in ("nominal", "numeric", "infer") and column.name not in columns:
+        is_needed = column.kind in ("nominal", "numeric", "text", "infer")
+        if is_needed and column.name not in columns:
             raise SchemaError(
                 f"Table: there must be a column {column.name!r}; the rows do not have it."
                 f"{did_you_mean(column.name, columns)} Their columns are {listing(columns)}."

@@ -44,6 +44,7 @@ class ReadOptions:
         target: Any = None,
         nominal: Names = (),
         numeric: Names = (),
+        text: Names = (),
         drop: Names = (),
         missing: Marks | None = None,
         when_missing: MissingRules = "omit",
@@ -87,14 +88,14 @@ class ReadOptions:
         kinds: tuple[tuple[Kind, Any], ...] = (
             ("nominal", () if every and known is None else nominal),
             ("numeric", numeric),
+            ("text", text),
             ("drop", drop),
             ("target", [options.target] if options.target in (known or ()) else ()),
         )
         for kind, names in kinds:
             for item in [names] if isinstance(names, str) else names:
                 change = changes.setdefault(item, {})
-                if {kind, change.get("kind")} == {"nominal", "numeric"}:
-                    raise _two_kinds(item)
+                _check_one_kind(item, kind, change.get("kind"))
                 change["kind"] = kind
         changed = {name: options._changed(name, change, known) for name, change in changes.items()}
         return replace(options, columns={**options.columns, **changed})
@@ -104,7 +105,7 @@ class ReadOptions:
         kind = change.get("kind", before.kind)
         if before.coded and kind not in ("nominal", "target"):
             change = {**change, "levels": ()}
-        if kind == "target" or (kind == "numeric" and "when_missing" not in change):
+        if kind == "target" or (kind in ("numeric", "text") and "when_missing" not in change):
             change = {**change, "when_missing": "omit"}
         return replace(before, **change)
 
@@ -155,8 +156,7 @@ class ReadOptions:
         """Return one column for what was declared by its name and by its position."""
         if one is None:
             return other
-        if {one.kind, other.kind} == {"nominal", "numeric"}:
-            raise _two_kinds(other.name)
+        _check_one_kind(other.name, one.kind, other.kind)
         kind = one.kind if other.kind == "infer" or one.kind == "drop" else other.kind
         missing = one.missing if other.missing == self.default.missing else other.missing
         same_rule = other.when_missing == self.default.when_missing
@@ -169,7 +169,7 @@ class ReadOptions:
         """Return the column as the kind that the data decided."""
         column = self.column(name)
         rule = column.when_missing
-        if kind == "numeric" and rule == self.default.when_missing == "value":
+        if kind in ("numeric", "text") and rule == self.default.when_missing == "value":
             rule = "omit"
         return replace(
             column,
@@ -180,10 +180,12 @@ class ReadOptions:
         )
 
 
-def _two_kinds(name: object) -> ParameterError:
-    return ParameterError(
-        f"read: a column must be nominal or numeric; got {name!r} as both. Keep one."
-    )
+def _check_one_kind(name: object, kind: str, other: str | None) -> None:
+    if kind != other and {kind, other} <= {"nominal", "numeric", "text"}:
+        raise ParameterError(
+            f"read: a column must be nominal, numeric or text; got {name!r} as {other} and {kind}. "
+            "Keep one."
+        )
 
 
 def _schema(given: AnySchema) -> Schema:

@@ -16,7 +16,7 @@ from countwise.errors import SchemaError, did_you_mean, listing, quote
 from countwise.numeric import read_number
 from countwise.show_rows import align, html_table
 
-Kind = Literal["nominal", "numeric", "target", "id", "drop", "infer"]
+Kind = Literal["nominal", "numeric", "text", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
 Level = str | int | float | bool
 _KINDS, _RULES = get_args(Kind), get_args(WhenMissing)
@@ -87,8 +87,9 @@ class Column:
     name
         The name, by which rows are matched with the column.
     kind
-        ``nominal``, ``numeric``, ``target`` (the class), ``id`` (found to be an identifier and left
-        out), ``drop`` (left out on request), or ``infer``: `read` decides by the data.
+        ``nominal``, ``numeric``, ``text`` (free text, of which words are counted), ``target`` (the
+        class), ``id`` (found to be an identifier and left out), ``drop`` (left out on request), or
+        ``infer``: `read` decides by the data.
     levels
         The levels of a nominal column or of the class, in code order.
     missing
@@ -129,9 +130,11 @@ class Column:
                 f"Schema: the decimal mark of column {self.name!r} must be one sign; got "
                 f"{self.decimal!r}."
             )
-        if self.kind == "numeric" and self.when_missing == "value":
+        if self.kind in ("numeric", "text") and self.when_missing == "value":
+            what = "number" if self.kind == "numeric" else "text"
             raise SchemaError(
-                f"Schema: column {self.name!r} is numeric, and a missing number cannot be a level.",
+                f"Schema: column {self.name!r} is {self.kind}, and a missing {what} cannot be a "
+                "level.",
                 hint=(
                     "use `when_missing='omit'` or `when_missing='drop'`",
                     "declare the column nominal",
@@ -319,7 +322,7 @@ class Schema:
     @property
     def attributes(self) -> tuple[Column, ...]:
         """The columns a model may use, in order."""
-        return tuple(column for column in self.columns if column.kind in ("nominal", "numeric"))
+        return tuple(c for c in self.columns if c.kind in ("nominal", "numeric", "text"))
 
     @property
     def nominal(self) -> tuple[Column, ...]:
@@ -331,6 +334,11 @@ class Schema:
         """The numeric attributes."""
         return tuple(column for column in self.columns if column.kind == "numeric")
 
+    @property
+    def text(self) -> tuple[Column, ...]:
+        """The attributes that hold free text."""
+        return tuple(column for column in self.columns if column.kind == "text")
+
     def with_columns(self, changed: Iterable[Column]) -> Schema:
         """Return the schema with these columns in the place of those of the same name."""
         new = {column.name: column for column in changed}
@@ -339,6 +347,10 @@ class Schema:
     def without_target(self) -> Schema:
         """Return the schema of the attributes alone."""
         return Schema(tuple(column for column in self.columns if column.kind != "target"))
+
+    def without_text(self) -> Schema:
+        """Return the schema with its text columns left out."""
+        return self.with_columns(replace(column, kind="drop") for column in self.text)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain data."""

@@ -12,6 +12,7 @@ from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.show_rows import align, html_table
 from countwise.tables.schema import Column, Level, Schema, labels_array
+from countwise.tables.words import TextCodes
 
 if TYPE_CHECKING:
     from countwise.tables.raw_columns import Raw, RawTable
@@ -71,7 +72,7 @@ class Table:
         self._data: dict[str, NDArray[Any]] = {
             column.name: _checked(column, data[column.name])
             for column in schema
-            if column.name in data
+            if column.name in data and not column.left_out
         }
         lengths = {len(array) for array in self._data.values()}
         if len(lengths) > 1:
@@ -110,10 +111,10 @@ class Table:
         schema = self.schema
         target = schema.target
         about = f", target {target.name!r} with {target.width} classes" if target else ""
-        return (
-            f"Table: {self._rows} rows, {len(schema.nominal)} nominal and "
-            f"{len(schema.numeric)} numeric columns{about}"
-        )
+        kinds = [f"{len(schema.nominal)} nominal", f"{len(schema.numeric)} numeric"]
+        kinds += [f"{len(schema.text)} text"] if schema.text else []
+        parts = f"{', '.join(kinds[:-1])} and {kinds[-1]}"
+        return f"Table: {self._rows} rows, {parts} columns{about}"
 
     def _first_rows(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the first columns and the cells of the first rows."""
@@ -126,9 +127,7 @@ class Table:
     def __repr__(self) -> str:
         names, cells = self._first_rows()
         more = [f"  … and {self._rows - len(cells)} more rows"] if self._rows > len(cells) else []
-        numbers = [
-            at for at, name in enumerate(names) if name in self and not self.schema[name].coded
-        ]
+        numbers = [at for at, name in enumerate(names) if name in self and self._is_number(name)]
         return "\n".join([self._headline(), *align([names, *cells], numbers), *more])
 
     def _repr_html_(self) -> str:
@@ -196,6 +195,17 @@ class Table:
             raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not numeric.")
         return self.raw_array(name)
 
+    def texts(self, name: str) -> TextCodes:
+        """Return the texts of a text column as codes that know their words; -1 is missing."""
+        if self.schema[name].kind != "text":
+            raise TableError(f"Table: column {name!r} is {self.schema[name].kind}, not text.")
+        codes = self.raw_array(name)
+        assert isinstance(codes, TextCodes)
+        return codes
+
+    def _is_number(self, name: str) -> bool:
+        return self.schema[name].kind == "numeric"
+
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which rows miss their cell of a column; an unseen level is not missing.
 
@@ -206,7 +216,7 @@ class Table:
         [False, True]
         """
         column, cells = self.schema[name], self.raw_array(name)
-        return np.asarray(cells == column.width if column.coded else np.isnan(cells))
+        return np.isnan(cells) if self._is_number(name) else np.asarray(cells == _blank(column))
 
     def with_missing(self, names: Iterable[str]) -> Table:
         """Return the same rows with every cell of these columns missing.
@@ -219,8 +229,7 @@ class Table:
         """
         data = dict(self._data)
         for name in names:
-            column, cells = self.schema[name], self.raw_array(name)
-            data[name] = np.full_like(cells, column.width if column.coded else np.nan)
+            data[name] = np.full_like(self.raw_array(name), _blank(self.schema[name]))
         return Table.from_arrays(self.schema, data, self.notes, self.unseen, len(self))
 
     def raw_array(self, name: str) -> NDArray[Any]:
@@ -235,9 +244,11 @@ class Table:
     def decode(self, name: str) -> NDArray[Any]:
         """Return a column as it was written; None (or NaN) is missing."""
         column = self.schema[name]
-        if not column.coded:
+        if self._is_number(name):
             return self.values(name)
         codes = self.raw_array(name)
+        if isinstance(codes, TextCodes):
+            return codes.decode()
         if column.kind == "target" and not np.any(codes >= column.width):
             return np.asarray(labels_array(column.levels)[codes])
         levels = np.empty(column.width + 2, dtype=object)
@@ -247,6 +258,8 @@ class Table:
     def cell_text(self, name: str, row: int) -> str:
         """Return a cell in words: a level, a number, ``missing`` or ``never seen``."""
         column = self.schema[name]
+        if column.kind == "text":
+            return self.texts(name).shorten(row) or "missing"
         if not column.coded:
             number = float(self.values(name)[row])
             return "missing" if number != number else f"{number:g}"
@@ -254,6 +267,12 @@ class Table:
         if code < column.width:
             return str(column.levels[code])
         return "missing" if code == column.width else "never seen"
+
+    def without_text(self) -> Table:
+        """Return the same rows without their texts, as models see them that count no words."""
+        if not self.schema.text:
+            return self
+        return Table(self.schema.without_text(), self._data, self.notes, self.unseen, self._rows)
 
     def with_notes(self, notes: Iterable[Note]) -> Table:
         """Return the same rows with these notes instead."""
@@ -269,6 +288,9 @@ class Table:
         from countwise.tables.raw_columns import Numbers, Words
 
         column = self.schema[name]
+        if column.kind == "text":
+            texts = self.texts(name)
+            return Words(np.array(texts, np.int32), texts.texts.texts)
         if not column.coded:
             return Numbers(self.values(name), dates=column.dates)
         codes = self.raw_array(name).astype(np.int64)
@@ -342,7 +364,13 @@ class Table:
 
 def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only, contiguous view of the type and range the kernels rely on."""
-    kind = code_type(column.width) if column.coded else np.dtype(np.float64)
+    if column.kind == "text" and not isinstance(array, TextCodes):
+        raise TableError(
+            f"Table: column {column.name!r} must hold texts; got {array.dtype}. Make tables with "
+            "read()."
+        )
+    number = np.dtype(np.int32) if column.kind == "text" else np.dtype(np.float64)
+    kind = code_type(column.width) if column.coded else number
     if array.dtype != kind:
         raise TableError(
             f"Table: column {column.name!r} must be stored as {kind}; got {array.dtype}. "
@@ -359,5 +387,12 @@ def _checked(column: Column, array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def _blank(column: Column) -> float:
+    """Return the code of a missing cell; NaN for numbers."""
+    return column.width if column.coded else -1 if column.kind == "text" else np.nan
+
+
 def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    if isinstance(left, TextCodes) and isinstance(right, TextCodes):
+        return bool(left.decode().tolist() == right.decode().tolist())
     return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

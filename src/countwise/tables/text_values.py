@@ -42,7 +42,7 @@ def settle(
     texts = [str(text).strip() for text in words.distinct]
     marks = options.marks(name)
     missing = [text in marks or not used for text, used in zip(texts, _used(words), strict=True)]
-    if column.coded:
+    if column.coded or column.kind == "text":
         return _levels(words, texts, missing)
     if column.dates:
         return as_dates(name, words, texts, missing, offset)

@@ -82,11 +82,15 @@ def model_checks(model: Any, *, scikit_learn: bool = True) -> Iterator[Check]:
 
 
 def _tables() -> list[Table]:
-    """Return two small tables: mixed columns with missing cells, and columns of text alone."""
+    """Return two small tables: mixed columns with missing cells, and nominal columns alone."""
     mixed = read("sample:weather-numeric")
     rows = {name: mixed.decode(name).tolist() for name in (c.name for c in mixed.schema)}
     rows["humidity"][3] = rows["outlook"][5] = None
-    return [read(rows, target=mixed.target_column.name), read("sample:weather")]
+    # A day in words, which a model counts or leaves out.
+    said = zip(rows["outlook"], rows["windy"], strict=True)
+    rows["said"] = [f"It was {sky}, windy {wind} {wind}" if sky else None for sky, wind in said]
+    target = mixed.target_column.name
+    return [read(rows, target=target, text=["said"]), read("sample:weather")]
 
 
 def _fit(model: Any, table: Table) -> Any:

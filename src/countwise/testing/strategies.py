@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
+_WORDS = ("to", "be", "or", "not", "Être", "être", "don't", "42", "—", "it's:")
 _LEVELS = ("a", "b", "c", "d, with comma", "é", "🙂")
 
 
@@ -22,16 +23,17 @@ def columns(
     most: int = 4,
     missing: bool = True,
 ) -> dict[str, list[Any]]:
-    """Draw columns of `rows` cells: words or numbers, some of them missing."""
+    """Draw columns of `rows` cells: levels, numbers or texts, some of them missing."""
     blank = st.none() if missing else st.nothing()
     words = st.one_of(st.sampled_from(_LEVELS), blank)
     numbers = st.one_of(
         st.floats(-1e6, 1e6, allow_nan=False, width=32), st.integers(-3, 3).map(float), blank
     )
+    texts = st.one_of(st.lists(st.sampled_from(_WORDS), max_size=6).map(" ".join), blank)
     data: dict[str, list[Any]] = {}
     for place in range(draw(st.integers(1, most))):
         kind = draw(st.sampled_from(kinds))
-        cells = words if kind == "nominal" else numbers
+        cells = {"nominal": words, "numeric": numbers, "text": texts}[kind]
         data[f"{kind}{place}"] = draw(st.lists(cells, min_size=rows, max_size=rows))
     return data
 
@@ -46,7 +48,7 @@ def tables(
     missing: bool = True,
     classes: tuple[str, ...] = ("no", "perhaps", "yes"),
 ) -> Table:
-    """Draw labeled tables of nominal and numeric columns."""
+    """Draw labeled tables of nominal, numeric and text columns."""
     rows = draw(st.integers(least_rows, most_rows))
     data = draw(columns(rows, kinds, most, missing))
     data["class"] = draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))

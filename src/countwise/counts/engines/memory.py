@@ -23,6 +23,7 @@ from countwise.counts.engines import _kernels
 from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
+from countwise.counts.word_counts import WordCounts
 from countwise.errors import CountsError, listing
 from countwise.parallel import blocks, in_threads
 from countwise.tables.table import Table
@@ -58,7 +59,21 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
         },
         dict(zip(plan.moments, moments, strict=True)),
         dict(zip(plan.grids, grids, strict=True)),
+        count_words(table, plan, weight),
     )
+
+
+def count_words(
+    table: Table, plan: Plan, weight: FloatArray | None
+) -> dict[tuple[str, int], WordCounts]:
+    """Count the words of text columns."""
+    slots = table.target_column.width + 1
+    # A class that the schema does not know is counted as none.
+    target = np.minimum(table.target, slots - 1)
+    return {
+        (name, size): WordCounts.of(table.texts(name), size, target, weight, slots)
+        for name, size in plan.words
+    }
 
 
 class Jobs:

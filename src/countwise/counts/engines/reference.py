@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,9 @@ from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
 from countwise.counts.plan import Plan
+from countwise.counts.word_counts import WordCounts
 from countwise.tables.table import Table
+from countwise.tables.words import TextCodes, split_words
 
 
 def fold(table: Table, plan: Plan, weight: NDArray[np.float64] | None = None) -> Counts:
@@ -36,6 +40,38 @@ def fold(table: Table, plan: Plan, weight: NDArray[np.float64] | None = None) ->
         tables,
         {name: _moments(table.values(name), classes, ones, slots) for name in plan.moments},
         {name: _grid(table.values(name), classes, ones, slots) for name in plan.grids},
+        {key: _words(table.texts(key[0]), key[1], classes, ones, slots) for key in plan.words},
+    )
+
+
+def _words(
+    texts: TextCodes,
+    size: int,
+    classes: NDArray[np.intp],
+    ones: NDArray[np.float64],
+    slots: int,
+) -> WordCounts:
+    """Count words (or pairs of words) one row after the other."""
+    seen, missing = np.zeros(slots), np.zeros(slots)
+    rows: dict[tuple[str, int], float] = defaultdict(float)
+    times: dict[tuple[str, int], float] = defaultdict(float)
+    for text, slot, one in zip(texts.decode(), classes.tolist(), ones.tolist(), strict=True):
+        (missing if text is None else seen)[slot] += one
+        words = split_words(text or "")
+        found = words if size == 1 else [" ".join(pair) for pair in pairwise(words)]
+        for word in found if one > 0 else ():
+            times[word, slot] += one
+        for word in set(found) if one > 0 else ():
+            rows[word, slot] += one
+    vocabulary = tuple(sorted({word for word, _ in rows}))
+    cells = sorted((slot * len(vocabulary) + vocabulary.index(w), w, slot) for w, slot in rows)
+    return WordCounts(
+        vocabulary,
+        np.asarray([key for key, _, _ in cells], dtype=np.int64),
+        np.asarray([rows[word, slot] for _, word, slot in cells], dtype=np.float64),
+        np.asarray([times[word, slot] for _, word, slot in cells], dtype=np.float64),
+        seen,
+        missing,
     )
 
 

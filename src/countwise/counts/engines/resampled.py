@@ -37,7 +37,7 @@ Cells = NDArray[np.uint32]
 
 def in_one_pass(table: Table, plan: Plan) -> bool:
     """Return whether members can be counted together: no fine grids, no table too large."""
-    if plan.grids or table.target_column.width > _MOST_CLASSES:
+    if plan.grids or plan.words or table.target_column.width > _MOST_CLASSES:
         return False
     jobs = Jobs(table, plan, None)
     return all(math.prod(shape) <= _MOST_CELLS for _, shape in jobs.axes)

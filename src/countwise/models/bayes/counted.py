@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -138,6 +139,9 @@ class CountedModel(Classifier):
     ) -> Self:
         """Learn from counts of rows of this schema that were recoded like this."""
         restricted = counts.restricted(self._plan(counts.schema))
+        if not self.uses_text:
+            schema = schema.without_text()
+            restricted = replace(restricted, schema=restricted.schema.without_text())
         self._match_columns_by_name()
         self.schema_, self.recode_, self._named, self.notes_ = schema, recode, (), ()
         self._given = {column.name: column.levels for column in schema if column.coded}
@@ -275,7 +279,7 @@ class CountedModel(Classifier):
         return counts
 
     def _learn(self, counts: Counts, table: Table | None = None) -> Self:
-        self.counts_ = counts
+        self.counts_ = counts = counts.without_unused_words()
         known = self.schema_ if table is None else table.schema
         self.schema_ = self.recode_.input_schema(known, counts.schema)
         named = set(self._named)
@@ -289,14 +293,14 @@ class CountedModel(Classifier):
         self._model = self.terms(self._view_counts(counts))
         before = self.notes_ if table is None else table.notes
         self.notes_ = (
-            *(note for note in before if note.code not in (*RECODE_NOTES, "P02")),
+            *(note for note in before if note.code not in (*RECODE_NOTES, "P02", "W03")),
             *self.recode_.notes,
             *self._family_notes(),
         )
         return self
 
     def _family_notes(self) -> tuple[Note, ...]:
-        """Return remarks, of code P02, on attributes that depend on fewer others than wished."""
+        """Return remarks on dependencies left out (P02) and words left out (W03)."""
         return ()
 
     def _view_counts(self, counts: Counts) -> Counts:

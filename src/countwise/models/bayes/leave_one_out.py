@@ -234,6 +234,11 @@ class _NaiveBayesLeftOut:
             rule = smoothing_of(self.model.smoothing)
             as_level = self.model.when_missing == "value"
             return np.maximum(self.left_out.log_shares((column.name,), rule, as_level), ZERO)
+        if column.kind == "text":
+            from countwise.models.bayes.words_left_out import WordsLeftOut
+
+            vocabulary = self.model._vocabularies[column.name]
+            return WordsLeftOut(self.model, self.left_out, vocabulary).term()
         if column.name in self.counts.grids:
             return self._kernel(column)
         return self._gaussian(column.name)

@@ -20,7 +20,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
-from countwise.counts.smoothing import Smoothing, a_smoothing, smoothing_of
+from countwise.counts.smoothing import Laplace, Smoothing, a_smoothing, smoothing_of
 from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
@@ -36,9 +36,23 @@ from countwise.models.bayes.score_terms import (
     estimate_normal,
     presence_logs,
 )
+from countwise.models.bayes.stop_words import stop_list
+from countwise.models.bayes.words import (
+    TEXT_MODELS,
+    Vocabulary,
+    WordsTerm,
+    bernoulli_logs,
+    join,
+    multinomial_logs,
+    name_words,
+)
+from countwise.notes import Note
 from countwise.numeric import softmax
 from countwise.params import (
+    boolean,
+    derived,
     mapping,
+    names,
     number,
     one_of,
     parameter,
@@ -48,7 +62,7 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
-    from countwise.models.explanation import Coefficient
+    from countwise.models.explanation import Coefficient, Explanation
     from countwise.models.views import Coefficients, View
 
 
@@ -172,7 +186,7 @@ class NaiveBayes(CountedModel):
     Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
     have it) or kernel estimates (John & Langley 1995), all in one `fit` on a raw frame. Missing
     values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
-    their own.
+    their own. The words of text columns are counted, too (see `text`).
 
     Examples
     --------
@@ -248,6 +262,30 @@ class NaiveBayes(CountedModel):
         whole(at_least=2), "number of intervals for 'width' and 'frequency'", default=10
     )
 
+    _vocabularies: dict[str, Vocabulary] = derived()
+    text: str = parameter(
+        one_of(*TEXT_MODELS),
+        "what a text column is taken as: 'multinomial' counts each word as often as it occurs, "
+        "'bernoulli' asks of each known word whether the text holds it",
+        default="multinomial",
+    )
+    bigrams: bool = parameter(
+        boolean(), "whether two words in a row of a text are counted like a word", default=False
+    )
+    min_rows: int = parameter(
+        whole(at_least=1), "a word of a text must be in so many rows to be used", default=1
+    )
+    max_words: int = parameter(
+        whole(at_least=1),
+        "how many words of a text column are used at most, the most frequent ones",
+        default=100_000,
+    )
+    stop_words: Any = parameter(
+        one_of("english") | names("a list of words"),
+        "words of texts to leave out, or 'english' for the usual ones; pairs that hold one go, too",
+        default=(),
+    )
+
     def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
         if isinstance(self.numeric, Mapping):
             names = [column.name for column in table.schema.numeric]
@@ -281,13 +319,15 @@ class NaiveBayes(CountedModel):
             return None
         normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
         fine = tuple(c.name for c in schema.numeric if self._estimate(c.name) != "gaussian")
-        return Plan(tuple((c.name,) for c in schema.nominal), normal, fine)
+        sizes = (1, 2) if self.bigrams else (1,)
+        words = tuple((column.name, size) for column in schema.text for size in sizes)
+        return Plan(tuple((c.name,) for c in schema.nominal), normal, fine, words)
 
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
         Row by row where a row changes more than its terms: with cuts, posteriors multiplied, rows
-        without weight, or terms of a subclass.
+        without weight, words beyond `max_words`, or terms of a subclass.
         """
         plan = self.counts_needed(table.schema)
         cut = any(self._estimate(column.name) == "cuts" for column in table.schema.numeric)
@@ -299,6 +339,8 @@ class NaiveBayes(CountedModel):
 
         counts = count(table, plan, sample_weight=weight)
         fitted = clone(self).fit_counts(counts)
+        if not fitted._words_change_alone:
+            return super().leave_one_out(table, weight)
         posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
         posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())
         return posteriors
@@ -336,9 +378,12 @@ class NaiveBayes(CountedModel):
         zeros = np.zeros_like(base)
         base, weight = (zeros, base) if self._multiplies_posteriors else (base, zeros)
         terms: list[Term] = []
+        self._vocabularies = {}
         for column in counts.schema.attributes:
             if column.kind == "nominal":
                 terms.append(self._table_term(column.name, counts, weight))
+            elif column.kind == "text":
+                terms.append(self._words_term(column.name, counts, weight))
             elif self._estimate(column.name) == "kernel":
                 terms.append(self._kernel_term(column.name, counts, weight))
             else:
@@ -394,6 +439,52 @@ class NaiveBayes(CountedModel):
         normalize = self._multiplies_posteriors
         return KernelTerm((name,), tuple(densities), weight + present, absent, normalize)
 
+    def _words_term(self, name: str, counts: Counts, weight: FloatArray) -> WordsTerm:
+        kept = Vocabulary.choose(
+            counts, name, self.min_rows, self.max_words, stop_list(self.stop_words)
+        )
+        self._vocabularies[name] = kept
+        rule, seen = smoothing_of(self.smoothing), counts.words[name, 1]
+        present, absent = self._presence(seen.weight, seen.missing, weight)
+        figures, base = np.zeros((len(kept.places), len(self.classes_))), present
+        what = "rows" if self.text == "bernoulli" else "times"
+        cells = self.by_class(join(counts, name, kept.sizes, what))[:, kept.places]
+        if self.text == "bernoulli":
+            held, lacking = bernoulli_logs(cells, self.by_class(seen.weight)[:, None], rule)
+            figures, base = (held - lacking).T, present + lacking.sum(axis=1)
+        elif len(kept.places):
+            figures = multinomial_logs(cells, rule).T
+        return WordsTerm(
+            (name,),
+            tuple(zip(kept.sizes, kept.words(counts), strict=True)),
+            np.ascontiguousarray(figures),
+            base,
+            absent,
+            self.text == "bernoulli",
+            weight if self._multiplies_posteriors else None,
+        )
+
+    @property
+    def _words_change_alone(self) -> bool:
+        """Whether a row changes no figures but those of its words and of its class."""
+        if any(kept.is_cut for kept in self._vocabularies.values()):
+            return False
+        rule = smoothing_of(self.smoothing)
+        # Some rules smooth a class by what is known of the others.
+        looks_across = rule.by == "classes" if isinstance(rule, Laplace) else rule.p == "overall"
+        return not (self._vocabularies and self.text == "bernoulli" and looks_across)
+
+    def _family_notes(self) -> tuple[Note, ...]:
+        return tuple(
+            Note.of("W03", name, words=kept.found, kept=len(kept.places))
+            for name, kept in self._vocabularies.items()
+            if kept.is_cut
+        )
+
+    def _build_explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
+        why = super()._build_explanation(table, parts, joint)
+        return name_words(why, table, self._model.terms) if table.schema.text else why
+
     def _presence(
         self, seen: FloatArray, missing: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -441,6 +532,11 @@ class NaiveBayes(CountedModel):
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
                 f"combine='bayes' and when_missing='omit'; got {self!r}.",
                 hint="Fit it with variance='shared' (on the command line --param variance=shared).",
+            )
+        for column in self.schema_.text:
+            raise ParameterError(
+                "NaiveBayes: logistic weights are those of nominal and numeric columns; "
+                f"{column.name!r} is text. Leave it out with `drop=`."
             )
         return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
 

@@ -1,4 +1,4 @@
-"""Views of Bayes models: probability tables, densities, and the graph of dependencies.
+"""Views of Bayes models: probability tables, densities, top words, the graph of dependencies.
 
 The probabilities come from the model's counts with its smoothing, the densities from what it adds
 up for a row. A nominal attribute's information about the class comes from the counts themselves
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
@@ -23,6 +24,7 @@ from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.discretize.cut_points import cut_counts
 from countwise.models.bayes.score_terms import BACK_OFF
+from countwise.models.bayes.words import WordsTerm, join
 from countwise.models.views import (
     Densities,
     Density,
@@ -31,12 +33,16 @@ from countwise.models.views import (
     Edge,
     ProbabilityTable,
     ProbabilityTables,
+    TextColumn,
+    TopWord,
+    TopWords,
     View,
 )
 from countwise.numeric import softmax
 from countwise.tables.labels import text
 from countwise.tables.schema import MISSING_VALUE, Column, Level
 from countwise.tables.table import Table, code_type
+from countwise.tables.words import text_codes
 
 if TYPE_CHECKING:
     from countwise.models.bayes.counted import CountedModel, JointClassifier
@@ -65,12 +71,65 @@ def naive_bayes_views(model: NaiveBayes) -> tuple[View, ...]:
     tables = probability_tables(counts, nominal, labels, rule, with_missing=missing)
     columns = _densities(plain)
     classes, views = _texts(labels), list[View]()
-    if tables or not columns:
+    if model.schema_.text:
+        views.append(top_words(plain))
+    if tables or not (columns or views):
         views.append(ProbabilityTables(classes, prior, tables, note))
     if columns:
         without_values = len(counts.schema.numeric) - len(columns)
         views.append(Densities(classes, prior, columns, more_columns=without_values))
     return tuple(views)
+
+
+#: Words that a view lists for each class.
+_TOP_WORDS = 12
+
+
+def top_words(model: NaiveBayes) -> TopWords:
+    """Return the words that speak most for each class, by P(w | c) log (P(w | c) / P(w | others)).
+
+    That is what a word adds, on average, to the evidence for its class.
+    """
+    prior, columns = model.class_prior_, []
+    for term in model._model.terms:
+        if not isinstance(term, WordsTerm):
+            continue
+        kept = model._vocabularies[term.columns[0]]
+        every = join(model.counts_, kept.column, kept.sizes, "rows")
+        rows = model.by_class(every)[:, kept.places]
+        share = expit(term.figures.T) if term.binary else np.exp(term.figures.T)
+        columns.append(
+            TextColumn(
+                kept.column,
+                tuple(_words_of(at, share, rows, prior, term) for at in range(len(prior))),
+                len(kept.places),
+            )
+        )
+    what = "texts of the class hold it" if model.text == "bernoulli" else "it occurs in the class"
+    note = f"A word is told by how many times as often {what} as in the others."
+    return TopWords(_texts(model.classes_.tolist()), prior, tuple(columns), note)
+
+
+def _words_of(
+    at: int, share: FloatArray, rows: FloatArray, prior: FloatArray, term: WordsTerm
+) -> tuple[TopWord, ...]:
+    """Return the words of one class that are more frequent there than elsewhere."""
+    others = np.where(np.arange(len(prior)) == at, 0.0, prior)
+    if not others.any():
+        return ()
+    ratio = share[at] / (others @ share / others.sum())
+    order = np.argsort(-share[at] * np.log(ratio), kind="stable")[:_TOP_WORDS]
+    everywhere = rows.sum(axis=0)
+    return tuple(
+        TopWord(
+            term.vocabulary[w],
+            float(ratio[w]),
+            float(rows[at, w]),
+            float(everywhere[w] - rows[at, w]),
+        )
+        for w in order.tolist()
+        if ratio[w] > 1 and rows[at, w] > 0
+    )
 
 
 def counted_views(
@@ -237,10 +296,12 @@ def _log_densities(model: NaiveBayes, grids: Mapping[str, FloatArray]) -> dict[s
         for column in schema.attributes:
             if column.kind == "nominal":
                 data[column.name] = np.full(size, column.width, dtype=code_type(column.width))
+            elif column.kind == "text":
+                data[column.name] = text_codes(np.full(size, -1), ())
             else:
                 grid = grids.get(column.name)
                 data[column.name] = np.full(size, np.nan) if grid is None else grid[rows]
-        added = model.explain(Table(schema, data, rows=size)).parts
+        why = model.explain(Table(schema, data, rows=size))
         for name, blocks in parts.items():
-            blocks.append(added[:, names.index(name), :])
+            blocks.append(why.parts[:, why.attributes.index(name), :])
     return {name: np.concatenate(blocks) for name, blocks in parts.items()}

@@ -123,6 +123,15 @@ class Ensemble(Classifier):
         """How members vote, a word of `cast_votes`."""
         return "majority"
 
+    @property
+    def uses_text(self) -> bool:
+        """Whether some member counts the words of text columns."""
+        return any(getattr(model, "uses_text", False) for model in self._untrained())
+
+    def _untrained(self) -> Iterable[Any]:
+        """Return the models that members are copies of."""
+        return (getattr(self, "estimator", None),)
+
     def _cast(
         self, posteriors: FloatArray, keys: NDArray[np.uint64] | None, place: int
     ) -> FloatArray:
@@ -183,13 +192,18 @@ class Ensemble(Classifier):
         """Return what `describe` shows of a saved model."""
         return {"classes": self.classes_.tolist(), "members": len(self._vote_weights)}
 
+    def _is_text(self, name: str) -> bool:
+        # Members that count no words do without the text columns of the ensemble.
+        return self.schema_[name].kind == "text"
+
     def _adopt(self, models: Iterable[Classifier]) -> None:
         """Take over the loaded models as members; refuse those of other rows."""
         self._check_classes()
         names = [column.name for column in self.schema_.attributes]
         self._trained = []
         for model in models:
-            if [column.name for column in model.schema_.attributes] != names:
+            used = [column.name for column in model.schema_.attributes]
+            if used != [name for name in names if name in used or not self._is_text(name)]:
                 raise ParameterError(
                     "Ensemble: every member must read the columns of the ensemble."
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -143,6 +143,8 @@ class Vote(Ensemble):
         self.members_ = dict(zip(named, (member.model for member in self._trained), strict=True))
         self.weights_ = self._weigh(list(named.values()), table, weight)
         self._compare_members(table, weight)
+        left_out = (n for m in self.members_.values() for n in getattr(m, "notes_", ()))
+        self.notes_ += tuple(dict.fromkeys(note for note in left_out if note.code == "W02"))
         return self
 
     def after_load(self) -> None:
@@ -172,6 +174,9 @@ class Vote(Ensemble):
                 "Decide(Vote(...), gain)."
             )
         return matrix.values
+
+    def _untrained(self) -> Iterable[Any]:
+        return self._name_models().values()
 
     def _name_models(self) -> dict[str, Any]:
         models = self.estimators

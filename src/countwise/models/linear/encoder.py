@@ -102,7 +102,8 @@ class Features:
 
     @classmethod
     def learn(cls, table: Table, weight: FloatArray | None = None) -> Features:
-        """Learn scales, levels and missing cells from training rows."""
+        """Learn scales, levels and missing cells from training rows; texts are left out."""
+        table = table.without_text()
         parts: dict[str, Scale | Places] = {}
         for column in table.schema.attributes:
             if column.coded:

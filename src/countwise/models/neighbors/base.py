@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
-from countwise.models.base import Classifier
+from countwise.models.base import Classifier, leave_out_text
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
@@ -284,8 +284,8 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         target = np.ascontiguousarray(target if heavy is None else target[heavy])
         space, _, notes = learn_weighted_space(self, rows, weight)
         # What is odd about the numbers as classes does not matter here.
-        told = [note for note in table.notes if note.column != self.target_name_ or not note.column]
-        self.notes_ = (*told, *notes)
+        kept = [note for note in table.notes if note.column != self.target_name_ or not note.column]
+        self.notes_ = (*kept, *notes)
         return self.store_rows(rows, weight, space, None, target, heavy)
 
     def _read_target(self, X: Any, y: Any) -> tuple[Table, FloatArray]:
@@ -313,7 +313,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
                 target = column_or_1d(y, warn=True)
             check_lengths(who, n_rows_of(X), len(target))
             table = read(X, nominal=self.nominal, identifiers="keep")
-        return table, self._check_target(target, len(table))
+        return leave_out_text(self, table), self._check_target(target, len(table))
 
     def _check_target(self, y: Any, rows: int) -> FloatArray:
         who = type(self).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +75,21 @@ def coefficient_figure(view: Mapping[str, Any], width: float = 620) -> str:
         value, words = term["scaled"][0], f"coefficient {brief(term['values'][0])}"
         bars.append(_Bar(term_name(term), value or 0.0, signed(value), words))
     return _bar_chart(f"Coefficients of {view['classes'][0]}", bars, width)
+
+
+#: Words of a class that a figure shows.
+_MAX_WORDS = 8
+
+
+def word_figure(column: Mapping[str, Any], classes: Sequence[str], width: float = 620) -> str:
+    """Draw the top words of each class by how much more frequent they are there, as a log."""
+    bars = []
+    for name, words in zip(classes, column["words"], strict=True):
+        for word in words[:_MAX_WORDS]:
+            note = f"× {brief(word['ratio'])}"
+            rows = f"{counted(word['rows'])} rows of {name}, {counted(word['other_rows'])} others"
+            bars.append(_Bar(f"{name}: {word['word']}", math.log(word["ratio"]), note, rows))
+    return _bar_chart(f"Top words of {column['name']} by class", bars, width)
 
 
 def _bar_chart(title: str, bars: Sequence[_Bar], width: float) -> str:

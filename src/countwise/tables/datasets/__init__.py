@@ -34,7 +34,7 @@ class Sample:
     title: str
     rows: int
     target: str
-    #: A name, a kind (nominal, numeric or id) and perhaps the declared values of each column.
+    #: A name, a kind (nominal, numeric, text or id) and perhaps the declared values of each column.
     columns: list[dict[str, Any]] = field(hash=False)
     origin: str
     license: str

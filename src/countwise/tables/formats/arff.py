@@ -352,7 +352,9 @@ def _column(
     if attribute.kind == "date":
         if not column.coded:
             return _dates(attribute, drop_unused(words), options.marks(name))
-    elif column.kind == "numeric" or (attribute.kind == "numeric" and not column.coded):
+    elif column.kind == "numeric" or (
+        attribute.kind == "numeric" and not (column.coded or column.kind == "text")
+    ):
         declared = {**options.columns, name: options.settle(name, "numeric")}
         return settle(name, words, replace(options, columns=declared))
     if attribute.kind == "nominal":

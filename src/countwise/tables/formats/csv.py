@@ -328,7 +328,7 @@ def _declare(dialect: Dialect, options: ReadOptions) -> tuple[ReadOptions, bool]
             words = Words(np.asarray(codes, np.int64), tuple(place))
             raw = settle(name, words, options, dialect.separator)
             if isinstance(raw, Words):
-                column = options.settle(name, "nominal")
+                column = options.settle(name, "text" if column.kind == "text" else "nominal")
             else:
                 decimal = "," if raw.comma else None
                 column = options.settle(name, "numeric", raw.dates, decimal)

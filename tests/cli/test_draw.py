@@ -1,0 +1,119 @@
+"""``countwise draw``: models, comparisons, curves and maps, in four formats, light and dark."""
+
+import builtins
+import json
+import struct
+
+import pytest
+
+import countwise as cw
+from countwise.reports.figures.palette import DARK, LIGHT
+
+from .conftest import refused
+
+
+def pixel_size(path):
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", content[16:24])
+
+
+@pytest.mark.parametrize(
+    ("what", "title"),
+    [
+        ("model", "NaiveBayes: 4 attributes by class and value"),
+        ("ranking", "Models by accuracy"),
+        ("roc", "ROC curves"),
+        ("confusion", "Confusion matrix of naive-bayes"),
+    ],
+)
+def test_what_is_drawn_from_rows(run, folder, what, title):
+    done = run("draw", "sample:weather", "--what", what, "-m", "naive-bayes", "-o", "p.svg")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == f"{title}\n"
+    assert "Picture written to p.svg." in done.stderr
+    assert (folder / "p.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_learning_curve_and_a_map_of_neighbors(run, folder):
+    done = run("draw", "sample:iris", "--what", "curve", "-m", "naive-bayes", "-o", "c.svg")
+    assert done.stdout == "Accuracy by training rows\n"
+    done = run("draw", "sample:weather", "--what", "grid", "-o", "g.svg")
+    assert done.stdout == "Accuracy of neighbors by k and p\n"
+
+
+def test_a_model_file_in_every_format(run, folder):
+    for extension, head in (
+        ("svg", b"<svg"),
+        ("html", b"<!DO"),
+        ("png", b"\x89PNG"),
+        ("pdf", b"%PDF"),
+    ):
+        done = run("draw", "m.cw", "-o", f"p.{extension}")
+        assert done.exit_code == 0, done.stderr
+        assert (folder / f"p.{extension}").read_bytes().startswith(head)
+    facts = json.loads(run("draw", "m.cw", "-o", "p.svg", "--json").stdout)
+    assert facts["title"] == "NaiveBayes: 2 attributes by class and value"
+    done = run("draw", "m.cw", "--attribute", "a", "-o", "p.svg")
+    assert done.stdout == "NaiveBayes: a by class\n"
+
+
+def test_light_dark_or_as_the_reader_has_it(run, folder):
+    def style(*options):
+        assert run("draw", "m.cw", "-o", "p.svg", *options).exit_code == 0
+        return (folder / "p.svg").read_text(encoding="utf-8")
+
+    assert "prefers-color-scheme" in style()
+    assert "prefers-color-scheme" not in style("--dark")
+    assert LIGHT["paper"] not in style("--dark")
+    assert DARK["paper"] not in style("--light")
+
+
+def test_a_png_is_twice_as_large_and_has_a_background(tmp_path):
+    from io import BytesIO
+
+    image = pytest.importorskip("PIL.Image")
+    picture = cw.draw(cw.TAN().fit(cw.read("sample:weather")))
+    for dark, scheme in ((None, LIGHT), (True, DARK)):
+        picture.save(tmp_path / "p.png", dark)
+        wide, high = pixel_size(tmp_path / "p.png")
+        assert f'width="{wide // 2}" height="{high // 2}"' in str(picture)
+        corner = (
+            image.open(BytesIO((tmp_path / "p.png").read_bytes())).convert("RGB").getpixel((0, 0))
+        )
+        assert "#{:02x}{:02x}{:02x}".format(*corner) == scheme["paper"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("m.cw", "-o", "p.gif"), "-o must name a .svg, .html, .png or .pdf file"),
+        (("m.cw",), "-o must name the picture to write"),
+        (("m.cw", "--what", "roc", "-o", "p.svg"), "--what roc needs rows; m.cw is a model"),
+        (("m.cw", "-m", "id3", "-o", "p.svg"), "--models needs rows"),
+        (("m.cw", "--attribute", "b", "-o", "p.svg"), "--attribute must be an attribute; got 'b'"),
+        (("good.csv", "-m", "id3,tan", "-o", "p.svg"), "-m must name one model"),
+        (("good.csv", "-m", "forest", "-o", "p.svg"), "only for comparison"),
+        (("good.csv", "--what", "grid", "-m", "id3", "-o", "p.svg"), "not for --what grid"),
+        (("good.csv", "--what", "roc", "--attribute", "a", "-o", "p.svg"), "picture of a model"),
+        (("missing.csv", "-o", "p.svg"), "there is no file"),
+    ],
+)
+def test_what_draw_refuses(run, folder, args, words):
+    assert words in refused(run("draw", *args))
+    assert not list(folder.glob("p.*"))
+
+
+def test_without_the_extra_package_it_says_how_to_install_it(run, folder, monkeypatch):
+    plain_import = builtins.__import__
+
+    def without(name, *args, **settings):
+        if name == "cairosvg":
+            raise ImportError(name)
+        return plain_import(name, *args, **settings)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    message = refused(run("draw", "m.cw", "-o", "p.png"))
+    assert "pip install 'countwise[pictures]'" in message
+    assert not (folder / "p.png").exists()
+    assert run("draw", "m.cw", "-o", "p.svg").exit_code == 0
