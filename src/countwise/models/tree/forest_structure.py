@@ -303,8 +303,8 @@ def take_tree(
             continue
         names = [text(level) for level in column.levels]
         if (pooled := bins.level_codes.get(column.name)) is not None:
-            own = {int(code): name for code, name in zip(pooled, names, strict=True)}
-            names = [own[code] for code in range(MISSING - 1)] + ["rare levels"]
+            by_code = {int(code): name for code, name in zip(pooled, names, strict=True)}
+            names = [by_code[code] for code in range(MISSING - 1)] + ["rare levels"]
         bounds.append(tuple(names))
     return ForestTree(
         tuple(column.name for column in schema.attributes),
