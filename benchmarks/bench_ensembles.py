@@ -1,4 +1,4 @@
-"""Bagging and boosting against scikit-learn, and bagging against as many single fits of ours.
+"""Bagging, boosting and forests against scikit-learn, bagging against as many single fits of ours.
 
 scikit-learn's members and rounds cost the same each, so a few of them are timed and scaled; the
 line says how many. Both boostings are then run in full on fewer rows, to compare their accuracy.
@@ -13,15 +13,17 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.bench_counts import coded
 from benchmarks.timing import best, row
+from countwise.evaluation.refit import prepare_rows
 from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.ensembles.adaboost import AdaBoost
 from countwise.models.ensembles.bagging import Bagging
+from countwise.models.tree.forest import Forest
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -105,10 +107,44 @@ def _boosting(rows: int) -> list[dict[str, Any]]:
     return lines
 
 
+def mixed(rows: int, seed: int = 0) -> Table:
+    """Ten numbers and ten columns of eight levels, 5 % of the cells missing, and two classes."""
+    rng = np.random.default_rng(seed)
+    X, y = learnable(rows, seed)
+    levels = np.digitize(X[:, 10:] + 0.5 * X[:, :10], np.linspace(-1.5, 1.5, 7)).astype(object)
+    numbers = X[:, :10].copy()
+    numbers[rng.random(numbers.shape) < 0.05] = np.nan
+    levels[rng.random(levels.shape) < 0.05] = None
+    words = np.where(levels == None, None, np.char.add("v", levels.astype(str)))  # noqa: E711
+    columns = {f"n{place}": numbers[:, place] for place in range(10)}
+    columns |= {f"c{place}": words[:, place].tolist() for place in range(10)}
+    return read({**columns, "class": y.astype(str)}, target="class")
+
+
+def _forest(rows: int) -> list[dict[str, Any]]:
+    table = mixed(rows)
+    train, test = np.arange(0, rows, 2), np.arange(1, rows, 2)
+    peer = RandomForestClassifier(100, random_state=0, n_jobs=2)
+    material = prepare_rows(peer, table)
+    scores: dict[str, float] = {}
+
+    def ours() -> None:
+        scores["ours"] = Forest().fit(table.take(train)).score(table.take(test))
+
+    def theirs() -> None:
+        model = material.estimator(peer).fit(material.rows(train), material.y[train])
+        scores["peer"] = model.score(material.rows(test), material.y[test])
+
+    mine, other = best(ours, 2), best(theirs, 1)
+    right = f"accuracy {scores['ours']:.3f} to {scores['peer']:.3f}"
+    name = f"forest of 100, fit and predict {rows // 2:,} x 20 mixed, 5 % missing, {right}"
+    return [row(name, mine, "RandomForestClassifier, one-hot, two jobs", other, ">= 1x")]
+
+
 def run(quick: bool) -> list[dict[str, Any]]:
     """Measure."""
     rows = 100_000 if quick else 1_000_000
-    return [*_bagging(rows), *_boosting(rows)]
+    return [*_bagging(rows), *_boosting(rows), *_forest(rows // 50)]
 
 
 if __name__ == "__main__":

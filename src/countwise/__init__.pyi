@@ -48,7 +48,9 @@ from countwise.models.neighbors.explanation import Neighborhood as Neighborhood
 from countwise.models.neighbors.explanation import NumberExplanation as NumberExplanation
 from countwise.models.neighbors.local_regression import LocalRegression as LocalRegression
 from countwise.models.neighbors.regressor import NeighborsRegressor as NeighborsRegressor
+from countwise.models.tree.forest import Forest as Forest
 from countwise.models.tree.id3 import ID3 as ID3
+from countwise.models.tree.tree import Tree as Tree
 from countwise.notes import Note as Note
 from countwise.predict_files import PredictionSummary as PredictionSummary
 from countwise.predict_files import predict_file as predict_file

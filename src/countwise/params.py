@@ -142,7 +142,9 @@ def number(
         return (at_least is None or real >= at_least) and (above is None or real > above)
 
     low = at_least if at_least is not None else above if above is not None else 0.0
-    return Constraint(words, admits, good=(low + 1.0,), bad=(float("nan"), [], low - 1.0))
+    return Constraint(
+        words, admits, good=(min(low + 1.0, at_most),), bad=(float("nan"), [], low - 1.0)
+    )
 
 
 def infinity() -> Constraint:

@@ -211,7 +211,7 @@ def test_an_unknown_model(run, folder, command):
     ("args", "words"),
     [
         (["--model", "naive-bays"], "Did you mean 'naive-bayes'?"),
-        (["--model", "forest"], "cannot be saved"),
+        (["--model", "sklearn-forest"], "cannot be saved"),
         (["--param", "smoothing=-1"], "at least 0"),
         (["--param", "smoothin=1"], "Did you mean 'smoothing'?"),
         (["--param", "smoothing"], "name=value"),

@@ -53,12 +53,17 @@ def test_gain_and_cost_exclude_each_other(run, costs):
 
 def test_a_yardstick_stands_below_the_ranking_and_the_winner_can_be_kept(run, folder):
     done = run(
-        "compare", "sample:weather", "-m", "naive-bayes,discriminant,boosting", "--folds", "3"
+        "compare",
+        "sample:weather",
+        "-m",
+        "naive-bayes,discriminant,sklearn-boosting",
+        "--folds",
+        "3",
     )
     lines = done.stdout.splitlines()
     line = next(at for at, text in enumerate(lines) if text.strip() == "yardsticks")
-    assert "boosting" in lines[line + 1]
-    assert "boosting" not in "".join(lines[4:line])
+    assert "sklearn-boosting" in lines[line + 1]
+    assert "sklearn-boosting" not in "".join(lines[4:line])
     command = lines[-1].split()
     assert command[:2] == ["countwise", "fit"]
     assert run(*command[1:]).exit_code == 0
@@ -116,7 +121,7 @@ def test_explain_says_why_the_decision_differs_from_the_class(run, costs):
 
 def test_a_page_recommends_in_money_and_names_date_hash_and_command(run, costs):
     done = run(
-        "compare", "sample:credit-g", "-m", "naive-bayes,forest", "--folds", "4",
+        "compare", "sample:credit-g", "-m", "naive-bayes,sklearn-forest", "--folds", "4",
         "--cost", costs, "--unit", "€", "--report", "r.html",
     )  # fmt: skip
     assert done.exit_code == 0

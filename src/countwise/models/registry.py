@@ -396,6 +396,28 @@ for _entry in (
         ),
     ),
     Entry(
+        "Tree",
+        "countwise.models.tree.tree",
+        "decision tree grown and pruned as in C4.5",
+        (Command("tree"),),
+        (
+            {},
+            {"confidence": None, "min_leaf": 1, "smoothing": 0},
+            {"confidence": 0.1, "max_depth": 3},
+        ),
+    ),
+    Entry(
+        "Forest",
+        "countwise.models.tree.forest",
+        "random forest: trees on bootstrap rows and random columns",
+        (Command("forest", {}, "random forest of 100 trees"),),
+        (
+            {"n_estimators": 20},
+            {"n_estimators": 10, "oob_score": True, "max_features": None, "min_samples_leaf": 2},
+            {"n_estimators": 10, "smoothing": 0, "max_features": 0.5, "max_depth": 4},
+        ),
+    ),
+    Entry(
         "Neighbors",
         "countwise.models.neighbors.classifier",
         "k nearest neighbors",
@@ -520,21 +542,21 @@ for _entry in (
         "DecisionTreeClassifier",
         "sklearn.tree",
         "decision tree with at least 5 rows per leaf",
-        (Command("tree", {"min_samples_leaf": 5}),),
+        (Command("sklearn-tree", {"min_samples_leaf": 5}),),
         kind="peer",
     ),
     Entry(
         "RandomForestClassifier",
         "sklearn.ensemble",
         "random forest of 100 trees",
-        (Command("forest", {"n_estimators": 100, "min_samples_leaf": 2}),),
+        (Command("sklearn-forest", {"n_estimators": 100, "min_samples_leaf": 2}),),
         kind="peer",
     ),
     Entry(
         "HistGradientBoostingClassifier",
         "sklearn.ensemble",
         "gradient-boosted trees",
-        (Command("boosting", {"max_iter": 100}),),
+        (Command("sklearn-boosting", {"max_iter": 100}),),
         kind="peer",
     ),
     Entry(

@@ -140,7 +140,7 @@ class TreeNode:
 
     An ``open`` node is shown with its children; of any other, ``below`` nodes are not shown.
     ``entropy`` is that of its classes and ``gain`` the information that its test gives about them,
-    both in bits; a leaf has no gain.
+    both in bits, and ``gain_ratio`` the gain divided by the entropy of the split; a leaf has none.
     """
 
     parent: int | None
@@ -153,6 +153,7 @@ class TreeNode:
     counts: tuple[float, ...]
     entropy: float
     gain: float | None = None
+    gain_ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -420,6 +421,25 @@ class MemberList:
     more_members: int = 0
 
 
+@dataclass(frozen=True)
+class Importance:
+    """A column and its share of what all splits on any column gain."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Importances:
+    """How much each column contributes to a forest, the most important first."""
+
+    title: ClassVar[str] = "Importance of columns"
+
+    columns: tuple[Importance, ...]
+    note: str = ""
+    more_columns: int = 0
+
+
 View: TypeAlias = (
     ProbabilityTables
     | Densities
@@ -433,4 +453,5 @@ View: TypeAlias = (
     | TrainingCurve
     | NeighborSample
     | MemberList
+    | Importances
 )

@@ -22,6 +22,7 @@ from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     coefficient_figure,
     error_figure,
+    importance_figure,
     member_figure,
     word_figure,
 )
@@ -359,6 +360,10 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         lambda view: f"nearest rows of {len(view['samples'])} rows",
     ),
     "MemberList": (_member_figures, lambda view: "its members"),
+    "Importances": (
+        lambda view: [importance_figure(view["columns"])] if view["columns"] else [],
+        lambda view: f"importance of {len(view['columns']) + view['more_columns']} columns",
+    ),
 }
 
 

@@ -19,6 +19,7 @@ from countwise.reports.figures.bar_chart import (
     balance_figure,
     coefficient_figure,
     error_figure,
+    importance_figure,
     information_figure,
     member_figure,
     strength_figure,
@@ -185,6 +186,9 @@ _VIEWS: dict[str, Callable[[Facts], Figures]] = {
     },
     "NeighborSample": lambda view: {"neighbors": _both(neighbor_figure, _MIDDLE, view)},
     "MemberList": _member_list,
+    "Importances": lambda view: {
+        "importance": _both(importance_figure, _MIDDLE, view["columns"]) if view["columns"] else ""
+    },
 }
 
 

@@ -20,6 +20,7 @@ from countwise.models.views import (
     Dependency,
     DependencyGraph,
     Edge,
+    Importances,
     MemberList,
     PairShapes,
     ProbabilityTable,
@@ -41,7 +42,7 @@ MAX_LINES, _SPARSE = 160, (2, 5)
 MAX_NODES = 100
 #: The columns of a grid of cells, the levels of a column that is drawn, the steps of its search.
 MAX_COLUMNS, MAX_DRAWN_LEVELS, MAX_STEPS = 24, 60, 200
-#: The coefficients, the members of an ensemble, the epochs of a training.
+#: The coefficients, the important columns, the members of an ensemble, the epochs of a training.
 MAX_ROWS = 40
 #: The pairs of columns that get a picture.
 MAX_PAIRS = 6
@@ -288,6 +289,12 @@ def _limit_shape(shape: Shape, classes: list[int]) -> Shape:
 def _(view: PairShapes) -> PairShapes:
     more = max(len(view.pairs) - MAX_PAIRS, 0)
     return replace(view, pairs=view.pairs[:MAX_PAIRS], more_pairs=more)
+
+
+@limit.register
+def _(view: Importances) -> Importances:
+    more = max(len(view.columns) - MAX_ROWS, 0)
+    return replace(view, columns=view.columns[:MAX_ROWS], more_columns=more)
 
 
 @limit.register

@@ -61,7 +61,7 @@ def _decision_tree(screen: Screen, view: Facts, most: int) -> None:
     nodes, classes = view["drawn"], view["classes"]
     few = sum(max(len(name), 5) + 2 for name in classes) < screen.width // 3
     heads = classes if few else ["most frequent class"]
-    table = grid("test", "rows", *heads, "entropy", "gain", right=range(1, len(heads) + 4))
+    table = grid("test", "rows", *heads, "entropy", "gain", "ratio", right=range(1, len(heads) + 5))
     table.columns[0].no_wrap = True
     parents = [-1 if node["parent"] is None else node["parent"] for node in nodes]
     lines = _outline(parents)
@@ -74,11 +74,20 @@ def _decision_tree(screen: Screen, view: Facts, most: int) -> None:
         total = sum(node["counts"])
         parts = [counted(count) for count in node["counts"]]
         parts = parts if few else [f"{node['label']} {percent(max(node['counts']) / total)}"]
-        gain = "" if node["gain"] is None else short(node["gain"])
-        cells = (f"{lead}{value}{name}", counted(total), *parts, short(node["entropy"]), gain)
+        measures = [node["entropy"], node["gain"], node["gain_ratio"]]
+        bits = ["" if measure is None else short(measure) for measure in measures]
+        cells = (f"{lead}{value}{name}", counted(total), *parts, *bits)
         table.add_row(*to_cells(*cells))
     screen.show(table)
     _more(screen, view["nodes"] - len(lines[: 3 * most]), "nodes")
+
+
+def _importances(screen: Screen, view: Facts, most: int) -> None:
+    table = grid("column", "importance", right=(1,))
+    for column in view["columns"][:most]:
+        table.add_row(*to_cells(column["name"], percent(column["share"])))
+    screen.show(table)
+    _more(screen, len(view["columns"]) - most + view["more_columns"], "columns")
 
 
 def _say_prior(screen: Screen, view: Facts, most: int) -> None:
@@ -275,6 +284,7 @@ _RENDERERS: dict[str, Callable[[Screen, Facts, int], None]] = {
     "Densities": _densities,
     "DependencyGraph": _dependency_graph,
     "DecisionTree": _decision_tree,
+    "Importances": _importances,
     "CellGrid": _cell_grid,
     "Coefficients": _coefficients,
     "TrainingCurve": _training_curve,

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.tree import _grow
-from countwise.models.tree.splits import TIE, Attribute, Best, Bits, Block, best_splits, tally
+from countwise.models.tree.splits import (
+    TIE,
+    Attribute,
+    Best,
+    Bits,
+    Block,
+    best_splits,
+    halfway,
+    tally,
+)
 from countwise.models.tree.tree_structure import LEAF, LEAST_SHARE, NO_CHILD, TreeStructure
 from countwise.parallel import in_threads
 from countwise.tables.schema import Level
@@ -67,6 +76,8 @@ def join_blocks(blocks: list[Children], first: int) -> Open:
 
 _ROWS = 1 << 16
 _CELLS = 1 << 18
+#: In C4.5 a column has many levels if it has this share of the rows.
+_MANY_LEVELS = 0.3
 #: Beyond these, numbers of the compiled growth or its tables would become too large.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CELLS = 1 << 30, 1 << 15, 1 << 14
 
@@ -80,6 +91,7 @@ class Limits:
     max_depth: int | None = None
     min_leaf: float = 0.0
     min_gain: float | None = 0.0
+    as_c45: bool = False  # thresholds pay for their choice and are values of the column
 
 
 def grow(
@@ -155,8 +167,8 @@ class _Growth:
         # Parts of rows are no whole numbers; whole weights below this are exact.
         whole = weight is None or bool(np.all(weight == np.floor(weight)))
         gaps = any(bool((column.codes >= column.width).any()) for column in columns)
-        total = float(len(target) if weight is None else weight.sum())
-        self.bits = Bits(total, whole and not (gaps and limits.fractions))
+        self.total = float(len(target) if weight is None else weight.sum())
+        self.bits = Bits(self.total, whole and not (gaps and limits.fractions))
 
     def grow(self) -> TreeStructure:
         kept: list[tuple[NDArray[np.int32], FloatArray, FloatArray]] = []
@@ -266,13 +278,17 @@ class _Growth:
         limits = self.limits
         # A split into parts of which all but one are empty tells nothing apart.
         least = max(limits.min_leaf, np.finfo(float).tiny)
-        best = best_splits(block, self.columns, self.bits, limits.ratio, least)
+        many = _MANY_LEVELS * self.total if limits.as_c45 else None
+        best = best_splits(block, self.columns, self.bits, limits.ratio, least, many)
         if limits.min_gain is not None:
             best.feature[best.gain <= limits.min_gain + TIE] = LEAF
         return best
 
     def _find_thresholds(self, best: Best, split: NDArray[np.intp]) -> FloatArray:
-        """Return the middle between the values on both sides, never as high as the upper one."""
+        """Return the middle between the values on both sides, never as high as the upper one.
+
+        C4.5 takes the largest value of all rows that is not above the middle.
+        """
         cuts = np.full(len(split), np.nan)
         for place in np.unique(best.feature[split]):
             points = self.columns[place].points
@@ -280,9 +296,10 @@ class _Growth:
                 continue
             here = best.feature[split] == place
             low, high = points[best.below[split[here]]], points[best.above[split[here]]]
-            with np.errstate(invalid="ignore", over="ignore"):
-                middle = low + (high / 2 - low / 2)
-            cuts[here] = np.where(middle < high, middle, low)
+            middle = halfway(low, high)
+            if self.limits.as_c45:
+                middle = points[np.searchsorted(points, middle, side="right") - 1]
+            cuts[here] = middle
         return cuts
 
     def _descend(self, block: Block, share: FloatArray | None, best: Best, depth: int) -> Children:

@@ -107,20 +107,23 @@ def find_ends(tree: TreeStructure, values: FloatArray, fractions: bool) -> Parts
     return _join(done) if done else going
 
 
-def posteriors(tree: TreeStructure, parts: Parts, rows: int, smoothing: float) -> FloatArray:
-    """Return the class shares of each row, mixed from where its parts are."""
+def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray) -> FloatArray:
+    """Return the class shares of each row, mixed from where its parts are.
+
+    `pseudo` is what is added to the weight of each class.
+    """
     weight = tree.weight[parts.node]
-    inverse = np.bincount(parts.row, parts.share**2 / weight, rows) * smoothing
+    inverse = np.bincount(parts.row, parts.share**2 / weight, rows)
     mixed = np.empty((rows, len(tree.classes)))
     for place in range(len(tree.classes)):
         share = parts.share * (tree.counts[parts.node, place] / weight)
         mixed[:, place] = np.bincount(parts.row, share, rows)
-    mixed += inverse[:, None]
+    mixed += inverse[:, None] * pseudo
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
 
 
 def trace_changes(
-    tree: TreeStructure, values: FloatArray, fractions: bool, smoothing: float
+    tree: TreeStructure, values: FloatArray, fractions: bool, pseudo: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return log shares at the root and what each column changes in them on the way down.
 
@@ -131,7 +134,7 @@ def trace_changes(
     used = np.unique(tree.feature[tree.split])
     changes = np.zeros((rows, len(used), number))
     done, going = begin(rows).take(np.zeros(0, dtype=np.intp)), begin(rows)
-    now = posteriors(tree, going, rows, smoothing)
+    now = posteriors(tree, going, rows, pseudo)
     with np.errstate(divide="ignore"):
         root = np.log(now)
     while True:
@@ -146,7 +149,7 @@ def trace_changes(
             done = _join([done, stay])
             gone.append(went)
             every = _join([done, *gone, going.take(feature > place)])
-            then = posteriors(tree, every, rows, smoothing)
+            then = posteriors(tree, every, rows, pseudo)
             changes[:, np.searchsorted(used, place)] += _log_ratio(then, now)
             now = then
         going = _join(gone)

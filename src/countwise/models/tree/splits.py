@@ -22,6 +22,10 @@ Places = NDArray[np.intp]
 
 #: Gains closer than this are equal: rounding does not choose a column.
 TIE = 1e-10
+#: In C4.5 a gain that is smaller than the average by this still counts as average.
+_SLACK = 1e-3
+#: In C4.5 each side of a threshold has this share of a node's rows a class, up to so many rows.
+_SIDE, _MOST_SIDE = 0.1, 25.0
 
 #: Up to this many cells a row, a table is filled; beyond it, rows are sorted.
 _DENSE = 4
@@ -54,6 +58,20 @@ def rank(name: str, values: Values) -> Attribute:
     return Attribute(name, codes, len(points), None, points)
 
 
+def halfway(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the middle between two numbers each, never as high as the upper one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = low + (high / 2 - low / 2)
+    return np.where(middle < high, middle, low)
+
+
+def bits(weight: FloatArray) -> FloatArray:
+    """Return x log2 x for each weight; zero gives zero."""
+    logs = np.log2(weight, out=np.zeros_like(weight), where=weight > 0)
+    logs *= weight
+    return logs
+
+
 class Bits:
     """x log2 x, looked up where weights are whole numbers."""
 
@@ -67,9 +85,7 @@ class Bits:
         """Return x log2 x for each weight; zero gives zero."""
         if self._known is not None:
             return np.asarray(self._known[weight.astype(np.intp)])
-        logs = np.log2(weight, out=np.zeros_like(weight), where=weight > 0)
-        logs *= weight
-        return logs
+        return bits(weight)
 
     def spread(self, counts: FloatArray) -> FloatArray:
         """Return weight times entropy of the classes (lines) in each column."""
@@ -104,12 +120,19 @@ class Best:
 
 
 def best_splits(
-    block: Block, columns: Sequence[Attribute], bits: Bits, ratio: bool, min_leaf: float
+    block: Block,
+    columns: Sequence[Attribute],
+    bits: Bits,
+    ratio: bool,
+    min_leaf: float,
+    many_levels: float | None = None,
 ) -> Best:
     """Find the split with the largest gain (or gain ratio) for each node of a block.
 
     The gain is Quinlan's (1986), over the rows whose value is known and times their share (1993).
-    By ratio, the best is chosen among the columns whose gain is at least the average one.
+    By ratio, the best is chosen among the columns whose gain is at least the average one. With
+    `many_levels` this is done as C4.5 does: a threshold pays for its choice, and columns of so many
+    levels have no say in the average.
     """
     shape = (len(columns), block.nodes)
     gains, ratios = np.full(shape, -np.inf), np.full(shape if ratio else (1, 1), -np.inf)
@@ -120,7 +143,7 @@ def best_splits(
             continue
         groups = _group(block, column)
         found = (
-            _threshold(groups, bits, min_leaf)
+            _threshold(groups, bits, min_leaf, many_levels is not None)
             if column.numeric
             else _multiway(groups, bits, min_leaf)
         )
@@ -130,7 +153,11 @@ def best_splits(
         if ratio:
             parts = _split_information(groups, found, column.numeric, total, bits)
             ratios[place] = np.where(parts > TIE, gains[place] / np.maximum(parts, TIE), -np.inf)
-    chosen = _by_ratio(gains, ratios) if ratio else _first(gains)
+    if many_levels is not None:
+        few = np.array([column.numeric or column.width < many_levels for column in columns])
+        chosen = _by_ratio(gains, ratios, few, _SLACK)
+    else:
+        chosen = _by_ratio(gains, ratios) if ratio else _first(gains)
     every = np.arange(block.nodes)
     gain = gains[chosen, every]
     feature = np.where(np.isfinite(gain), chosen, -1).astype(np.int32)
@@ -142,11 +169,24 @@ def _first(gains: FloatArray) -> Places:
     return np.asarray(np.argmax(gains >= gains.max(axis=0) - TIE, axis=0))
 
 
-def _by_ratio(gains: FloatArray, ratios: FloatArray) -> Places:
-    some = gains > TIE
-    number = np.maximum(some.sum(axis=0), 1)
-    average = np.where(some, gains, 0.0).sum(axis=0) / number
-    fair = (gains >= average - TIE) & np.isfinite(ratios)
+def _by_ratio(
+    gains: FloatArray,
+    ratios: FloatArray,
+    few: NDArray[np.bool_] | None = None,
+    slack: float = TIE,
+) -> Places:
+    """Return the column of the largest ratio among those of average gain or more.
+
+    `few` marks the columns that make up the average: as C4.5 counts them, also without any gain.
+    """
+    counted = np.isfinite(gains)
+    if few is None:
+        counted &= gains > TIE
+    elif few.any():
+        counted &= few[:, None]
+    number = np.maximum(counted.sum(axis=0), 1)
+    average = np.where(counted, gains, 0.0).sum(axis=0) / number
+    fair = (gains >= average - slack) & np.isfinite(ratios)
     chosen = _first(np.where(fair, ratios, -np.inf))
     # Where no ratio is to be had, the gain decides.
     return np.where(fair.any(axis=0), chosen, _first(gains))
@@ -245,8 +285,12 @@ def _multiway(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
     return _Found(gain, nowhere, nowhere)
 
 
-def _threshold(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
-    """Return the best cut between two neighboring values of each node."""
+def _threshold(groups: _Groups, bits: Bits, min_leaf: float, as_c45: bool) -> _Found:
+    """Return the best cut between two neighboring values of each node.
+
+    In C4.5 the gain pays for the choice among the possible cuts, log2 of their number (Quinlan
+    1996), and a cut that does not pay is none.
+    """
     nodes, node = groups.nodes, groups.node
     gain = np.full(nodes, -np.inf)
     below, above = np.zeros(nodes, dtype=np.intp), np.zeros(nodes, dtype=np.intp)
@@ -263,7 +307,15 @@ def _threshold(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
     size = left.sum(axis=0)
     gains = bits.spread(groups.known)[owner] - bits.spread(left) - bits.spread(right)
     if min_leaf > 0:
-        gains[np.minimum(size, right.sum(axis=0)) < min_leaf] = -np.inf
+        least: FloatArray | float = min_leaf
+        if as_c45:
+            fair_side = _SIDE * groups.known.sum(axis=0) / len(groups.known)
+            least = np.maximum(np.minimum(fair_side, _MOST_SIDE), min_leaf)[owner]
+        gains[np.minimum(size, right.sum(axis=0)) < least * (1 - 1e-12)] = -np.inf
+    if as_c45:
+        possible = np.bincount(owner, np.isfinite(gains), nodes)
+        gains -= np.log2(np.maximum(possible, 1.0))[owner]
+        gains[gains <= TIE] = -np.inf
     np.maximum.at(gain, owner, gains)
     near = np.flatnonzero(gains >= gain[owner] - TIE * groups.known.sum(axis=0)[owner])
     # Written from the last to the first, the first one stays.

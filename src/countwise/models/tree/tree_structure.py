@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,6 +260,69 @@ class TreeStructure:
             raise StoreError(f"Tree: {rule}.")
 
 
+class ReadableTree(Protocol):
+    """A tree that can be drawn and written as rules; nodes are numbered level by level."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    def classes(self) -> tuple[Level, ...]:
+        """The class labels."""
+
+    @property
+    def feature(self) -> NDArray[np.signedinteger]:
+        """The position of each node's column, or `LEAF`."""
+
+    @property
+    def counts(self) -> NDArray[Any]:
+        """The weight of each class (columns) in each node (rows)."""
+
+    @property
+    def split(self) -> NDArray[np.bool_]:
+        """Which nodes have a test."""
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of the rows in each node."""
+
+    @property
+    def label(self) -> Numbers:
+        """The class with the largest weight in each node."""
+
+    @property
+    def parent(self) -> Numbers:
+        """The parent of each node; the root has -1."""
+
+    @property
+    def borders(self) -> list[int]:
+        """The first node of each level of the tree, and the number of nodes at the end."""
+
+    @property
+    def depths(self) -> Numbers:
+        """The number of splits above each node."""
+
+    @property
+    def depth(self) -> int:
+        """The number of splits on the longest path."""
+
+    @property
+    def leaves(self) -> int:
+        """The number of nodes that are not split."""
+
+    def __len__(self) -> int: ...
+
+    def children(self, node: int) -> list[tuple[int, int]]:
+        """Return the slots of a node and the children in them."""
+
+    def test(self, node: int, slot: int) -> str:
+        """Return the test that leads from a node to the child in one of its slots."""
+
+    def value(self, node: int, slot: int) -> str:
+        """Return what a row has in the column of a node to fall into one of its slots."""
+
+
 #: Deeper tests are numbered rather than indented, or a chain of thousands would be all blanks.
 _INDENTED = 24
 
@@ -302,7 +365,7 @@ def path_of(tree: TreeStructure, values: NDArray[np.float64]) -> list[Step]:
     return steps
 
 
-def rules_of(tree: TreeStructure, most: int | None = None) -> str:
+def rules_of(tree: ReadableTree, most: int | None = None) -> str:
     """Write a tree as indented tests; a leaf says its class and how many of its rows are of it.
 
     Levels that no row of training reached answer as the node above them and are not listed.
@@ -329,7 +392,7 @@ def rules_of(tree: TreeStructure, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _answer(tree: TreeStructure, node: int) -> str:
+def _answer(tree: ReadableTree, node: int) -> str:
     label, weight = int(tree.label[node]), float(tree.weight[node])
     right = float(tree.counts[node, label])
     noun = "row" if round(weight, 2) == 1 else "rows"

@@ -1,4 +1,4 @@
-"""The view of a decision tree: the nodes with the most rows, and the rules as text."""
+"""The views of trees and forests: the heaviest nodes, rules as text, importance of columns."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.information import entropy, information_gain
-from countwise.models.tree.tree_structure import NO_CHILD, TreeStructure, rules_of
-from countwise.models.views import DecisionTree, TreeNode
+from countwise.models.tree.forest_structure import take_tree
+from countwise.models.tree.splits import bits
+from countwise.models.tree.tree_structure import NO_CHILD, ReadableTree, rules_of
+from countwise.models.views import DecisionTree, Importance, Importances, TreeNode
 from countwise.tables.labels import text
 
 if TYPE_CHECKING:
-    from countwise.models.tree.id3 import ID3
+    from countwise.models.tree.forest import Forest
 
 #: Lines that are drawn at most, branches of one split, tests on a path.
 MAX_LINES, MAX_BRANCHES, MAX_DEPTH = 60, 12, 12
@@ -24,25 +27,16 @@ MAX_LINES, MAX_BRANCHES, MAX_DEPTH = 60, 12, 12
 MAX_RULES, MAX_RULE_LENGTH = 60, 300
 
 
-def decision_tree(model: ID3) -> DecisionTree:
-    """Return the view of a fitted decision tree."""
-    alpha = float(getattr(model, "smoothing", 0.0) or 0.0)
-    smoothing = "Nothing is added to the counts."
-    if alpha:
-        smoothing = f"{alpha:g} is added to every class count of a leaf (Laplace)."
-    return tree_view(model.tree_, note=f"{' '.join(model.describe().splitlines())} {smoothing}")
-
-
 def tree_view(
-    tree: TreeStructure,
+    tree: ReadableTree,
     max_lines: int = MAX_LINES,
     max_branches: int = MAX_BRANCHES,
     max_depth: int = MAX_DEPTH,
     note: str = "",
 ) -> DecisionTree:
     """Choose the nodes to show, the heaviest first, until their leaves fill the lines."""
-    below = _count_below(tree)
-    nodes: list[TreeNode] = [_node(tree, below, 0, None, "")]
+    below, ratios = _count_below(tree), gain_ratios(tree)
+    nodes: list[TreeNode] = [_node(tree, below, ratios, 0, None, "")]
     waiting = [(-float(tree.weight[0]), 0, 0)]
     opened, lines = set[int](), 1
     while waiting:
@@ -59,7 +53,7 @@ def tree_view(
         opened.add(place)
         for slot, child in heaviest:
             heapq.heappush(waiting, (-float(tree.weight[child]), len(nodes), child))
-            nodes.append(_node(tree, below, child, place, tree.value(node, slot)))
+            nodes.append(_node(tree, below, ratios, child, place, tree.value(node, slot)))
         if rest:
             nodes.append(_others(tree, below, rest, place))
     rules = rules_of(tree, MAX_RULES).splitlines()[:MAX_RULES]
@@ -75,7 +69,26 @@ def tree_view(
     )
 
 
-def _count_below(tree: TreeStructure) -> NDArray[np.int64]:
+def forest_views(model: Forest) -> tuple[Importances, DecisionTree]:
+    """Return the importance of the columns, and the tree with the median number of leaves."""
+    trees = model.trees_
+    columns = model.schema_.attributes
+    order = np.argsort(-model.importances_, kind="stable").tolist()
+    shares = tuple(
+        Importance(columns[place].name, float(model.importances_[place])) for place in order
+    )
+    sizes = np.diff(trees.start)
+    place = int(np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2])
+    tree = take_tree(trees, place, model.bins_, model.schema_, tuple(model.classes_.tolist()))
+    note = (
+        f"Tree {place + 1} of {len(trees)}, the one with the median number of leaves. Each tree "
+        "saw other rows, so it is an example and not the model."
+    )
+    words = " ".join(model.describe().splitlines())
+    return Importances(shares, words), tree_view(tree, note=note)
+
+
+def _count_below(tree: ReadableTree) -> NDArray[np.int64]:
     """Count the nodes below each node."""
     below = np.zeros(len(tree), dtype=np.int64)
     for start, stop in reversed(list(pairwise(tree.borders[1:]))):
@@ -87,7 +100,7 @@ def _count_below(tree: TreeStructure) -> NDArray[np.int64]:
 
 
 def _heaviest(
-    tree: TreeStructure, children: list[tuple[int, int]], max_branches: int
+    tree: ReadableTree, children: list[tuple[int, int]], max_branches: int
 ) -> list[tuple[int, int]]:
     """Return the heaviest branches in the order of levels; one place is left for all others."""
     if len(children) <= max_branches:
@@ -96,11 +109,32 @@ def _heaviest(
     return sorted(order[: max_branches - 1])
 
 
+def gain_ratios(tree: ReadableTree) -> FloatArray:
+    """Return the gain ratio of each split by the rows that went on; NaN for leaves.
+
+    Rows whose value was missing count where they were sent.
+    """
+    counts, above = np.asarray(tree.counts, dtype=np.float64), tree.parent[1:]
+    spread = bits(counts.sum(axis=1)) - bits(counts).sum(axis=1)
+    weight = counts.sum(axis=1)
+    gain = spread - np.bincount(above, spread[1:], len(counts))
+    known = np.bincount(above, weight[1:], len(counts)).astype(np.float64)
+    parts = bits(known) - np.bincount(above, bits(weight[1:]), len(counts))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(parts > 0, gain / parts, np.nan)
+
+
 def _node(
-    tree: TreeStructure, below: NDArray[np.int64], node: int, parent: int | None, value: str
+    tree: ReadableTree,
+    below: NDArray[np.int64],
+    ratios: FloatArray,
+    node: int,
+    parent: int | None,
+    value: str,
 ) -> TreeNode:
     split, label = bool(tree.split[node]), text(tree.classes[tree.label[node]])
     name = tree.columns[tree.feature[node]] if split else label
+    ratio = float(ratios[node]) if np.isfinite(ratios[node]) else None
     counts = tree.counts[node].astype(np.float64)
     gain = None
     if split:
@@ -117,11 +151,12 @@ def _node(
         tuple(counts.tolist()),
         float(entropy(counts)),
         gain,
+        ratio,
     )
 
 
 def _others(
-    tree: TreeStructure, below: NDArray[np.int64], nodes: list[int], parent: int
+    tree: ReadableTree, below: NDArray[np.int64], nodes: list[int], parent: int
 ) -> TreeNode:
     """Return all the lighter branches of a split as one."""
     counts = tree.counts[nodes].sum(axis=0)

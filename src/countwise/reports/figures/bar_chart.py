@@ -1,4 +1,4 @@
-"""Bars with a name and a number: rows by class, bits by attribute, weights, coefficients."""
+"""Bars with a name and a number: rows by class, bits by attribute, weights, importance."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ def information_figure(attributes: Sequence[Mapping[str, Any]], width: float = 6
         note = short(attribute["bits"])
         bars.append(_Bar(attribute["name"], attribute["bits"], note, f"{note} bit about the class"))
     return _bar_chart("Information about the class by attribute, in bits", bars, width)
+
+
+def importance_figure(columns: Sequence[Mapping[str, Any]], width: float = 620) -> str:
+    """Draw the importance of each column."""
+    bars = []
+    for column in columns:
+        note = percent(column["share"])
+        bars.append(_Bar(column["name"], column["share"], note, f"{note} of all gains"))
+    return _bar_chart("Importance of columns", bars, width)
 
 
 def error_figure(errors: Mapping[str, float | None], width: float = 620) -> str:

@@ -132,7 +132,7 @@ def _place(drawn: Sequence[Mapping[str, Any]], columns: int) -> list[_Node]:
 
 
 def _texts(node: _Node, pitch: float) -> list[str]:
-    """The value that leads to a node, the weight of its rows, and its test or its class."""
+    """The value that leads to a node, the weight of its rows, its test or class, the gain ratio."""
     facts, x, y, box = node.facts, node.x(pitch), node.y, pitch - _STEM
     weight = counted(sum(facts["counts"]))
     room = box - width_of(weight, _SMALL) - 6
@@ -143,11 +143,17 @@ def _texts(node: _Node, pitch: float) -> list[str]:
         name = longer if width_of(longer, size) <= box else name
     elif not facts["leaf"]:
         name = f"{name} ?"
-    return [
+    ratio = facts.get("gain_ratio") if node.children else None
+    measure = "" if ratio is None else f"ratio {short(ratio)}"
+    left = box - (width_of(measure, _SMALL) + 6 if measure else 0)
+    parts = [
         label(x, y + 11, facts["value"], room=room, size=_SMALL, classes="soft"),
         label(x + box, y + 11, weight, size=_SMALL, anchor="end", classes="soft"),
-        label(x, y + 26, name, room=box, size=size, classes=ink, bold=ink == "ink"),
+        label(x, y + 26, name, room=left, size=size, classes=ink, bold=ink == "ink"),
     ][0 if facts["value"] else 1 :]
+    if measure:
+        parts.append(label(x + box, y + 26, measure, size=_SMALL, anchor="end", classes="soft"))
+    return parts
 
 
 def _bar(node: _Node, pitch: float, classes: Sequence[str], hues: Sequence[int]) -> list[str]:
