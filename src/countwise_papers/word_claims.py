@@ -356,7 +356,7 @@ def summaries(work: Work) -> Found:
         "10 % noise points: what 1-NN loses more than naive Bayes",
         noise.loss("1-NN", 0.1) - noise.loss("naive Bayes", 0.1),
         "naive Bayes is robust to isolated noise points",
-        f"Naive Bayes itself loses {_lost(noise, 'naive Bayes', 0.1)}.",
+        f"Naive Bayes itself loses {_loss_text(noise, 'naive Bayes', 0.1)}.",
     )
     yield matters(
         "P4.12",
@@ -371,7 +371,7 @@ def summaries(work: Work) -> Found:
         "50 columns of random numbers: what 5-NN loses more than naive Bayes",
         columns.loss("5-NN", 50) - columns.loss("naive Bayes", 50),
         "naive Bayes is robust to irrelevant attributes",
-        f"Naive Bayes itself loses {_lost(columns, 'naive Bayes', 50)}.",
+        f"Naive Bayes itself loses {_loss_text(columns, 'naive Bayes', 50)}.",
     )
     ks = run(work, (*_KS, _HALF), _measure_k)
     several = Runs(ks.lines, _KS, ks.sets, ks.figures[:, :-1])
@@ -393,7 +393,7 @@ def summaries(work: Work) -> Found:
     )
 
 
-def _lost(runs: Runs, line: str, setting: Any) -> str:
+def _loss_text(runs: Runs, line: str, setting: Any) -> str:
     return gain_text(corrected(runs.loss(line, setting).mean(axis=0).tolist(), _RATIO))
 
 

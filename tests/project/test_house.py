@@ -152,6 +152,7 @@ def test_a_comparison_passes_through_few_files(tmp_path, iris_csv):
     run = subprocess.run(
         [sys.executable, "-c", f"ROOT = {str(SRC)!r}\n{TRACE}",
          "compare", iris_csv, "--target", "class",
+         "-m", "naive-bayes,naive-bayes-kernel,aode,logistic,sklearn-forest",
          "--report", str(tmp_path / "r.html")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -24,7 +24,7 @@ def plain(facts):
 def test_facts_survive_json(sample_facts, name):
     facts = sample_facts(name)
     assert plain(facts) == facts
-    assert (facts["format"], facts["version"]) == ("countwise-facts", 1)
+    assert (facts["format"], facts["version"]) == ("countwise-facts", 2)
     assert facts["library"] == {"name": "countwise", "version": cw.__version__}
 
 

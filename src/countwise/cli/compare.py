@@ -26,6 +26,7 @@ from countwise.cli.options import (
     read_source,
     repeats_option,
     rule_option,
+    take_gains,
 )
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def command(
     [file] = files
     read = _read_rows(reading, named, file, protocol)
     table = read.table
+    gain = take_gains(gain, table, out.quiet)
     started = monotonic()
     compared = build_models(read, names, COMPARED, seed)
     if wheel is not None:

@@ -17,6 +17,7 @@ from countwise.cli.options import (
     output_options,
     read_source,
     repeats_option,
+    take_gains,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def command(
     names = chosen_names(models)
     read = read_source(reading, file, "curve")
     table = read.table
+    gain = take_gains(gain, table, out.quiet)
     with out.progress() as tell:
         curve = learning_curve(
             build_models(read, names, DRAWN, seed),

@@ -87,8 +87,7 @@ def command(
     from countwise.predict_files import load_model, locate, scorer_of
 
     scorer = scorer_of(load_model(model, "explain"), gain)
-    if gain is None:
-        say_gains(scorer.gain, out.quiet)
+    say_gains(scorer.gain, out.quiet)
     if not hasattr(scorer.model, "explain"):
         raise ParameterError(f"explain: a {type(scorer.model).__name__} cannot be explained.")
     table, tally = scorer.read_rows(locate(file), scorer.read_options(**reading), numbers)

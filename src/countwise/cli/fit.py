@@ -19,6 +19,7 @@ from countwise.cli.options import (
     reading_options,
     rule_option,
     seed_option,
+    take_gains,
 )
 from countwise.errors import ParameterError, listing
 
@@ -104,6 +105,7 @@ def command(
         read, target = read_numbers(reading, file, "fit")
     else:
         read, target = read_source(reading, file, "fit"), None
+        gain = take_gains(gain, read.table, out.quiet)
     chosen = None
     if name == BEST:
         name, chosen = _compare(read.table, gain, seed, out)

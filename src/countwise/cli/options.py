@@ -305,6 +305,17 @@ def _gains_of_sample(source: str) -> dict[str, dict[str, float]]:
     }
 
 
+def take_gains(gain: GainMatrix | None, table: Table, quiet: bool) -> GainMatrix | None:
+    """Return the gains in the order of the classes of a table, once they are said in words."""
+    if gain is None:
+        return None
+    from countwise.decisions.gain_matrix import GainMatrix
+
+    matrix = GainMatrix.of(gain, table.classes)
+    say_gains(matrix, quiet)
+    return matrix
+
+
 def say_gains(gain: GainMatrix | None, quiet: bool) -> None:
     """Print on stderr what each decision earns, so that nobody takes costs for gains."""
     if gain is None:
@@ -317,13 +328,12 @@ def say_gains(gain: GainMatrix | None, quiet: bool) -> None:
 
 
 def gain_options(function: Any) -> Any:
-    """Add ``--gain``, ``--cost`` and ``--unit``, as ``gain``: a `GainMatrix`, said in words."""
+    """Add ``--gain``, ``--cost`` and ``--unit``, as ``gain``: a `GainMatrix` or None."""
 
     @functools.wraps(function)
     def gathered(*args: Any, **options: Any) -> Any:
         given = [options.pop(name) for name in ("gain", "cost", "unit", "as_written")]
         gain = read_gains(options["file"] if "file" in options else options["files"][0], *given)
-        say_gains(gain, options["quiet"])
         return function(*args, gain=gain, **options)
 
     return add_options(

@@ -74,12 +74,11 @@ def command(
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
-    from countwise.predict_files import gains_of, load_model, predict_file
+    from countwise.predict_files import load_model, predict_file, scorer_of
 
     wheel = read_rule(rule, gain, seed)
     loaded = load_model(model, "predict")
-    if gain is None and wheel is None:
-        say_gains(gains_of(loaded), out.quiet)
+    say_gains(scorer_of(loaded, gain or wheel).gain, out.quiet)
     with out.progress() as tell:
         summary = predict_file(
             loaded,

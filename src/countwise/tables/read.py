@@ -23,7 +23,7 @@ from countwise.tables.formats.frames import (
     target_column,
 )
 from countwise.tables.formats.source import Content, Source
-from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
+from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -206,7 +206,8 @@ def read_with(
         raw, options = load_columns(source, options)
     columns, parts, part_notes = raw.columns, dict[str, tuple[str, str]](), list[Note]()
     is_array = isinstance(source, np.ndarray)
-    if not (options.is_schema or is_array):
+    has_dates = any(isinstance(raw, Numbers) and raw.dates for raw in columns.values())
+    if has_dates and not (options.is_schema or is_array):
         columns, parts, part_notes = add_parts(columns, options)
     columns, options = _with_target(columns, options, labels)
     if options.is_schema and keep_rows:
@@ -312,7 +313,9 @@ def code_columns(
     growing: Collection[str] = (),
 ) -> Table:
     """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
-    notes, columns = list(notes), make_parts(columns, schema)
+    notes = list(notes)
+    if any(column.part_of for column in schema):
+        columns = make_parts(columns, schema)
     data: dict[str, NDArray[Any]] = {}
     changed: list[Column] = []
     unseen: dict[str, dict[Any, int]] = {}
@@ -412,8 +415,8 @@ def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:
 
 
 def _is_lacking(column: Column, columns: Mapping[str, Raw]) -> bool:
-    made = column.part_of and column.part_of[1] in columns
-    return column.name not in columns and not made
+    is_part = bool(column.part_of) and column.part_of[1] in columns
+    return column.name not in columns and not is_part
 
 
 def complete(

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, did_you_mean, listing, quote
 from countwise.numeric import read_number
 from countwise.show_rows import align, html_table
-from countwise.tables.formats.source import MAX_NESTING, is_too_deep
 
 Kind = Literal["nominal", "numeric", "text", "target", "id", "drop", "infer"]
 WhenMissing = Literal["omit", "value", "drop"]
@@ -421,6 +420,8 @@ class Schema:
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a JSON file."""
+        from countwise.tables.formats.source import MAX_NESTING, is_too_deep
+
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except FileNotFoundError:

@@ -30,7 +30,7 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     if not stacked:
         longest = max(
             (
-                width_of(entry["name"], 13, True) + (74 if entry["yardstick"] else 0)
+                width_of(entry["name"], 13, True) + (74 if entry.get("yardstick") else 0)
                 for entry, _ in estimates
             ),
             default=0.0,
@@ -66,8 +66,8 @@ def _entry(
     stacked: bool,
 ) -> list[str]:
     """The name of an entry, its score, and the score as a dot on its interval."""
-    plain = bool(entry["baseline"] or entry["yardstick"])
-    name = f"{entry['name']} (yardstick)" if entry["yardstick"] else entry["name"]
+    plain = bool(entry["baseline"] or entry.get("yardstick"))
+    name = f"{entry['name']} (yardstick)" if entry.get("yardstick") else entry["name"]
     ink, middle = "soft" if plain else "ink", y + (31 if stacked else 16)
     if stacked:
         value = score_text(estimate["value"], what)
