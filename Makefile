@@ -38,9 +38,10 @@ check: $(TOOLS)  ## format, lint, types, import contract, docs snippets
 snippets: $(TOOLS)  ## run every example in docstrings and in the Markdown pages
 	$(BIN)/python -m pytest -q --doctest-modules src tests/project/test_snippets.py
 
-browser:  ## Chromium, in which the report pages are tested (Debian's package, if there is none yet)
+browser:  ## Chromium for the tests of pages, cairo for PNG and PDF (Debian's packages, if there are none yet)
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 		{ apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	@ldconfig -p | grep -q libcairo.so || { apt-get update -qq && apt-get install -y -qq libcairo2 >/dev/null; }
 
 unit: $(TOOLS) browser  ## the tests, slow ones included
 	$(BIN)/python -m pytest -n auto tests
