@@ -194,7 +194,7 @@ class NumberExplanation:
     >>> iris = cw.read("sample:iris", target="petal_width", drop=["class"])
     >>> why = cw.NeighborsRegressor().fit(iris).explain(iris.take([0]))
     >>> print(why.describe().splitlines()[0])
-    0.24: mean of the training rows 1.199
+    0.32: mean of the training rows 1.199
     """
 
     attributes: tuple[str, ...]
