@@ -817,7 +817,7 @@ class NumberScorer(Scorer):
                 "a gain matrix or a rule.",
                 hint="Leave it out.",
             )
-        self.model, self.draws = model, False
+        self.model, self.draws, self.gain = model, False, None
         self.schema = model.schema_
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self.classes = self.decisions = []

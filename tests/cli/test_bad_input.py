@@ -233,7 +233,7 @@ def test_a_model_that_cannot_be_made(run, folder, args, words):
         (["compare", "good.csv", "--modles", "x"], "Did you mean '--models'?"),
         (["predict", "m.cw"], "missing argument 'FILE'"),
         (["fit", "m.cw"], "already there"),
-        (["compare", "good.csv", "more.csv"], "unexpected extra argument"),
+        (["curve", "good.csv", "more.csv"], "unexpected extra argument"),
         (["compare", "good.csv", "--folds", "1"], "range"),
         (["compare", "good.csv", "--folds", "61"], "at most the number of rows, 60; got 61"),
         (["compare", "good.csv", "--holdout", "2"], "range 0<x<1"),

@@ -93,7 +93,7 @@ def test_a_png_is_twice_as_large_and_has_a_background(tmp_path):
         (("m.cw", "-m", "id3", "-o", "p.svg"), "--models needs rows"),
         (("m.cw", "--attribute", "b", "-o", "p.svg"), "--attribute must be an attribute; got 'b'"),
         (("good.csv", "-m", "id3,tan", "-o", "p.svg"), "-m must name one model"),
-        (("good.csv", "-m", "forest", "-o", "p.svg"), "only for comparison"),
+        (("good.csv", "-m", "sklearn-forest", "-o", "p.svg"), "only for comparison"),
         (("good.csv", "--what", "grid", "-m", "id3", "-o", "p.svg"), "not for --what grid"),
         (("good.csv", "--what", "roc", "--attribute", "a", "-o", "p.svg"), "picture of a model"),
         (("missing.csv", "-o", "p.svg"), "there is no file"),

@@ -9,7 +9,7 @@ def test_split_names_example():
 
 
 def test_read_gains_example():
-    assert read_gains("sample", "sample:credit-g").classes == ("good", "bad")
+    assert read_gains("sample:credit-g", "sample", None, None, False).classes == ("good", "bad")
 
 
 def test_number_list_example():

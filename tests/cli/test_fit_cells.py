@@ -72,7 +72,7 @@ def test_the_seed_decides(run, data):
         (("--gain", "short.csv"), "yes"),
         (("--gain", "words.csv"), "finite number"),
         (("--param", "levels=[0, 2]"), "levels"),
-        (("--param", "levels=[2, 2, 2]"), "levels"),
+        (("--param", "levels=[2, 2, 2]", "-q"), "levels"),
         (("--param", "search=fast"), "search"),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_number_is_fitted_and_predicted_with_errors(run, houses, name):
     done = run("fit", "houses.csv", "--target", "price", "--model", name, "-o", "n.cw")
     assert done.exit_code == 0, done.stderr
     assert "number 'price', 1 nominal and 1 numeric columns" in " ".join(done.stdout.split())
-    assert "1 row has no value of 'price' and is left out" in done.stderr
+    assert "1 row has no value of 'price' and is left out" in done.output
     done = run("predict", "n.cw", "houses.csv", "-o", "p.csv", "--json", "--keep", "a")
     facts = json.loads(done.stdout)
     assert (facts["rows"], facts["labelled_rows"]) == (80, 79)

@@ -46,7 +46,7 @@ def test_gains_change_the_decisions(model, tmp_path):
     table = pq.read_table(tmp_path / "a.parquet")
     assert summary.gain_per_row is not None
     assert table["class"].to_pylist() != table["decision"].to_pylist()
-    assert f"earn {summary.gain_per_row:.4g} a row" in str(summary)
+    assert f"earn {summary.gain_per_row:.4g} per row" in str(summary)
 
 
 def test_unseen_levels_are_counted(model, tmp_path):

@@ -57,8 +57,8 @@ def test_every_model_is_shown(run, folder, entry):
 def test_the_tree_shows_entropy_and_gain(run, folder):
     cw.save(cw.ID3().fit(cw.read("sample:weather")), "tree.cw")
     lines = [line.split() for line in run("show", "tree.cw").stdout.splitlines()]
-    assert ["outlook", "?", "14", "5", "9", "0.940", "0.247"] in lines
-    assert ["├─", "sunny:", "humidity", "?", "5", "3", "2", "0.971", "0.971"] in lines
+    assert ["outlook", "?", "14", "5", "9", "0.940", "0.247", "0.156"] in lines
+    assert ["├─", "sunny:", "humidity", "?", "5", "3", "2", "0.971", "0.971", "1.000"] in lines
     assert ["├─", "overcast:", "yes", "4", "0", "4", "0.000"] in lines
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 
 import countwise as cw
 from countwise.errors import CountwiseError, ParameterError, TableError
@@ -78,7 +79,7 @@ def test_equal_weights_of_any_size_make_cells(cloud, weight):
     [
         (lambda: cw.Vote([cw.NaiveBayes()], weights=[-1]), "weights need how='weighted'"),
         (lambda: cw.Vote([cw.NaiveBayes()], how="weighted", weights=[np.nan]), "must be 1 numbers"),
-        (lambda: cw.AdaBoost(cw.CondensedNeighbors(), n_estimators=3), "takes no weights"),
+        (lambda: cw.AdaBoost(KNeighborsClassifier(), n_estimators=3), "must take sample_weight"),
     ],
 )
 def test_what_an_ensemble_cannot_use_is_refused(cloud, make, words):

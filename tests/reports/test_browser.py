@@ -177,7 +177,7 @@ def test_a_click_on_a_heading_sorts(opened):
     page = opened("credit-g")
     page.resize(1280)
     column = (
-        "[...document.querySelectorAll('#ranking table.sortable tbody tr')]"
+        "[...document.querySelector('#ranking table.sortable').querySelectorAll('tbody tr')]"
         ".map(row => Number(row.cells[3].dataset.sort))"
     )
     click = "document.querySelectorAll('#ranking table.sortable th button')[3].click()"

@@ -142,11 +142,11 @@ def test_writing_replaces_the_file_whole(tmp_path, sample_facts):
 
 def test_errors_are_one_sentence(tmp_path, sample_facts):
     with pytest.raises(
-        ParameterError, match="facts must be of format 'countwise-facts', version 1"
+        ParameterError, match="facts must be of format 'countwise-facts', version 2"
     ):
         render({"format": "other"})
     with pytest.raises(ParameterError, match="comparison_facts or inspect_facts"):
-        render({**sample_facts("weather"), "version": 2})
+        render({**sample_facts("weather"), "version": 1})
     with pytest.raises(StoreError, match="no directory"):
         write(sample_facts("weather"), tmp_path / "nowhere" / "out.html")
 

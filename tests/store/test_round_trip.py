@@ -103,7 +103,7 @@ def test_tables_are_matched_by_name(tmp_path):
 
 
 def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
-    model = TAN(bins=4).fit(rows, y)
+    model = TAN(cuts="width", bins=4).fit(rows, y)
     loaded = again(model, tmp_path)
     assert loaded.schema_ == model.schema_
     assert loaded.tree_ == model.tree_
@@ -116,7 +116,12 @@ def test_a_tree_keeps_its_cuts_and_goes_on_learning(rows, y, tmp_path):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: TAN("back-off"), lambda: AODE(), lambda: KDB(2), lambda: KDB(1, selective=False)],
+    [
+        lambda: TAN("back-off", cuts="width"),
+        lambda: AODE(cuts="width"),
+        lambda: KDB(2, cuts="width"),
+        lambda: KDB(1, selective=False, cuts="width"),
+    ],
     ids=["TAN", "AODE", "KDB", "KDB of all"],
 )
 @pytest.mark.parametrize("cells", [1 << 26, 6300, 500])
@@ -142,7 +147,12 @@ def test_cuts_folds_and_families_come_back(make, cells, rows, y, tmp_path, monke
 
 def test_levels_of_rows_that_are_forgotten_are_forgotten_after_loading_too(tmp_path):
     cells = {"a": [*"xyxyz"], "b": [*"ppqqp"]}
-    for model in (cw.NaiveBayes(), TAN(), AODE(), KDB(1, selective=False)):
+    for model in (
+        cw.NaiveBayes(),
+        TAN(cuts="width"),
+        AODE(cuts="width"),
+        KDB(1, selective=False, cuts="width"),
+    ):
         model.fit(cells, [*"nnyyn"])
         loaded = again(model, tmp_path)
         for one in (model, loaded):
@@ -152,7 +162,7 @@ def test_levels_of_rows_that_are_forgotten_are_forgotten_after_loading_too(tmp_p
 
 def test_no_families_at_all_come_back(tmp_path):
     cells = {"a": [*"xyxyxyxy"]}
-    model = KDB(1).fit(cells, [*"ppppqqqq"])
+    model = KDB(1, cuts="width").fit(cells, [*"ppppqqqq"])
     assert model.families_ == ()
     same(again(model, tmp_path).predict_proba(cells), model.predict_proba(cells))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from countwise.evaluation.intervals import Estimate
-from countwise.evaluation.scores import find_score
+from countwise.evaluation.scores import SCORES, find_score
 from countwise.tables.labels import text
 
 #: Cut points, or levels, that one line of a table lists.
@@ -18,8 +18,8 @@ MAX_LISTED = 12
 
 
 def score_words(what: str) -> str:
-    """Return the name of a score."""
-    return find_score("report", what).words
+    """Return the name of a score; one of the user's own is spelled as a sentence begins."""
+    return SCORES[what].words if what in SCORES else what.replace("_", " ").capitalize()
 
 
 def score_phrase(what: str) -> str:

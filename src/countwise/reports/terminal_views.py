@@ -12,6 +12,7 @@ from countwise.reports.sentences import (
     cut_points_words,
     percent,
     short,
+    signed,
     term_name,
 )
 from countwise.reports.terminal import Screen, grid, sparkline, to_cells, two_sided_bar
@@ -279,6 +280,31 @@ def _member_list(screen: Screen, view: Facts, most: int) -> None:
 
 
 #: By kind of view what prints it.
+def _shapes(screen: Screen, view: Facts, most: int) -> None:
+    """Print what the levels of every column add, the strongest columns first."""
+    classes = view["classes"][-1:] if len(view["base"]) == 1 else view["classes"]
+    for column in view["columns"][:most]:
+        screen.say(f"{column['name']}: {percent(column['share'])} of all that is added", "bold")
+        table = grid("level", *classes, right=range(1, len(classes) + 1))
+        for level, added in list(zip(column["levels"], column["added"], strict=True))[:most]:
+            table.add_row(*to_cells(level, *map(signed, added)))
+        screen.show(table)
+        _more(screen, len(column["levels"]) - most + column["more_levels"], "levels")
+    _more(screen, len(view["columns"]) - most + view["more_columns"], "columns")
+    if view["unused"]:
+        screen.say(f"Columns that add next to nothing: {', '.join(view['unused'][:most])}")
+
+
+def _pair_shapes(screen: Screen, view: Facts, most: int) -> None:
+    """Print the pairs of columns and how much they matter."""
+    table = grid("pair", "class", "share of all that is added", right=(2,))
+    for pair in view["pairs"][:most]:
+        name = f"{pair['first']} × {pair['second']}"
+        table.add_row(*to_cells(name, pair["label"], percent(pair["share"])))
+    screen.show(table)
+    _more(screen, len(view["pairs"]) - most + view["more_pairs"], "pairs")
+
+
 _RENDERERS: dict[str, Callable[[Screen, Facts, int], None]] = {
     "ProbabilityTables": _probability_tables,
     "Densities": _densities,
@@ -290,4 +316,6 @@ _RENDERERS: dict[str, Callable[[Screen, Facts, int], None]] = {
     "TrainingCurve": _training_curve,
     "NeighborSample": _neighbor_sample,
     "MemberList": _member_list,
+    "Shapes": _shapes,
+    "PairShapes": _pair_shapes,
 }

@@ -344,6 +344,8 @@ def _atom(kind: type) -> Codec:
         return value
 
     def decode(plain: Any, reader: Reader) -> Any:
+        if kind is float and type(plain) is int and abs(plain) > MAX_WHOLE:
+            raise MisfitError(f"must be at most {MAX_WHOLE} if it is whole")
         if type(plain) in admitted:
             return plain
         if kind is float and isinstance(plain, dict) and plain.get("is") == "float":

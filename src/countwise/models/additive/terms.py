@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,9 @@ from countwise.models.additive._passes import Layout
 from countwise.models.additive.basis import Design, Groups, starts_of
 from countwise.models.additive.bins import Codes, ColumnBins, sum_weights
 from countwise.models.additive.fit import score_rows
+
+#: Larger figures cannot come from a fit, and their sums would overflow.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +76,18 @@ class Terms:
                 break
             widths = tuple(self.columns[at].groups for at in (pair.first, pair.second))
             sound &= pair.table.shape == (*widths, scores) and pair.counts.shape == widths
-        if not sound:
-            raise TableError("Additive: its terms must fit each other.")
+        if not sound or not all(map(_is_bounded, self._figures())):
+            raise TableError("Additive: its terms must be finite and fit each other.")
+
+    def _figures(self) -> Iterator[FloatArray]:
+        """Yield all arrays of numbers."""
+        yield self.base
+        for column in self.columns:
+            yield from (column.table, column.bins.counts)
+            if column.errors is not None:
+                yield column.errors
+        for pair in self.pairs:
+            yield from (pair.table, pair.counts)
 
     def layout(self) -> tuple[Layout, FloatArray]:
         """Return where rows find their cells, and all tables behind each other."""
@@ -119,6 +132,11 @@ class Terms:
                 _mean_absolute(pair.table.reshape(-1, len(self.base)), pair.counts.ravel())
             )
         return np.asarray(found)
+
+
+def _is_bounded(figures: FloatArray) -> bool:
+    """Return whether figures are finite, and small enough that their sums are."""
+    return bool(np.all(np.abs(figures) <= _LARGEST))
 
 
 def _mean_absolute(table: FloatArray, counts: FloatArray) -> float:

@@ -471,7 +471,8 @@ class NaiveBayes(CountedModel):
         )
         self._vocabularies[name] = kept
         rule, seen = smoothing_of(self.smoothing), counts.words[name, 1]
-        present, absent = self._presence(seen.weight, seen.missing, weight)
+        by_class = self.by_class(seen.weight), self.by_class(seen.missing)
+        present, absent = self._presence(*by_class, weight)
         figures, base = np.zeros((len(kept.places), len(self.classes_))), present
         what = "rows" if self.text == "bernoulli" else "times"
         cells = self.by_class(join(counts, name, kept.sizes, what))[:, kept.places]

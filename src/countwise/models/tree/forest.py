@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from countwise._typing import FloatArray
 from countwise.counts.resampling import draws_of
 from countwise.counts.row_hash import row_keys
+from countwise.errors import TableError
 from countwise.models.base import Classifier
 from countwise.models.explanation import LEAST_POSTERIOR, Explanation
 from countwise.models.tree import _forest
@@ -307,6 +308,9 @@ class Forest(Classifier):
         self._check_classes()
         self.bins_.check_against(self.schema_)
         self.trees_.check_against(self._nominal, len(self.classes_))
+        shares = self.importances_
+        if shares.shape != (len(self.schema_.attributes),) or not np.isfinite(shares).all():
+            raise TableError("Forest: each column must have an importance.")
         self._prepare()
 
     def views(self) -> Sequence[View]:

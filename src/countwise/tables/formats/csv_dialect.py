@@ -45,6 +45,8 @@ _ENCODINGS = {"latin-1": "Latin-1 (ISO 8859-1)", "cp1252": "Windows-1252"}
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
 _COMMENT_LINE = re.compile(r"#[^\n]*\n")
 _MOST_TITLES = 20
+#: Records of equal width below the titles: fewer may be a table of one column.
+_FEWEST_RECORDS = 4
 _limit = threading.RLock()
 
 
@@ -180,16 +182,21 @@ def _preface(text: str, options: ReadOptions) -> tuple[int, str | None, tuple[No
 
 
 def count_titles(records: list[list[str]]) -> int:
-    """Count the records above the header: they hold one cell, the table several."""
-    if len(records) < 3:
+    """Count the records above the header: they hold one cell, the table several.
+
+    A title is text, and below it stand a header and three rows, each with several cells.
+    """
+    first = next(iter(records[0]), "") if records else ""
+    if not any(map(str.isalpha, first)):
         return 0
     width = Counter(map(len, records)).most_common(1)[0][0]
-    for at, record in enumerate(records[:_MOST_TITLES]):
-        held = [cell.strip() for cell in record if cell.strip()]
-        if len(held) > 1 or width < 2:
-            is_header = len(record) == width and not any(map(NUMBER.fullmatch, held))
-            return at if is_header and at < len(records) - 1 else 0
-    return 0
+    held = [[cell.strip() for cell in record if cell.strip()] for record in records]
+    full = [at for at, cells in enumerate(held) if len(cells) > 1 and len(records[at]) == width]
+    if len(full) < _FEWEST_RECORDS or full[0] >= _MOST_TITLES:
+        return 0
+    above = held[: full[0]]
+    is_header = not any(map(NUMBER.fullmatch, held[full[0]]))
+    return full[0] if is_header and all(len(cells) < 2 for cells in above) else 0
 
 
 def _check_separator(separator: str) -> None:
