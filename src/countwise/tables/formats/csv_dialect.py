@@ -46,7 +46,7 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
 _COMMENT_LINE = re.compile(r"#[^\n]*\n")
 _MOST_TITLES = 20
 #: Records of equal width below the titles: fewer may be a table of one column.
-_FEWEST_RECORDS = 4
+_FEWEST_RECORDS = 3
 _limit = threading.RLock()
 
 
@@ -184,7 +184,7 @@ def _preface(text: str, options: ReadOptions) -> tuple[int, str | None, tuple[No
 def count_titles(records: list[list[str]]) -> int:
     """Count the records above the header: they hold one cell, the table several.
 
-    A title is text, and below it stand a header and three rows, each with several cells.
+    A title is text, and below it stand a header and two rows, each with several cells.
     """
     first = next(iter(records[0]), "") if records else ""
     if not any(map(str.isalpha, first)):
