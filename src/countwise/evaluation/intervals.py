@@ -101,7 +101,8 @@ def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
     scale = 1.0 + z * z / size
     middle = (share + z * z / (2 * size)) / scale
     half = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    # Rounding must not push the fraction itself out of its interval.
+    low, high = min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
     return Estimate(share, low, high, (share,), level, f"Wilson over {size:g} rows")
 
 

@@ -18,18 +18,24 @@ MAX_LISTED = 12
 
 
 def score_words(what: str) -> str:
-    """Return the name of a score; one of the user's own is spelled as a sentence begins."""
-    return SCORES[what].words if what in SCORES else what.replace("_", " ").capitalize()
+    """Return the name of a score; one that is not of this library is spelled in words."""
+    if _is_known(what):
+        return find_score("report", what).words
+    return what.replace("_", " ").capitalize()
 
 
 def score_phrase(what: str) -> str:
     """Return the name of a score as it stands within a sentence."""
-    return find_score("report", what).phrase
+    return find_score("report", what).phrase if _is_known(what) else what.replace("_", " ")
 
 
 def lower_is_better(what: str) -> bool:
     """Return whether a smaller figure of a score is a better one."""
-    return find_score("report", what).lower_is_better
+    return _is_known(what) and find_score("report", what).lower_is_better
+
+
+def _is_known(what: str) -> bool:
+    return what in SCORES or what.startswith("top_")
 
 
 def short(figure: float | None, digits: int = 3) -> str:
