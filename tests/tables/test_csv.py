@@ -606,6 +606,9 @@ def agrees(path: Path, text: str, reading: ReadOptions) -> None:
         "\x1f" if alone else next((s for s in ",;\t|" if found and repr(s) in found[0]), ",")
     )
     rows = expected(text, separator)
+    if any(note.code == "F05" for note in parsed.notes):  # lines above the table are left out
+        header = [[cell.strip() for cell in row] for row in rows[1:]].index(list(parsed.columns))
+        rows = rows[header + 1 :]
     first, *rest = rows
     assert list(parsed.columns) == [
         cell.strip() or f"column {at}" for at, cell in enumerate(first, start=1)
