@@ -37,9 +37,6 @@ from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 if TYPE_CHECKING:
-    from countwise.models.views import View
-
-if TYPE_CHECKING:
     from countwise.models.explanation import Explanation
     from countwise.models.views import View
 
