@@ -29,9 +29,7 @@ def test_law_1_counts_of_parts_add_up(data):
         count(part, plan) for part in (table.take(slice(0, cut)), table.take(slice(cut, None)))
     )
     together = first + second
-    assert together.close_to(whole)
-    assert all(np.array_equal(together.tables[key], whole.tables[key]) for key in whole.tables)
-    assert all(together.grids[name] == whole.grids[name] for name in whole.grids)
+    assert together == whole
 
 
 @given(st.data())
@@ -43,15 +41,7 @@ def test_law_1_minus_undoes_plus(data):
         count(part, plan) for part in (table.take(slice(0, cut)), table.take(slice(cut, None)))
     )
     back = (first + second) - second
-    assert back.rows == first.rows
-    for key, cells in first.tables.items():
-        np.testing.assert_array_equal(back.tables[key], cells)
-    for name, grid in first.grids.items():
-        assert back.grids[name] == grid
-    for name, moments in first.moments.items():
-        np.testing.assert_array_equal(back.moments[name].weight, moments.weight)
-        size = 1 + np.abs(second.moments[name].mean).max() + np.abs(moments.mean).max()
-        np.testing.assert_allclose(back.moments[name].mean, moments.mean, atol=1e-7 * size)
+    assert back == first
 
 
 @given(tables())
@@ -66,7 +56,7 @@ def test_law_2_row_order_changes_nothing(data):
     table = data.draw(tables())
     order = data.draw(st.permutations(range(len(table))))
     plan = full_plan(table)
-    assert count(table.take(np.asarray(order)), plan).close_to(count(table, plan))
+    assert count(table.take(np.asarray(order)), plan) == count(table, plan)
 
 
 @given(st.data())
@@ -81,7 +71,7 @@ def test_law_3_an_integer_weight_repeats_the_row(data):
     for name, grid in repeated.grids.items():
         assert weighted.grids[name] == grid
     for name, moments in repeated.moments.items():
-        assert weighted.moments[name].close_to(moments)
+        assert weighted.moments[name] == moments
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
@@ -93,8 +83,8 @@ def test_law_4_every_engine_equals_the_reference(engine, data):
     oracle = count(table, plan, sample_weight=weight, engine="reference")
     counted = count(table, plan, sample_weight=weight, engine=engine)
     assert counted.close_to(oracle)
-    if weight is None:
-        assert all(np.array_equal(counted.tables[key], oracle.tables[key]) for key in oracle.tables)
+    if weight is None or np.array_equal(weight, np.floor(weight)):
+        assert counted == oracle
 
 
 @given(st.data())
@@ -103,9 +93,9 @@ def test_groups_add_up_to_the_whole(data):
     labels = data.draw(st.lists(st.integers(0, 3), min_size=len(table), max_size=len(table)))
     plan = full_plan(table)
     parts = count_groups(table, plan, np.asarray(labels))
-    assert Counts.sum(parts).close_to(count(table, plan))
+    assert Counts.sum(parts) == count(table, plan)
     for group, part in enumerate(parts):
-        assert part.close_to(count(table.take(np.flatnonzero(np.asarray(labels) == group)), plan))
+        assert part == count(table.take(np.flatnonzero(np.asarray(labels) == group)), plan)
 
 
 @given(tables())

@@ -317,6 +317,8 @@ class Counts:
             for kind, names in groups.items()
             if names
         ]
+        if any(moments.exact is None for moments in self.moments.values()):
+            parts.append("sums of numbers rounded (fractional weights)")
         counted = f": {'; '.join(parts)}" if parts else ""
         return f"<Counts of {self.rows} rows ({_shorten(classes)}){counted}>"
 

@@ -1,8 +1,13 @@
-"""Weight, mean and squared deviation of a numeric column by class; they merge and subtract."""
+"""Weight, mean and squared deviation of a numeric column by class; they merge and subtract.
+
+Of rows with whole weights the sums are kept to the last bit (`ExactSums`), so that mean and squared
+deviation are the same in whatever order, parts or engine the rows were counted, and forgetting rows
+leaves what the others alone would have given. Fractional weights are summed with rounding.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,12 +23,121 @@ def freedom(weight: FloatArray | float) -> FloatArray:
     return np.maximum(np.minimum(weight, 1.0), np.asarray(weight) - 1.0)
 
 
+#: Bits of a word, and the exponents and words that sums of doubles can need.
+_BITS = 32
+_MOST_LOW, _MOST_WORDS = 1152, 160
+#: Above this a sum of whole weights may be rounded.
+MOST_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSums:
+    """Sums of the numbers of each class, and of their squares, to the last bit.
+
+    ``words`` are two's complement, lowest first: the sum of a class is the whole number of its
+    words in the first table times 2^low, that of the squares (second table) times 2^(2 low).
+
+    Examples
+    --------
+    >>> sums = ExactSums.of(0, [3, 10], [5, 100])
+    >>> (sums + sums).whole(0)
+    ([6, 20], [10, 200])
+    """
+
+    low: int
+    words: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, low: int, plain: list[int], squares: list[int]) -> ExactSums:
+        """Pack sums that are multiples of 2^low and 2^(2 low) into as few words as they need."""
+        spare = [_zeros(n) // _BITS for n in plain if n]
+        spare += [_zeros(n) // (2 * _BITS) for n in squares if n]
+        words = min(spare, default=0)
+        low = low + words * _BITS if spare else 0
+        numbers = [n >> (words * _BITS) for n in plain]
+        numbers += [n >> (2 * words * _BITS) for n in squares]
+        width = max(n.bit_length() for n in numbers) // _BITS + 1 if numbers else 1
+        data = b"".join(n.to_bytes(4 * width, "little", signed=True) for n in numbers)
+        packed = np.frombuffer(data, dtype="<u4").astype(np.uint32)
+        return cls(low, packed.reshape(2, len(plain), width))
+
+    def whole(self, low: int) -> tuple[list[int], list[int]]:
+        """Return the sums as multiples of 2^low and 2^(2 low); `low` is at most that of these."""
+        width = 4 * self.words.shape[2]
+        data = self.words.astype("<u4").tobytes()
+        numbers = [
+            int.from_bytes(data[at : at + width], "little", signed=True)
+            for at in range(0, len(data), width)
+        ]
+        slots, up = self.words.shape[1], self.low - low
+        return [n << up for n in numbers[:slots]], [n << 2 * up for n in numbers[slots:]]
+
+    def compact(self) -> ExactSums:
+        """Return the same sums in as few words as they need."""
+        return ExactSums.of(self.low, *self.whole(self.low))
+
+    def _with(self, other: ExactSums, sign: int) -> ExactSums:
+        low = min(self.low, other.low)
+        ours, theirs = self.whole(low), other.whole(low)
+        plain, squares = (
+            [one + sign * two for one, two in zip(*pair, strict=True)]
+            for pair in zip(ours, theirs, strict=True)
+        )
+        return ExactSums.of(low, plain, squares)
+
+    def __add__(self, other: ExactSums) -> ExactSums:
+        return self._with(other, 1)
+
+    def __sub__(self, other: ExactSums) -> ExactSums:
+        return self._with(other, -1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExactSums):
+            return NotImplemented
+        return self.low == other.low and np.array_equal(self.words, other.words)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def figures(self, weight: list[float]) -> tuple[list[float], list[float]]:
+        """Return mean and squared deviation of each class, each rounded once."""
+        below, above = max(-self.low, 0), max(self.low, 0)
+        means, deviations = [], []
+        for n, plain, square in zip(weight, *self.whole(self.low), strict=True):
+            rows = int(n)
+            if rows <= 0:
+                means.append(0.0)
+                deviations.append(0.0)
+                continue
+            means.append((plain << above) / (rows << below))
+            try:
+                away = (rows * square - plain * plain) << 2 * above
+                deviations.append(away / (rows << 2 * below))
+            except OverflowError:
+                deviations.append(np.inf)
+        return means, deviations
+
+    def check(self) -> None:
+        """Refuse what no sums could be."""
+        if self.words.ndim != 3 or self.words.shape[0] != 2 or self.words.size == 0:
+            raise CountsError("ExactSums: there must be two sums for each class.")
+        in_range = abs(self.low) <= _MOST_LOW and self.low % _BITS == 0
+        if not in_range or not 1 <= self.words.shape[2] <= _MOST_WORDS:
+            raise CountsError("ExactSums: sums must lie in the range of numbers.")
+        if self != self.compact():
+            raise CountsError("ExactSums: sums must take as few words as they need.")
+
+
+def _zeros(number: int) -> int:
+    """Return how many zero bits a number that is not zero ends in."""
+    return (number & -number).bit_length() - 1
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """The moments of one numeric column for each class (and for rows without one, the last slot).
 
-    Merging follows Chan, Golub and LeVeque (1983); it is exact but for rounding, whatever the
-    size of the mean against the spread.
+    With exact sums, merging is exact. Without them it follows Chan, Golub and LeVeque (1983), and
+    is exact but for rounding, whatever the size of the mean against the spread.
 
     Examples
     --------
@@ -36,14 +150,25 @@ class Moments:
     mean: FloatArray
     square: FloatArray
     missing: FloatArray
+    exact: ExactSums | None = field(default=None, kw_only=True)
 
     @classmethod
     def zero(cls, slots: int) -> Moments:
         """Return the moments of no rows."""
-        return cls(np.zeros(slots), np.zeros(slots), np.zeros(slots), np.zeros(slots))
+        zeros = [0] * slots
+        return cls.summed(np.zeros(slots), np.zeros(slots), ExactSums.of(0, zeros, zeros))
+
+    @classmethod
+    def summed(cls, weight: FloatArray, missing: FloatArray, exact: ExactSums) -> Moments:
+        """Return the moments of rows whose sums are known to the last bit."""
+        mean, square = map(np.asarray, exact.figures(weight.tolist()))
+        return cls(weight, mean, square, missing, exact=exact)
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
+        if self.exact is not None and other.exact is not None and weight.max() < MOST_EXACT:
+            exact = self.exact + other.exact
+            return Moments.summed(weight, self.missing + other.missing, exact)
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         gap = other.mean - self.mean
         # Where one side is empty the other side's figures must come back to the last bit.
@@ -56,6 +181,8 @@ class Moments:
 
     def __sub__(self, other: Moments) -> Moments:
         weight = self.weight - other.weight
+        if self.exact is not None and other.exact is not None:
+            return self._less(other, weight, self.exact - other.exact)
         left = weight > 1e-12 * self.weight
         weight = np.where(left, weight, 0.0)
         safe = np.where(left, weight, 1.0)
@@ -67,11 +194,7 @@ class Moments:
         if np.any(self.weight - other.weight < -1e-9 * np.maximum(self.weight, 1.0)) or np.any(
             left & (other.weight > 0) & (rest < -1e-6 * size)
         ):
-            raise CountsError(
-                "Counts: rows can be taken away only once and only if they were counted; got "
-                "moments that do not hold them.",
-                hint="Check which rows are forgotten",
-            )
+            raise _not_counted()
         square = np.where(left, np.maximum(rest, 0.0), 0.0)
         untouched = other.weight == 0
         return Moments(
@@ -81,10 +204,23 @@ class Moments:
             np.maximum(self.missing - other.missing, 0.0),
         )
 
+    def _less(self, other: Moments, weight: FloatArray, exact: ExactSums) -> Moments:
+        """Return what exact sums leave, unless no rows could leave that."""
+        missing = self.missing - other.missing
+        less = zip(weight.tolist(), *exact.whole(exact.low), strict=True)
+        for rows, plain, square in less:
+            # Squares of n numbers are at least the square of their sum, divided by n.
+            if rows < 0 or square * int(rows) < plain * plain or (rows == 0 and square):
+                raise _not_counted()
+        if np.any(missing < 0):
+            raise _not_counted()
+        return Moments.summed(weight, missing, exact)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments):
             return NotImplemented
-        return all(map(np.array_equal, self.arrays(), other.arrays()))
+        same = all(map(np.array_equal, self.arrays(), other.arrays()))
+        return same and (self.exact is None or other.exact is None or self.exact == other.exact)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -107,10 +243,14 @@ class Moments:
 
     def slots(self, order: NDArray[np.intp], size: int) -> Moments:
         """Put the class slots into a longer or reordered class axis."""
-        new = Moments.zero(size)
-        for wide, array in zip(new.arrays(), self.arrays(), strict=True):
+        arrays = [np.zeros(size) for _ in self.arrays()]
+        for wide, array in zip(arrays, self.arrays(), strict=True):
             wide[order] = array
-        return new
+        if self.exact is None:
+            return Moments(*arrays)
+        words = np.zeros((2, size, self.exact.words.shape[2]), dtype=np.uint32)
+        words[:, order] = self.exact.words
+        return Moments(*arrays, exact=ExactSums(self.exact.low, words).compact())
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Weight, mean, squared deviation and missing weight."""
@@ -129,6 +269,11 @@ class Moments:
             for slot in zip(*(figures[:-1] for figures in self.arrays()), strict=True):
                 merged += Moments(*slot)
             return merged.weight, merged.mean, merged.square
+        if self.exact is not None:
+            total = float(self.weight[:-1].sum())
+            parts = [[sum(sums[:-1])] for sums in self.exact.whole(self.exact.low)]
+            figures = ExactSums.of(self.exact.low, *parts).figures([total])
+            return total, figures[0][0], figures[1][0]
         weight, mean, square = 0.0, 0.0, 0.0
         lines = zip(self.weight.tolist(), self.mean.tolist(), self.square.tolist(), strict=True)
         for n, m, s in list(lines)[:-1]:
@@ -151,6 +296,24 @@ class Moments:
         # The squares of numbers beyond 1e154 are infinite; models take that for a flat density.
         if not np.all(self.square >= 0):
             raise CountsError("Moments: every squared deviation must be a number of at least 0.")
+        if self.exact is not None:
+            self._check_exact(self.exact)
+
+    def _check_exact(self, exact: ExactSums) -> None:
+        if exact.words.shape[1] != len(self.weight):
+            raise CountsError("Moments: there must be exact sums for each class.")
+        if np.any(self.weight != np.floor(self.weight)) or self.weight.max() >= MOST_EXACT:
+            raise CountsError("Moments: exact sums must be those of whole weights.")
+        if self != Moments.summed(self.weight, self.missing, exact):
+            raise CountsError("Moments: means and deviations must be those of the exact sums.")
+
+
+def _not_counted() -> CountsError:
+    return CountsError(
+        "Counts: rows can be taken away only once and only if they were counted; got moments "
+        "that do not hold them.",
+        hint="Check which rows are forgotten",
+    )
 
 
 #: No weight is larger than this; sums and products of weights then stay finite.

@@ -381,8 +381,14 @@ def test_forgetting_levels_outliers_and_strangers():
     x = rng.normal(size=100)
     x[:5] = 1e12
     table = cw.read({"x": x, "y": ["a", "b"] * 50}, target="y", numeric=["x"])
+    rest, gone = table.take(slice(5, None)), table.take(slice(0, 5))
+    # Whole weights lose nothing, fractional ones may.
+    forgetful = cw.NaiveBayes(numeric="gaussian").fit(table).forget(gone)
+    assert forgetful.counts_ == cw.NaiveBayes(numeric="gaussian").fit(rest).counts_
     with pytest.warns(PrecisionWarning, match="'x' may be lost in rounding"):
-        cw.NaiveBayes().fit(table).forget(table.take(slice(0, 5)))
+        cw.NaiveBayes(numeric="gaussian").fit(table, sample_weight=np.full(100, 0.3)).forget(
+            gone, sample_weight=np.full(5, 0.3)
+        )
     for options in ({}, {"numeric": "kernel"}):
         with pytest.raises(CountsError, match="only if they were counted"):
             cw.NaiveBayes(**options).fit([[0.0], [1], [10], [11]], [0, 0, 1, 1]).forget(

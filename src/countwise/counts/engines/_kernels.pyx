@@ -152,7 +152,10 @@ cdef void merge_moments(double* weight, double* mean, double* square,
 
 def moments(const double[::1] values, Axes target, object weights, Py_ssize_t start, Py_ssize_t stop,
             double[::1] weight, double[::1] mean, double[::1] square, double[::1] missing):
-    """Fold weight, mean and squared deviation of each class, block by block (Chan et al. 1983)."""
+    """Fold weight, mean and squared deviation of each class, block by block (Chan et al. 1983).
+
+    Codes beyond the last class are rows without one.
+    """
     cdef Py_ssize_t begin = start, rows, i, k, classes = weight.shape[0]
     cdef uint32_t[BLOCK] label
     cdef double x, d, w = 1.0
@@ -173,7 +176,7 @@ def moments(const double[::1] values, Axes target, object weights, Py_ssize_t st
                 begun[k] = weight[k] > 0
             for i in range(rows):
                 x = values[begin + i]
-                k = label[i]
+                k = min(<Py_ssize_t>label[i], classes - 1)
                 if weighted:
                     w = given[begin + i]
                 if w == 0:
@@ -242,7 +245,7 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
             address(target, begin, rows, label)
             for i in range(rows):
                 x = values[begin + i]
-                k = label[i]
+                k = min(<Py_ssize_t>label[i], classes - 1)
                 if weighted:
                     w = given[begin + i]
                 if w == 0:

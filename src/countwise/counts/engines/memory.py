@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts, sum_out
-from countwise.counts.engines import _kernels
+from countwise.counts.engines import _exact, _kernels
 from countwise.counts.histogram import MOST_CELLS, Grid
-from countwise.counts.moments import Moments
+from countwise.counts.moments import MOST_EXACT, ExactSums, Moments
 from countwise.counts.plan import Plan
 from countwise.counts.word_counts import WordCounts
 from countwise.errors import CountsError, listing
@@ -81,6 +81,8 @@ class Jobs:
 
     def __init__(self, table: Table, plan: Plan, weight: FloatArray | None) -> None:
         self.table, self.plan, self.weight = table, plan, weight
+        # Sums of fractions are rounded; whole weights give sums to the last bit.
+        self.exact = weight is None or whole_weights(weight)
         self.inside = _cover(table, plan)
         self.groups = list(dict.fromkeys(self.inside.values()))
         self.slots = table.target_column.width + 2
@@ -116,10 +118,16 @@ class Jobs:
         return joint, moments, grids
 
     def _moments(self, name: str, start: int, stop: int) -> Moments:
-        moments = Moments.zero(self.slots)
         values = self.table.values(name)
-        _kernels.moments(values, self.target, self.weight, start, stop, *moments.arrays())
-        return moments_without_unseen(moments)
+        weight, mean, square, missing = np.zeros((4, self.slots - 1))
+        if self.exact:
+            found = _exact.exact_sums(
+                values, self.target, self.weight, start, stop, weight, missing
+            )
+            return Moments.summed(weight, missing, ExactSums(*found).compact())
+        given = self.weight
+        _kernels.moments(values, self.target, given, start, stop, weight, mean, square, missing)
+        return Moments(weight, mean, square, missing)
 
     def _grid(self, name: str, start: int, stop: int) -> Grid:
         shift, keys, cells, missing = _kernels.fine_grid(
@@ -180,6 +188,11 @@ def joint_groups(widths: Sequence[int], most: int) -> list[list[int]]:
     return groups
 
 
+def whole_weights(weight: FloatArray) -> bool:
+    """Return whether every weight is a whole number, and so is their sum."""
+    return bool(np.all(weight == np.floor(weight)) and weight.sum() < MOST_EXACT)
+
+
 def without_unseen(table: NDArray[Any], axes: int | None = None) -> NDArray[Any]:
     """Add the slot of unseen levels to the missing slot, on every axis or the first `axes`."""
     for axis in range(table.ndim if axes is None else axes):
@@ -188,12 +201,3 @@ def without_unseen(table: NDArray[Any], axes: int | None = None) -> NDArray[Any]
         kept[-1] += front[-1]
         table = np.moveaxis(kept, 0, axis)
     return np.ascontiguousarray(table)
-
-
-def moments_without_unseen(moments: Moments) -> Moments:
-    """Add the rows of unseen classes to those without a class."""
-    kept = Moments(*(array[:-1] for array in moments.arrays()))
-    unseen = Moments.zero(len(kept.weight))
-    for slots, array in zip(unseen.arrays(), moments.arrays(), strict=True):
-        slots[-1] = array[-1]
-    return kept + unseen if unseen.weight[-1] > 0 or unseen.missing[-1] > 0 else kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid, keys_of
-from countwise.counts.moments import Moments
+from countwise.counts.moments import ExactSums, Moments
 from countwise.counts.plan import Plan
 from countwise.counts.word_counts import WordCounts
 from countwise.tables.table import Table
@@ -78,16 +79,26 @@ def _words(
 def _moments(
     values: NDArray[np.float64], classes: NDArray[np.intp], ones: NDArray[np.float64], slots: int
 ) -> Moments:
-    moments = Moments.zero(slots)
-    for slot in range(slots):
-        in_class = classes == slot
-        seen = in_class & ~np.isnan(values) & (ones > 0)
-        moments.missing[slot] = ones[in_class & np.isnan(values)].sum()
-        moments.weight[slot] = total = ones[seen].sum()
-        if total > 0:
-            moments.mean[slot] = mean = np.average(values[seen], weights=ones[seen])
-            moments.square[slot] = (ones[seen] * (values[seen] - mean) ** 2).sum()
-    return moments
+    weight, mean, square, missing = np.zeros((4, slots))
+    seen = ~np.isnan(values) & (ones > 0)
+    np.add.at(missing, classes[np.isnan(values)], ones[np.isnan(values)])
+    np.add.at(weight, classes[seen], ones[seen])
+    if np.array_equal(ones, np.floor(ones)):
+        sums = [[Fraction(0)] * slots, [Fraction(0)] * slots]
+        for slot, number, times in zip(classes[seen], values[seen], ones[seen], strict=True):
+            for power, by_class in enumerate(sums, 1):
+                by_class[slot] += int(times) * Fraction(float(number)) ** power
+        # No double has a bit below 2^-1088.
+        plain, squares = (
+            [int(total * 2 ** (1088 * power)) for total in by_class]
+            for power, by_class in enumerate(sums, 1)
+        )
+        return Moments.summed(weight, missing, ExactSums.of(-1088, plain, squares))
+    for slot in np.flatnonzero(weight):
+        rows = seen & (classes == slot)
+        mean[slot] = np.average(values[rows], weights=ones[rows])
+        square[slot] = (ones[rows] * (values[rows] - mean[slot]) ** 2).sum()
+    return Moments(weight, mean, square, missing)
 
 
 def _grid(

@@ -195,8 +195,9 @@ class CountedModel(Classifier):
         """Take rows away again; they must have been counted before.
 
         Levels that only the forgotten rows held are forgotten too, unless the first rows had
-        a schema that knew them. A `PrecisionWarning` says where rounding may have consumed what is
-        left of a numeric column, as it does when the forgotten values were far from all others.
+        a schema that knew them. With whole weights the result is the model of the rows that stay,
+        to the last bit. With fractional ones a `PrecisionWarning` says where rounding may have
+        consumed what is left of a numeric column.
         """
         check_is_fitted(self, "counts_")
         table = self._read_training(X, y, known=self.schema_)
@@ -222,7 +223,8 @@ class CountedModel(Classifier):
         rounded = [
             name
             for name, left in after.moments.items()
-            if np.any(
+            if left.exact is None
+            and np.any(
                 (left.weight[:-1] > 1)
                 & (left.square[:-1] < 1e-9 * before.moments[name].square.max())
             )
