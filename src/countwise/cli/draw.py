@@ -54,7 +54,7 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
     help="Draw one attribute of a model alone, or the decisions of discrete-bayes over two.",
 )
 @models_option
-@click.option("--dark/--light", default=None, help="Background. Default: light.")
+@click.option("--dark/--light", default=None, help="Background of the picture.")
 @reading_options()
 @seed_option
 @output_options("Picture to write: .svg, .html, .png or .pdf.", *PICTURES)
@@ -68,10 +68,10 @@ def command(
     seed: int,
     out: Output,
 ) -> None:
-    """Draw a saved MODEL, or what models make of FILE.
+    """Draw a saved MODEL, or train models on FILE and draw the result.
 
-    PNG and PDF files need the extra package of pip install 'countwise[pictures]'. SVG and HTML
-    files follow the light or dark mode of the screen unless --dark or --light is given.
+    PNG and PDF files need pip install 'countwise[pictures]'. By default PNG and PDF files are
+    light, and SVG and HTML files follow the light or dark mode of the screen.
     """
     if out.path is None:
         raise click.UsageError("-o must name the picture to write, such as -o picture.svg")

@@ -69,8 +69,8 @@ def command(
     With a gain matrix or --rule the decision may differ from the class; a gain matrix also adds the
     expected gain of each decision. A model that predicts a number writes the number. FILE may be
     larger than memory; - is standard input. A column of the model that FILE lacks is taken as
-    missing, with a note. If FILE has the class column, the accuracy is printed to stderr; if it has
-    the numbers to predict, their errors.
+    missing, with a note. If FILE has the true classes or numbers, the accuracy or the errors are
+    printed to stderr.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")

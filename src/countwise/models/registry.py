@@ -348,7 +348,7 @@ for _entry in (
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of naive Bayes models in which all attributes also depend on one of them",
+        "average of naive Bayes models; in each, all attributes also depend on one attribute",
         (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
@@ -366,7 +366,7 @@ for _entry in (
     Entry(
         "Additive",
         "countwise.models.additive.additive",
-        "tables of columns and of pairs of columns, fitted together",
+        "sum of look-up tables for columns and pairs of columns, fitted together",
         (Command("additive"),),
         ({}, {"pairs": 0, "max_bins": 8}, {"pairs": 2, "unseen": "ignore", "random_state": 3}),
     ),

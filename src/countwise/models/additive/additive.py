@@ -1,4 +1,4 @@
-"""The additive model: tables of columns and pairs, fitted together by penalized likelihood."""
+"""The additive model: look-up tables for columns and pairs, fitted by penalized likelihood."""
 
 from __future__ import annotations
 

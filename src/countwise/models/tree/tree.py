@@ -1,4 +1,4 @@
-"""Tree: a decision tree as C4.5 grows and prunes it, the tree to keep."""
+"""Tree: a decision tree that is grown and pruned as in C4.5."""
 
 from __future__ import annotations
 
