@@ -81,7 +81,8 @@ if TYPE_CHECKING:
 @click.option(
     "--fold",
     metavar="COLUMN",
-    help="Column of fold numbers or names; rows with a negative or missing number are never tested.",
+    help="Column of fold numbers or names; rows with a negative or missing number are never "
+    "tested.",
 )
 @click.option(
     "--score",

@@ -529,8 +529,8 @@ def output_options(
 rule_option = click.option(
     "--rule",
     type=click.Choice(["argmax", "roulette"]),
-    help="How to decide: argmax (the default) takes the most probable class, roulette draws a class "
-    "according to its probability (see --seed).",
+    help="How to decide: argmax (the default) takes the most probable class, roulette draws a "
+    "class according to its probability (see --seed).",
 )
 
 
