@@ -325,7 +325,8 @@ NOTES: dict[str, NoteKind] = {
         "info",
         "Bins, penalties and pairs were chosen on {sample} of {rows} rows, drawn from each class "
         "in proportion to its size; the tables were fitted to all rows.",
-        "A sample of this size is enough to choose them. The final fit uses all rows.",
+        "A sample of this size is enough to choose penalties and pairs. The final fit uses all "
+        "rows.",
     ),
     "P01": NoteKind(
         "Rare levels merged",

@@ -200,7 +200,7 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         len(set(firsts.values())),
         above(1),
         "{:.0f}: " + ", ".join(f"{learner} on {name}" for name, learner in firsts.items()),
-        f"Intervals lie apart on {', '.join(apart) or 'no set'}.",
+        f"Sets on which intervals do not overlap: {', '.join(apart) or 'none'}.",
         printed="no single algorithm",
     )
     if "soybean" in scores:
@@ -215,7 +215,7 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         )
     if "vote" in scores:
         line, first = scores["vote"], firsts["vote"]
-        words = f"Accuracy {line[first].value:.3f}, ID3 {line['ID3'].value:.3f}."
+        words = f"Its accuracy is {line[first].value:.3f}, that of ID3 {line['ID3'].value:.3f}."
         yield same_word("P1.10", "the best learner on vote", "ID3", first, words)
     yield held(
         "P1.10",
@@ -379,7 +379,7 @@ def figure_5(work: Work) -> Found:
                 "",
                 scores[-1],
                 text=f"{scores[0].value:.3f} to {{:.3f}}",
-                table="Figure 5: accuracy with the fewest and with all training rows",
+                table="Figure 5 (accuracy with the fewest and with all training rows)",
                 row=learner,
                 column=name,
             )

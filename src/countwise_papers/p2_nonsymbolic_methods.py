@@ -281,8 +281,8 @@ def condensed(work: Work) -> Found:
 def neurons(work: Work) -> Found:
     """Perceptron and multi-layer perceptron.
 
-    The perceptron learns the eight rows of three binary inputs. The exclusive or is learned from
-    its four corners, each repeated 25 times.
+    A perceptron with given weights, and one that learns its weights, classify the eight rows of
+    three binary inputs. The exclusive or is learned from its four corners, each repeated 25 times.
     """
     rows = np.array(list(itertools.product((0, 1), repeat=3)))
     truth = (rows.sum(axis=1) >= 2).astype(int)

@@ -68,8 +68,9 @@ def rule(work: Work) -> Found:
     """The rule, the confusion and the gain.
 
     For twenty random joint tables of six cells and two classes, all 64 rules are tried. The printed
-    confusion matrix is evaluated with the printed gain matrix. Its cells are rounded to four
-    digits, so the gain of the exact cells may differ by up to 0.00005 · (1 + 1 + 2 + 3).
+    confusion matrix is evaluated with the printed gain matrix. The cells of the confusion matrix
+    are rounded to four digits, so the gain of the exact cells may differ by up to 0.00005 · (1 + 1
+    + 2 + 3).
     """
     rng = np.random.default_rng(work.seed)
     gain = np.asarray(GAIN)
@@ -85,7 +86,7 @@ def rule(work: Work) -> Found:
         earned.append((joint[:, :, None] * gain[None] * shares[:, None, :]).sum())
         best.append(max(every))
     what = "the Bayes rule earns as much as the best of all 64 rules of six cells"
-    text = "largest gap in 20 random tables {:.1g}"
+    text = "largest gap in 20 random tables: {:.1g}"
     yield same_figures("P3.1", what, earned, best, 1e-12, text)
     exact = Confusion.from_joint(CONFUSION).expected_gain(GainMatrix.of(GAIN, classes=[0, 1]))
     slack = 0.00005 * float(np.abs(gain).sum())
@@ -338,7 +339,7 @@ def _smoothing(model: DiscreteBayes, otherwise: float) -> Iterator[Finding]:
             )
     yield held(
         "P3.7",
-        "k = 0 equals no smoothing: validation rows that the counts of their cell decide otherwise",
+        "k = 0 equals no smoothing: fraction of validation rows whose decision differs",
         otherwise,
         exactly(0),
         "{:.2%}",
@@ -467,5 +468,5 @@ def any_problem(work: Work) -> Found:
         earned,
         above(none.value),
         gain_text(earned),
-        f"Deciding always for the larger class gains {none.value:+.3f}.",
+        f"Always deciding for the larger class gains {none.value:+.3f}.",
     )

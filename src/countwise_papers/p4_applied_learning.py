@@ -136,12 +136,12 @@ def zero(work: Work) -> Found:
     total, values = counts.sum(axis=1, keepdims=True), counts.shape[1]
     for words, smoothing, by_hand in (
         (
-            "Laplace as on the slide, plus the number of classes",
+            "Laplace as on the slide (denominator plus number of classes)",
             Laplace(1, by="classes"),
             (counts + 1) / (total + 2),
         ),
         (
-            "Laplace as usual, plus the number of values",
+            "Laplace as usual (denominator plus number of values)",
             Laplace(1),
             (counts + 1) / (total + values),
         ),
@@ -369,7 +369,7 @@ def boosting(work: Work) -> Found:
 
     Ten rows on a line: three of class +1, then four of class -1, then three of class +1. AdaBoost
     runs three rounds with rules of one cut. Errors, votes and weights are computed again by the
-    slide's formulas, trying every cut.
+    slide's formulas; in each round, every possible cut is tried.
     """
     model = AdaBoost(n_estimators=3, keep_weights=True).fit(_X[:, None], _Y)
     weight = np.full(10, 0.1)

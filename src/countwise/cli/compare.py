@@ -134,7 +134,7 @@ def command(
     """Rank models on rows of FILE that they have not seen, and test the differences.
 
     With several FILEs the result is a table of data sets and models. It marks scores that are
-    significantly better (v) or worse (*) than that of the first model, and shows wins and mean
+    significantly better (v) or worse (*) than those of the first model, and shows wins and mean
     ranks.
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the

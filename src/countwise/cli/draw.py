@@ -51,7 +51,8 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
 @click.option(
     "--attribute",
     metavar="A[,B]",
-    help="Draw one attribute of a model alone, or the decisions of discrete-bayes over two.",
+    help="Draw one attribute of a model alone, or the decisions of discrete-bayes by two "
+    "attributes.",
 )
 @models_option
 @click.option("--dark/--light", default=None, help="Background of the picture.")
