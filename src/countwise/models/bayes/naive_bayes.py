@@ -272,7 +272,7 @@ class NaiveBayes(CountedModel):
         boolean(), "whether pairs of adjacent words are also counted", default=False
     )
     min_rows: int = parameter(
-        whole(at_least=1), "least number of rows that must contain a word to use it", default=1
+        whole(at_least=1), "a word is used if at least this many rows contain it", default=1
     )
     max_words: int = parameter(
         whole(at_least=1),
