@@ -317,8 +317,8 @@ NOTES: dict[str, NoteKind] = {
         "info",
         "n_neighbors = {n_neighbors} is more than the number of training rows, {rows:g}: all of "
         "them vote.",
-        "Every training row is a neighbor of every row; with equal votes the answer is the class "
-        "frequencies. Choose a smaller `n_neighbors=`.",
+        "Every training row votes on every prediction. If all votes have equal weight, the "
+        "posteriors are always the class frequencies. Choose a smaller `n_neighbors=`.",
     ),
     "A01": NoteKind(
         "Penalties and pairs chosen on a sample",
@@ -491,9 +491,9 @@ NOTES: dict[str, NoteKind] = {
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "Models that cut numeric columns are normally counted once, on the cut points of all "
-        "folds together. Here those tables would not fit in memory, or their sums would not be "
-        "exact. Refitting gives the same posteriors.",
+        "For models that cut numeric columns, the rows are normally counted once for all folds, "
+        "in intervals made by the cut points of all folds together. Here these counts would not "
+        "fit in memory or could not be added exactly. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(
         "Out of time",

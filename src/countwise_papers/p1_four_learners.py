@@ -200,7 +200,8 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         len(set(firsts.values())),
         above(1),
         "{:.0f}: " + ", ".join(f"{learner} on {name}" for name, learner in firsts.items()),
-        f"Sets on which intervals do not overlap: {', '.join(apart) or 'none'}.",
+        "Sets on which the intervals of two learners do not overlap: "
+        f"{', '.join(apart) or 'none'}.",
         printed="no single algorithm",
     )
     if "soybean" in scores:
@@ -215,7 +216,7 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         )
     if "vote" in scores:
         line, first = scores["vote"], firsts["vote"]
-        words = f"Its accuracy is {line[first].value:.3f}, that of ID3 {line['ID3'].value:.3f}."
+        words = f"The best accuracy is {line[first].value:.3f}; ID3 has {line['ID3'].value:.3f}."
         yield same_word("P1.10", "the best learner on vote", "ID3", first, words)
     yield held(
         "P1.10",

@@ -166,7 +166,7 @@ def relevance(work: Work) -> Found:
     models = {
         "all columns alike": Neighbors(n_neighbors=5),
         "weighted by information": Neighbors(n_neighbors=5, attribute_weights="information"),
-        "weighted by nearest misses and hits": Neighbors(n_neighbors=5, attribute_weights="relief"),
+        "weighted by ReliefF": Neighbors(n_neighbors=5, attribute_weights="relief"),
         "the 12 least relevant left out": Neighbors(n_neighbors=5, drop_least=12),
     }
     trials = evaluate(models, noisy, folds=10, random_state=work.seed)

@@ -218,7 +218,7 @@ def judge_rounding(levels: list[int], budget: int) -> Iterator[Finding]:
     within = list(fitted.fit(X, (X[:, 0] > 0.5).astype(int)).levels_)
     yield held(
         "P3.3",
-        "ceiling: levels of the columns within the budget, and cells",
+        "ceiling: levels that fit the budget, and the number of cells",
         int(np.prod(within)),
         at_most(budget),
         f"{within}, {{:,.0f}} cells",

@@ -245,7 +245,7 @@ _COLUMNS = (0, 5, 10, 20, 50)
 
 @part("P2.11", data=SETS, cost=20)
 def warnings(work: Work) -> Found:
-    """The lecture's warnings: copies, noise, irrelevant columns; and the more accurate models.
+    """The lecture's warnings (copies, noise, irrelevant columns), and which models are better.
 
     Five sets, ten hold-outs of 30 percent. For naive Bayes, the first, the middle or the last
     column is copied up to 32 times; the accuracy is the mean of the three cases. For nearest
@@ -346,10 +346,10 @@ def summaries(work: Work) -> Found:
     """The slides' summaries: noise points, irrelevant attributes, small and large k, bagging.
 
     Five sets, ten hold-outs of 30 percent. Noise points are training rows with a wrong class;
-    *isolated* means 10 percent of the rows. A k that is too large is half of the training rows. The
-    variance of a classifier is the fraction of test rows on which two of its models disagree, if
-    they are trained on two halves of the training rows. It is measured for one unpruned ID3 and for
-    ten bagged ones.
+    *isolated* means 10 percent of the rows. As an example of a k that is too large, k is half the
+    number of training rows. The variance of a classifier is the fraction of test rows on which two
+    of its models disagree, if they are trained on two halves of the training rows. It is measured
+    for one unpruned ID3 and for ten bagged ones.
     """
     noise = run(work, _NOISE, _measure_noise)
     yield noise.draw("Noise points", "fraction of training rows with a wrong class")

@@ -26,7 +26,7 @@ COMMANDS = {
     "show": "Print a saved model: its tree, tables, graph, coefficients, parameters.",
     "draw": "Draw a saved model, a learning curve, an ROC curve or a map of neighbors.",
     "bayes-error": "Estimate the least error that any model can reach on a file.",
-    "ensemble-error": "Compute the error of a majority of independent models.",
+    "ensemble-error": "Compute the error of a majority vote of independent models.",
     "reproduce": "Reproduce the figures of five papers, with a verdict on each.",
     "samples": "List the available data sets.",
     "models": "List the available models.",

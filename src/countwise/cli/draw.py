@@ -1,4 +1,4 @@
-"""``countwise draw``: a picture of a model, of a comparison, or of a data set under a model."""
+"""``countwise draw``: a picture of a saved model, or of models trained on a file."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
 @click.option(
     "--attribute",
     metavar="A[,B]",
-    help="Draw one attribute of a model alone, or the decisions of discrete-bayes by two "
-    "attributes.",
+    help="Attribute to draw alone. With discrete-bayes also two attributes: the decision for each "
+    "combination of their values is drawn.",
 )
 @models_option
 @click.option("--dark/--light", default=None, help="Background of the picture.")

@@ -402,8 +402,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _READING: dict[str, dict[str, Any]] = {
     "target": {
         "metavar": "COLUMN",
-        "help": "Class column. Default: the column named class, target, label or y, if no other "
-        "column could be the class.",
+        "help": "Class column. Default: the column named class, target, label or y. Needed if "
+        "several columns have names that suggest a class.",
     },
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},

@@ -348,14 +348,14 @@ for _entry in (
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of naive Bayes models; in each, all attributes also depend on one attribute",
+        "average of models; in each, the attributes depend on the class and on one attribute",
         (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
-        "naive Bayes in which each attribute may depend on k more informative ones",
+        "naive Bayes in which each attribute may depend on up to k others",
         (Command("kdb"),),
         (
             {},

@@ -1,4 +1,4 @@
-"""The base of models that store rows, and what its classifiers and its regressors share."""
+"""Base classes of models that store rows: for all of them, for classifiers and for regressors."""
 
 from __future__ import annotations
 
