@@ -1,7 +1,7 @@
 """countwise: classify tables by counting.
 
 Rows become counts, counts become models, models give probabilities, probabilities become
-decisions, decisions become evidence. A public name is imported when it is first used, so that
+decisions, decisions are evaluated. A public name is imported when it is first used, so that
 ``import countwise`` costs next to nothing. ``__init__.pyi`` tells type checkers the same names; it
 is written by ``scripts/write_public_names.py``.
 """

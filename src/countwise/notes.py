@@ -163,15 +163,15 @@ NOTES: dict[str, NoteKind] = {
         "caution",
         "Column {column!r} looks like {what} ({fraction:.0%} of its cells), but row {row} holds "
         "{text!r}; it is taken as nominal.",
-        "Too many cells are neither numbers nor dates. Add what means missing with `missing=`, or "
-        "declare the column with `numeric=` or `nominal=`.",
+        "Too many cells are neither numbers nor dates. Name texts that mean missing with "
+        "`missing=`, or declare the column with `numeric=` or `nominal=`.",
     ),
     "T23": NoteKind(
         "Numbers stored as texts",
         "caution",
         "Column {column!r} looks like {what} ({example!r}) but is stored as text; declare it with "
-        "`numeric=[{column!r}]` if it is no code.",
-        "The source stores these numbers as texts, as it does with codes. Each number is a level "
+        "`numeric=[{column!r}]` if it is not a code.",
+        "The source stores these numbers as texts, as is usual for codes. Each number is a level "
         "of its own unless the column is declared numeric.",
     ),
     "T24": NoteKind(
@@ -180,44 +180,44 @@ NOTES: dict[str, NoteKind] = {
         "Column {column!r}: {pairs} differ only in case or blanks; `fold_case=True` makes them "
         "one.",
         "Labels that differ only in upper and lower case, or in blanks, are usually one label "
-        "typed in two ways. They are kept apart unless they are folded.",
+        "typed in two ways. They are separate levels unless `fold_case=True`.",
     ),
     "T25": NoteKind(
         "Codes with leading zeros",
         "info",
         "Column {column!r} holds codes with leading zeros ({example!r}), which are kept as names.",
-        "A zip code or an account number is no quantity. Declare the column with `numeric=` if it "
-        "is one.",
+        "A zip code or an account number is not a quantity. If these codes are quantities, declare "
+        "the column with `numeric=`.",
     ),
     "T26": NoteKind(
         "Order of day and month assumed",
         "warning",
         "Column {column!r}: no date says whether {example!r} begins with the day or the month; the "
-        "{word} was taken. Set `day_first=` to say so.",
-        "Every date of the column is valid in both orders. Dates with points begin with the day, "
+        "{word} was taken. Set `day_first=` to choose the order.",
+        "Every date of the column is valid in both orders. Dates with periods begin with the day, "
         "dates with slashes with the month, unless `day_first=` says otherwise.",
     ),
     "T27": NoteKind(
         "Column missing in rows to predict",
         "warning",
         "The rows have no column {column!r}; the model took it as missing in every row.",
-        "The model was trained with a column that the rows lack. Its answers are those for a "
-        "missing value. With `strict=True` such rows are refused.",
+        "The model was trained with a column that the rows lack. It treats the column as missing "
+        "in every row. With `strict=True` such rows are refused.",
     ),
     "T28": NoteKind(
         "Parts of dates added",
         "info",
         "The dates of column {column!r} also give {names}; leave them out with `drop=`.",
-        "A date is a position in time. Its month, weekday and hour become columns of their own if "
-        "there are at least 30 dates and these parts come back in them.",
+        "The month, weekday and hour of the dates become columns of their own if there are at "
+        "least 30 dates and these parts repeat.",
     ),
     "W01": NoteKind(
         "Free text found",
         "info",
         "Column {column!r} holds free text ({texts} different texts); its words will be counted. "
         "Leave it out with `drop=`.",
-        "Most rows have a text of several words of their own. Models that read text count its "
-        "words; the others leave the column out.",
+        "Most rows have different texts of several words. Models that read text count its words; "
+        "the others leave the column out.",
     ),
     "W02": NoteKind(
         "Text left out",
@@ -270,14 +270,15 @@ NOTES: dict[str, NoteKind] = {
         "Comment lines skipped",
         "info",
         "Lines that begin with # were skipped as comments.",
-        "A line above the header that begins with # is a comment, and below it one that has not "
-        "the cells of a row.",
+        "Above the header, every line that begins with # is a comment. Below it, such a line is a "
+        "comment if it does not have as many cells as a row.",
     ),
     "F07": NoteKind(
         "One sheet of several",
         "caution",
         "Sheet {sheet!r} was read; the workbook also has {others}.",
-        "The first sheet that holds rows is read. Save another sheet as a file of its own.",
+        "The first sheet that holds rows is read. To read another sheet, save it as a separate "
+        "file.",
     ),
     "N01": NoteKind(
         "Singular covariance",
@@ -316,16 +317,16 @@ NOTES: dict[str, NoteKind] = {
         "info",
         "n_neighbors = {n_neighbors} is more than the number of training rows, {rows:g}: all of "
         "them vote.",
-        "Every training row is a neighbor of every row; with equal votes the answer is the class "
-        "frequencies. Choose a smaller `n_neighbors=`.",
+        "Every training row votes on every prediction. If all votes have equal weight, the "
+        "posteriors are always the class frequencies. Choose a smaller `n_neighbors=`.",
     ),
     "A01": NoteKind(
         "Penalties and pairs chosen on a sample",
         "info",
         "Bins, penalties and pairs were chosen on {sample} of {rows} rows, drawn from each class "
-        "in its share; the tables were fitted to all rows.",
-        "Validation on this many rows decides as well as on all of them. The last fit reads every "
-        "row.",
+        "in proportion to its size; the tables were fitted to all rows.",
+        "A sample of this size is enough to choose penalties and pairs. The final fit uses all "
+        "rows.",
     ),
     "P01": NoteKind(
         "Rare levels merged",
@@ -396,7 +397,7 @@ NOTES: dict[str, NoteKind] = {
         "Classes with fewer rows than folds: {classes}. Some folds have no row of such a class, "
         "and a class with a single row is never in training when it is tested.",
         "Some folds have no row of the class, and its scores rest on few rows. Use fewer folds, or "
-        "repeats.",
+        "repeat the cross-validation.",
     ),
     "E02": NoteKind(
         "Rows without a known class left out",
@@ -469,7 +470,7 @@ NOTES: dict[str, NoteKind] = {
     "E11": NoteKind(
         "A sample of the test rows",
         "info",
-        "In each repeat {tested} of the {held_out} held-out rows were drawn and tested; raise "
+        "In each repeat {tested} of the {held_out} held-out rows were drawn and tested; increase "
         "`test_rows=` for narrower intervals.",
         "To save time, not every held-out row was tested at every size.",
     ),
@@ -490,9 +491,9 @@ NOTES: dict[str, NoteKind] = {
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "Models that cut numeric columns are normally counted once, on the cut points of all "
-        "folds together. Here those tables would not fit in memory, or their sums would not be "
-        "exact. Refitting gives the same posteriors.",
+        "For models that cut numeric columns, the rows are normally counted once for all folds, "
+        "in intervals made by the cut points of all folds together. Here these counts would not "
+        "fit in memory or could not be added exactly. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(
         "Out of time",
@@ -507,14 +508,15 @@ NOTES: dict[str, NoteKind] = {
         "Column {column!r} holds dates, and the rows were tested in random order; "
         "`time={column!r}` trains on earlier rows and tests on later ones.",
         "If a model is to be used on later rows than those it was trained on, random folds are too "
-        "optimistic: they also train on rows of the future. Test in order of time with `time=`.",
+        "optimistic: they also train on rows later than the test rows. Test in order of time with "
+        "`time=`.",
     ),
     "E17": NoteKind(
         "Column used for testing",
         "info",
         "Column {column!r} holds the {use}; models do not get it.",
-        "The column says which rows are tested together, and is no attribute. Pass its values as "
-        "an array, if models are to have it, too.",
+        "The column determines which rows are tested together, so models do not see it. If they "
+        "should, pass its values as an array.",
     ),
     "B01": NoteKind(
         "Few rows per cell",

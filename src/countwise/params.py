@@ -180,7 +180,7 @@ def whole(at_least: int, at_most: int | None = None) -> Constraint:
 def one_of(*words: str) -> Constraint:
     """One of a few words."""
     return Constraint(
-        "one of " + ", ".join(repr(word) for word in words),
+        ("one of " if len(words) > 1 else "") + ", ".join(repr(word) for word in words),
         lambda value: isinstance(value, str) and value in words,
         good=words,
         bad=("no such word", 3.5),

@@ -1,4 +1,4 @@
-"""Compare rules by which the members of a bagging vote (P0.8, Liu, Gegov & Cocea 2016).
+"""Compare ways to vote in bagging (P0.8, Liu, Gegov & Cocea 2016).
 
 One bagging a split serves all ways of voting: the members are the same, only their votes differ, so
 that differences between ways are paired row by row.

@@ -59,7 +59,7 @@ LEDGER: Mapping[str, str] = {
     "P2.7": "weighting or dropping attributes",
     "P2.8": "condensed nearest neighbor",
     "P2.9": "perceptron and multi-layer perceptron",
-    "P2.10": "lazy against eager: times apart",
+    "P2.10": "lazy and eager learning: times measured separately",
     "P2.11": "redundant columns, noise, irrelevant columns, families of models",
     "P2.12": "text classification by counts of words",
     "P3.1": "the Bayes rule of a gain matrix",

@@ -79,9 +79,9 @@ def _learners(seed: int) -> dict[str, Any]:
 def data(work: Work) -> Found:
     """Identifiers, bins, folds, missing values.
 
-    Identifiers are detected by the reader; ten bins of equal width are learned on each training
-    fold; folds are stratified by class; missing is a value of its own in vote, and drops the row in
-    cancer.
+    The reader detects identifiers. Ten bins of equal width are learned on each training fold. Folds
+    are stratified by class. In vote, missing is a value of its own; in cancer, rows with a missing
+    value are dropped.
     """
     found = dict(work.tables(_DATA, _options))
     yield from work.not_run("P1.1")
@@ -97,7 +97,7 @@ def data(work: Work) -> Found:
         len(dropped),
         exactly(2),
         " and ".join(dropped),
-        "breast-w and glass have one each, the other sets have none.",
+        "breast-w and glass have one each; the other sets have none.",
         printed="all edited out by hand",
     )
     yield _bins(found["iris"])
@@ -133,7 +133,7 @@ def _bins(iris: Table) -> Finding:
         "iris: ten bins, learned on the training fold only",
         {len(points) for points in whole.values()} == {9},
         TRUE,
-        f"9 cut points a column; in {moved} of 10 folds they differ from those of all rows",
+        f"9 cut points per column; in {moved} of 10 folds they differ from those of all rows",
     )
 
 
@@ -153,10 +153,11 @@ def _strata(found: Mapping[str, Table]) -> Finding:
 def table_1(work: Work) -> Found:
     """Four learners on five data sets.
 
-    Stratified ten-fold cross-validation, once. kNN with k = 2, Minkowski p = 3 and VDM; naive
-    Bayes, TAN and ID3 with ten bins of equal width learned in each training fold; ID3 pruned on a
-    fifth of the training rows, where a node stays unless cutting it is better. The paper calls
-    accuracy precision. Intervals are Nadeau and Bengio's over the folds.
+    Stratified ten-fold cross-validation, run once. kNN uses k = 2 and the Minkowski distance with p
+    = 3 and VDM. Naive Bayes, TAN and ID3 use ten bins of equal width, learned in each training
+    fold. ID3 is pruned on a fifth of the training rows; a node stays unless cutting it makes the
+    tree better. The paper calls accuracy *precision*. Intervals are those of Nadeau and Bengio over
+    the folds.
     """
     scores: dict[str, dict[str, Estimate]] = {}
     paper_names = {ours: theirs for theirs, ours in SETS.items()}
@@ -199,7 +200,8 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         len(set(firsts.values())),
         above(1),
         "{:.0f}: " + ", ".join(f"{learner} on {name}" for name, learner in firsts.items()),
-        f"Intervals lie apart on {', '.join(apart) or 'no set'}.",
+        "Sets on which the intervals of two learners do not overlap: "
+        f"{', '.join(apart) or 'none'}.",
         printed="no single algorithm",
     )
     if "soybean" in scores:
@@ -214,7 +216,7 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
         )
     if "vote" in scores:
         line, first = scores["vote"], firsts["vote"]
-        words = f"Accuracy {line[first].value:.3f}, ID3 {line['ID3'].value:.3f}."
+        words = f"The best accuracy is {line[first].value:.3f}; ID3 has {line['ID3'].value:.3f}."
         yield same_word("P1.10", "the best learner on vote", "ID3", first, words)
     yield held(
         "P1.10",
@@ -231,8 +233,8 @@ def _conclusions(scores: Mapping[str, Mapping[str, Estimate]]) -> Iterator[Findi
 def vdm(work: Work) -> Found:
     """Minkowski distance with VDM.
 
-    Ten rows of vote and their twenty nearest, missing as a value; each distance again by a loop
-    over attributes and classes.
+    For ten rows of vote, the distances to their twenty nearest rows are computed again by a loop
+    over attributes and classes. Missing is a value of its own.
     """
     votes = work.table("votes", **_options("votes"))
     shares = {}
@@ -251,8 +253,8 @@ def vdm(work: Work) -> Found:
                     codes = votes.codes(name)
                     total += float((np.abs(given[:, codes[at]] - given[:, codes[row]]) ** p).sum())
                 worst = max(worst, abs(total ** (1 / p) - near.distances[at, place]))
-        text = "largest gap of 200 distances to eq. 1 and 2: {:.1g}"
-        what = f"VDM within Minkowski p = {p}, on vote"
+        text = "largest gap between 200 distances and eq. 1 and 2: {:.1g}"
+        what = f"VDM in the Minkowski distance with p = {p}, on vote"
         yield held("P1.5", what, worst, at_most(1e-12), text)
 
 
@@ -260,9 +262,10 @@ def vdm(work: Work) -> Found:
 def figure_1(work: Work) -> Found:
     """Precision over k and p.
 
-    KNN with VDM, k = 1 to 20 and p = 1 to 9, stratified ten-fold cross-validation; probabilities,
-    ranges and neighbors are learned in each training fold. One search serves all k of a p. The
-    paper chooses k and p on average; a single set is our addition.
+    Nearest neighbors with VDM, k = 1 to 20 and p = 1 to 9, stratified ten-fold cross-validation.
+    Probabilities, ranges and neighbors are learned in each training fold. For each p, one search
+    serves all k. The paper chooses k and p for the average of the sets; results for single sets are
+    our additions.
     """
     grids = {}
     ks, ps = (range(1, 11), range(1, 6)) if work.quick else (range(1, 21), range(1, 10))
@@ -292,13 +295,13 @@ def figure_1(work: Work) -> Found:
         by_k / by_p,
         above(1),
         f"{{:.2f}}: accuracy varies by {by_k:.4f} over k, by {by_p:.4f} over p",
-        "The paper's sentence names p twice; its figure shows k.",
+        "The paper's sentence names p twice; its figure shows that k is meant.",
         printed="p had a lesser effect",
     )
     few, many = float(mean[:5].mean()), float(mean[-5:].mean())
     yield held(
         "P1.6",
-        "accuracy on average with the five smallest k, against the five largest",
+        "mean accuracy with the five smallest k, against the five largest",
         few,
         above(many),
         f"{{:.4f}}, against {many:.4f}",
@@ -309,7 +312,7 @@ def figure_1(work: Work) -> Found:
 def pictures(work: Work) -> Found:
     """Probability tables, a TAN tree, an ID3 tree.
 
-    Each learner on all rows of the set, ten bins of equal width; ID3 unpruned.
+    Each learner is trained on all rows of a set, with ten bins of equal width. ID3 is not pruned.
     """
     learners = _learners(work.seed)
     for name, table in work.tables(_DATA, _options):
@@ -356,9 +359,9 @@ def pictures(work: Work) -> Found:
 def figure_5(work: Work) -> Found:
     """Learning curves.
 
-    Ten folds; each fold is tested against growing parts of the others, ten sizes on a logarithmic
-    scale, the same learners as Table 1. The paper draws its curves and prints no figure; its
-    sentences about them are judged.
+    Each of ten folds is tested with models trained on growing parts of the other folds: ten sizes
+    on a logarithmic scale, with the learners of Table 1. The paper draws its curves and prints no
+    figures; its sentences about them are judged.
     """
     for name, table in work.tables(_DATA, _options):
         curve = learning_curve(
@@ -377,7 +380,7 @@ def figure_5(work: Work) -> Found:
                 "",
                 scores[-1],
                 text=f"{scores[0].value:.3f} to {{:.3f}}",
-                table="Figure 5: accuracy with the fewest and with all training rows",
+                table="Figure 5 (accuracy with the fewest and with all training rows)",
                 row=learner,
                 column=name,
             )
@@ -407,7 +410,7 @@ def _judge_curves(name: str, curve: Any) -> Iterator[Finding]:
             max(lines["NB"]) - lines["NB"][-1],
             above(0.02),
             "its last accuracy is {:.3f} below its highest",
-            "Counts can only become better estimates with more rows; a dive of a few points is "
-            "what one curve without repeats can show by chance.",
+            "With more rows, counts become better estimates. In a single curve without repeats, a "
+            "dive of a few points can be due to chance.",
             printed="a sharp dive",
         )

@@ -50,8 +50,8 @@ _WEATHER = {
 def weather(work: Work) -> Found:
     """Naive Bayes on the weather data.
 
-    Fourteen rows, four nominal attributes, no smoothing; a missing value is left out of the counts
-    and of the product.
+    Fourteen rows with four nominal attributes, without smoothing. A missing value is left out of
+    the counts and of the product.
     """
     model = NaiveBayes(smoothing=0).fit(work.table("weather"))
     classes = model.classes_.tolist()
@@ -85,8 +85,8 @@ def weather(work: Work) -> Found:
 def densities(work: Work) -> Found:
     """Kernel densities for numeric attributes.
 
-    Naive Bayes with a kernel density against a normal one, stratified ten-fold cross-validation on
-    five sets of numbers.
+    Naive Bayes with kernel densities is compared with naive Bayes with normal densities, by
+    stratified ten-fold cross-validation on five sets with numeric columns.
     """
     iris = work.table("iris")
     model = NaiveBayes(numeric="kernel", prior="uniform").fit(iris)
@@ -118,14 +118,15 @@ def densities(work: Work) -> Found:
 def distance(work: Work) -> Found:
     """Distances over mixed and missing values.
 
-    Numbers over their range, words 0 or 1, a missing cell at distance 1, Euclidean over columns;
-    and z-scores. Each distance again by a loop.
+    In the first distance, numbers are divided by their range, nominal values differ by 0 or 1, a
+    missing cell has distance 1, and the columns are combined as in the Euclidean distance. The
+    second distance uses z-scores. Each distance is computed again by a loop.
     """
     table = work.table("hepatitis")
     near = Neighbors(n_neighbors=10, metric="heom").fit(table).neighbors(table.take(np.arange(30)))
     by_hand = np.array([[_heom(table, at, int(row)) for row in near.rows[at]] for at in range(30)])
     what = "range-normalized distance with nominal and missing values (hepatitis)"
-    text = "largest gap of {} distances to the formula {{:.1g}}"
+    text = "largest gap between {} distances and the formula: {{:.1g}}"
     yield same_figures("P2.4", what, by_hand, near.distances, 1e-12, text.format(300))
     iris = work.table("iris")
     near = Neighbors(n_neighbors=5, scale="z").fit(iris).neighbors(iris)
@@ -154,8 +155,8 @@ def _heom(table: Table, one: int, two: int) -> float:
 def relevance(work: Work) -> Found:
     """Stretching axes, or leaving columns out.
 
-    Iris with twelve columns of uniform noise, 5-NN, stratified ten-fold cross-validation; weights
-    learned from each training fold.
+    Twelve columns of uniform noise are added to iris. 5-NN is tested by stratified ten-fold
+    cross-validation, with weights learned from each training fold.
     """
     iris = work.table("iris")
     rng = np.random.default_rng(work.seed)
@@ -165,7 +166,7 @@ def relevance(work: Work) -> Found:
     models = {
         "all columns alike": Neighbors(n_neighbors=5),
         "weighted by information": Neighbors(n_neighbors=5, attribute_weights="information"),
-        "weighted by nearest misses and hits": Neighbors(n_neighbors=5, attribute_weights="relief"),
+        "weighted by ReliefF": Neighbors(n_neighbors=5, attribute_weights="relief"),
         "the 12 least relevant left out": Neighbors(n_neighbors=5, drop_least=12),
     }
     trials = evaluate(models, noisy, folds=10, random_state=work.seed)
@@ -187,8 +188,9 @@ def relevance(work: Work) -> Found:
 def numbers(work: Work) -> Found:
     """Weighted neighbors and local planes.
 
-    200 noisy rows of a wave with a slope, predicted at 97 points, each answer again by its formula;
-    glass with 25 neighbors by stratified ten-fold cross-validation; a plane over three columns.
+    A sine wave with a slope is learned from 200 noisy rows and predicted at 97 points; each answer
+    is computed again by its formula. Glass is classified by 25 neighbors, in stratified ten-fold
+    cross-validation. A plane over three columns is predicted at new points.
     """
     rng = np.random.default_rng(work.seed)
     x = np.sort(rng.uniform(0, 10, 200))
@@ -203,7 +205,7 @@ def numbers(work: Work) -> Found:
             near = np.argsort(gap, kind="stable")[:5]
             by_hand.append(np.average(y[near], weights=None if words == "mean" else 1 / gap[near]))
         what = f"a number as the {words} of five neighbors"
-        text = "largest gap of 97 to the formula {:.1g}"
+        text = "largest gap between 97 answers and the formula: {:.1g}"
         yield same_figures("P2.5", what, by_hand, model.predict(queries[:, None]), 1e-12, text)
     models = {
         "uniform": Neighbors(n_neighbors=25),
@@ -223,17 +225,17 @@ def numbers(work: Work) -> Found:
         errors[words] = float(np.sqrt(np.mean((predicted - truth) ** 2)))
     yield held(
         "P2.6",
-        "a wave with a slope: error of locally weighted regression, below that of the mean",
+        "a wave with a slope: locally weighted regression has a smaller error than the mean",
         errors["local plane of 15"],
         at_most(errors["mean of 15"]),
-        ", ".join(f"{words} {error:.3f}" for words, error in errors.items()),
-        "Root mean squared error at 97 points, 200 noisy rows.",
+        ", ".join(f"{words}: {error:.3f}" for words, error in errors.items()),
+        "The error is the root mean squared error at the 97 points.",
     )
     X = rng.normal(size=(300, 3))
     slope = np.array([2.0, -1.0, 0.5])
     plane = LocalRegression(n_neighbors=40, ridge=0.0).fit(X, X @ slope + 1)
     beyond = 1.5 * rng.normal(size=(50, 3))
-    what = "a plane over three columns is found again at new points"
+    what = "a plane over three columns is predicted exactly at new points"
     yield same_figures("P2.6", what, plane.predict(beyond), beyond @ slope + 1, 1e-8)
 
 
@@ -241,9 +243,9 @@ def numbers(work: Work) -> Found:
 def condensed(work: Work) -> Found:
     """Condensed nearest neighbor.
 
-    Hart's rule on all rows of the 15 sets of P0, range-normalized distances, the smallest of three
-    orders; the reduction is the fraction of rows left out. The lecture states it on average; a
-    single set is our addition.
+    Hart's rule is applied to all rows of the 15 sets of P0, with range-normalized distances. Three
+    orders of the rows are tried, and the smallest set is kept. The reduction is the fraction of
+    rows left out. The lecture states it on average; results for single sets are our additions.
     """
     reductions = []
     for name, table in work.tables(P0_SETS):
@@ -256,12 +258,12 @@ def condensed(work: Work) -> Found:
             "",
             model.reduction_,
             None,
-            f"{100 * right:.1f} % of its own rows right, {model.conflicts_} in conflict; "
-            f"sizes by order {sorted(model.sizes_)}.",
+            f"{100 * right:.1f} % of the training rows are classified correctly; rows in conflict: "
+            f"{model.conflicts_}; sizes for the three orders: {sorted(model.sizes_)}.",
             text=f"{{:.0%}}, {model.n_rows_} rows kept",
         )
         if right < 1 - int(model.conflicts_) / len(table) - 1e-9:
-            yield f"{name}: the kept rows miss some rows without an equal of another class."
+            yield f"{name}: the kept rows misclassify some rows that equal no row of another class."
     yield from work.not_run("P2.8")
     yield held(
         "P2.8",
@@ -269,8 +271,8 @@ def condensed(work: Work) -> Found:
         np.mean(reductions),
         (0.6, 0.8),
         f"{{:.0%}} (from {min(reductions):.0%} to {max(reductions):.0%})",
-        "It depends on how far classes overlap: near 90 % where they are apart, below 50 % where a "
-        "third of all rows is noise.",
+        "It depends on how much the classes overlap: it is near 90 % if they are well separated, "
+        "and below 50 % if a third of the rows is noise.",
         printed="60% to 80%",
     )
 
@@ -279,7 +281,8 @@ def condensed(work: Work) -> Found:
 def neurons(work: Work) -> Found:
     """Perceptron and multi-layer perceptron.
 
-    The eight rows of three binary inputs; and the four corners of exclusive or, 25 times.
+    A perceptron with given weights, and one that learns its weights, classify the eight rows of
+    three binary inputs. The exclusive or is learned from its four corners, each repeated 25 times.
     """
     rows = np.array(list(itertools.product((0, 1), repeat=3)))
     truth = (rows.sum(axis=1) >= 2).astype(int)
@@ -321,10 +324,10 @@ def neurons(work: Work) -> Found:
 
 @part("P2.10", cost=3)
 def times(work: Work) -> Found:
-    """Lazy against eager.
+    """Lazy and eager learning.
 
-    50 000 rows of eight normal columns, five folds; seconds of training and predicting are kept
-    apart by the evaluation.
+    50 000 rows of eight normal columns, five folds. The evaluation measures the times of training
+    and predicting separately.
     """
     rng = np.random.default_rng(work.seed)
     rows = 5_000 if work.quick else 50_000

@@ -60,16 +60,17 @@ NEARLY = 0.02
 
 _SPLIT = 1234
 _Rows = tuple[NDArray[np.float32], NDArray[np.int8]]
-_OTHER = "The paper's rows are not available; these have their shape and a known answer."
+_OTHER = "The paper's rows are not available; ours have the same shape and a known answer."
 
 
 @part("P3.1", "P3.2")
 def rule(work: Work) -> Found:
     """The rule, the confusion and the gain.
 
-    Twenty random joint tables of six cells and two classes, all 64 rules tried; the printed
-    confusion matrix with the printed gain matrix. Its cells are rounded to four digits, so the gain
-    of the exact cells may lie 0.00005 · (1 + 1 + 2 + 3) either way.
+    For twenty random joint tables of six cells and two classes, all 64 rules are tried. The printed
+    confusion matrix is evaluated with the printed gain matrix. The cells of the confusion matrix
+    are rounded to four digits, so the gain of the exact cells may differ by up to 0.00005 · (1 + 1
+    + 2 + 3).
     """
     rng = np.random.default_rng(work.seed)
     gain = np.asarray(GAIN)
@@ -85,21 +86,22 @@ def rule(work: Work) -> Found:
         earned.append((joint[:, :, None] * gain[None] * shares[:, None, :]).sum())
         best.append(max(every))
     what = "the Bayes rule earns as much as the best of all 64 rules of six cells"
-    text = "largest gap in 20 random tables {:.1g}"
+    text = "largest gap in 20 random tables: {:.1g}"
     yield same_figures("P3.1", what, earned, best, 1e-12, text)
     exact = Confusion.from_joint(CONFUSION).expected_gain(GainMatrix.of(GAIN, classes=[0, 1]))
     slack = 0.00005 * float(np.abs(gain).sum())
     interval = exact - slack, exact + slack
     yield figure("P3.2", "expected gain of the printed, rounded cells", TEST[0], exact, interval)
     accuracy = 100 * (CONFUSION[0][0] + CONFUSION[1][1])
-    yield figure("P3.2", "accuracy of the printed confusion (per cent)", TEST[1], accuracy)
+    yield figure("P3.2", "accuracy of the printed confusion (percent)", TEST[1], accuracy)
 
 
 @part("P3.5", data=["votes"])
 def tables(work: Work) -> Found:
     """Cells, fractions and posteriors.
 
-    Four columns of vote, missing as a value, no smoothing; class fractions of each cell by a loop.
+    Four columns of vote, with missing as a value and without smoothing. The class fractions of each
+    cell are computed again by a loop.
     """
     votes = work.table("votes", when_missing="value")
     names = [column.name for column in votes.schema.attributes][:4]
@@ -125,12 +127,12 @@ def tables(work: Work) -> Found:
 def search(work: Work) -> Found:
     """Ten million rows, from levels to the test.
 
-    Rows of the paper's shape on a hidden grid (seed 7), split into thirds by seed 1234; budget
-    10 000 cells, gain [[1, -1], [-2, 3]], class priors from the rows. Boundaries are searched on
-    training rows, judged on the validation rows, and tested once. The paper's search gets the same
-    rows and several times our time. Smoothing by eq. 16 to 20, class by class. Gains,
-    accuracies, times and boundaries that the paper prints belong to its own rows: they are shown,
-    not judged.
+    Rows of the paper's shape are generated on a hidden grid (seed 7) and split into thirds by seed
+    1234. The budget is 10 000 cells, the gain matrix is [[1, -1], [-2, 3]], and the class priors
+    come from the rows. Boundaries are searched on the training rows, judged on the validation rows,
+    and tested once. The paper's search gets the same rows and several times as much time as ours.
+    Smoothing follows eq. 16 to 20, for each class separately. Gains, accuracies, times and
+    boundaries that the paper prints belong to its own rows, so they are shown but not judged.
     """
     rows = 1_000_000 if work.quick else 10_000_000
     work.report(0.0, "making rows")
@@ -175,12 +177,12 @@ def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> Iterator[Finding]:
     printed = DiscreteBayes(search=None, bin_smoothing=None, correction="printed", validation=0)
     printed.fit(X[:500_000], (X[:500_000, 0] > 0.5).astype(int))
     for words, fitted, reason in (
-        ("levels of five alike columns, M = 10 000", model, ""),
+        ("levels of five similar columns, M = 10 000", model, ""),
         (
             "the same with eq. 11 as printed (empty levels instead of occupied ones)",
             printed,
             "The bias correction of Miller and Madow adds (occupied levels - 1) / 2N nats; the "
-            "paper prints the number of empty ones. For alike columns the fractions are the same.",
+            "paper prints the number of empty ones. For similar columns this makes no difference.",
         ),
     ):
         yield same_word("P3.3", words, "[6, 6, 6, 6, 6]", str(list(fitted.levels_)), reason)
@@ -216,12 +218,12 @@ def judge_rounding(levels: list[int], budget: int) -> Iterator[Finding]:
     within = list(fitted.fit(X, (X[:, 0] > 0.5).astype(int)).levels_)
     yield held(
         "P3.3",
-        "ceiling: levels as given to the columns within the budget, cells",
+        "ceiling: levels that fit the budget, and the number of cells",
         int(np.prod(within)),
         at_most(budget),
         f"{within}, {{:,.0f}} cells",
-        f"The ceilings {ceilings} alone make {int(np.prod(ceilings)):,} cells, above M; the widest "
-        "columns give up levels until all fit.",
+        f"The ceilings {ceilings} make {int(np.prod(ceilings)):,} cells, more than M. So the "
+        "columns with the most levels lose some until the cells fit.",
     )
 
 
@@ -254,8 +256,8 @@ def _boundaries(model: DiscreteBayes) -> Iterator[Finding]:
         worst,
         at_most(1e-4),
         "largest distance {:.1g}",
-        "The paper found all but the one at 0.06348, to about 0.003, and spent a cut at 0.7600. "
-        "Four figures of its second line cannot be read.",
+        "The paper found all except the one at 0.06348, to within about 0.003, and placed a cut at "
+        "0.7600, where there is none. Four figures of its second line are illegible.",
         printed="24 of 25",
     )
 
@@ -284,12 +286,13 @@ def _beside(
     )
     yield held(
         "P3.6",
-        f"the paper's own search, given {longer} times our time, earns no more (validation gain)",
+        f"the paper's own search, given {longer} times our time, gains no more (on validation "
+        f"rows)",
         other,
         at_most(ours),
         f"{{:.4f}} in {paper_spent:.0f} s, against {ours:.4f} in {spent:.0f} s",
-        "Random perturbation and sequential check on the same rows, evaluated incrementally, seed "
-        f"1237; {_how_it_ended(theirs)}.",
+        "Random perturbation and sequential checks on the same rows, evaluated incrementally, with "
+        f"seed 1237. It {_how_it_ended(theirs)}.",
         printed="section III.F",
     )
 
@@ -297,8 +300,8 @@ def _beside(
 def _how_it_ended(theirs: DiscreteBayes) -> str:
     rounds = sum(step["stage"] == "paper" for step in theirs.history_)
     early = any(note.code == "P12" for note in theirs.notes_)
-    ended = "ended when its time was over" if early else "it converged"
-    return f"{ended}, after {rounds} sequential checks"
+    ended = "ran out of time" if early else "converged"
+    return f"{ended} after {rounds} sequential checks"
 
 
 def _decided_otherwise(model: DiscreteBayes, train: _Rows, validation: _Rows) -> float:
@@ -336,7 +339,7 @@ def _smoothing(model: DiscreteBayes, otherwise: float) -> Iterator[Finding]:
             )
     yield held(
         "P3.7",
-        "k = 0 equals no smoothing: validation rows decided otherwise by the counts of their cell",
+        "k = 0 equals no smoothing: fraction of validation rows whose decision differs",
         otherwise,
         exactly(0),
         "{:.2%}",
@@ -368,7 +371,7 @@ def _volumes(model: DiscreteBayes, validation: _Rows) -> Iterator[Finding]:
             f"k = {k:.0f}: validation gain with equal volumes",
             "",
             equal,
-            text=f"{{:.4f}}, with the volumes of the cells {unequal:.4f}",
+            text=f"{{:.4f}}; with the true volumes of the cells: {unequal:.4f}",
         )
     yield judge_volumes(gaps)
 
@@ -381,7 +384,7 @@ def judge_volumes(gaps: Sequence[float]) -> Finding:
         max(gaps),
         at_most(NEARLY),
         "largest difference {:.4f}",
-        "One hundredth of the best gain counts as nearly the same.",
+        "A difference of up to one hundredth of the best gain counts as nearly the same.",
         printed="nearly same",
     )
 
@@ -403,10 +406,10 @@ def _tested(
     joint = cells / len(y)
     gain, best = float((joint * np.asarray(GAIN)).sum()), grid.expected_gain()
     for words, printed, ours, text in (
-        ("test accuracy (per cent)", TEST[1], 100 * float(np.trace(joint)), "{:.2f}"),
+        ("test accuracy (percent)", TEST[1], 100 * float(np.trace(joint)), "{:.2f}"),
         ("test gain", TEST[0], gain, "{:.4f}"),
         (
-            "confusion as joint probabilities (true class by line): errors",
+            "joint probabilities of true class and decision, by true class",
             "; ".join(", ".join(f"{cell:.4f}" for cell in line) for line in CONFUSION),
             float(joint[0, 1] + joint[1, 0]),
             "; ".join(", ".join(f"{cell:.4f}" for cell in line) for line in joint),
@@ -427,8 +430,8 @@ def _tested(
 def any_problem(work: Work) -> Found:
     """A toolkit for any classification problem.
 
-    Five bundled sets, stratified ten-fold cross-validation, levels by merit; credit-g is decided by
-    its gain matrix.
+    Five bundled sets, stratified ten-fold cross-validation, levels by merit. Credit-g is also
+    decided by its gain matrix.
     """
     for name, table in work.tables(("credit-g", "votes", "heart-c", "glass", "iris")):
         trials = evaluate(
@@ -441,7 +444,7 @@ def any_problem(work: Work) -> Found:
         base = trials.score("accuracy", "majority").value
         yield held(
             "P3.9",
-            f"{name}: mixed columns, missing values, {len(trials.classes)} classes",
+            f"{name}, {len(trials.classes)} classes: accuracy of discrete Bayes",
             ours,
             at_least(base - 0.02),
             f"{{:.3f}} ({ours.low:.3f} to {ours.high:.3f})",
@@ -461,9 +464,9 @@ def any_problem(work: Work) -> Found:
     none = trials.score("expected_gain", "majority", gain=gain)
     yield held(
         "P3.9",
-        "credit-g decided by its gain matrix: gain a row",
+        "credit-g decided by its gain matrix: gain per row",
         earned,
         above(none.value),
         gain_text(earned),
-        f"Always the larger class: {none.value:+.3f}.",
+        f"Always deciding for the larger class gains {none.value:+.3f}.",
     )

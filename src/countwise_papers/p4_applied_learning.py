@@ -44,8 +44,9 @@ def _by_class(model: Any, figures: NDArray[np.float64]) -> dict[str, float]:
 def meningitis(work: Work) -> Found:
     """Bayes' theorem on three given fractions.
 
-    A million patients: 1 in 50 000 has meningitis, half of them a stiff neck; 1 in 20 of all has
-    one. Naive Bayes without smoothing, from those counts as weights.
+    Of a million patients, 1 in 50 000 has meningitis, and half of these have a stiff neck; 1 in 20
+    of all patients has a stiff neck. Naive Bayes without smoothing is trained with these counts as
+    weights.
     """
     sick, stiff_sick, stiff, everybody = 20, 10, 50_000, 1_000_000
     rows = {"stiff neck": ["yes", "no", "yes", "no"], "class": ["m", "m", "well", "well"]}
@@ -60,8 +61,8 @@ def meningitis(work: Work) -> Found:
 def tax(work: Work) -> Found:
     """Naive Bayes on the tax table.
 
-    Ten rows; refund and marital status by fractions, income by a normal density with the sample
-    variance; the row (No, Married, 120). No smoothing.
+    Ten rows, without smoothing. Refund and marital status are modeled by fractions, income by a
+    normal density with the sample variance. The row to classify is (No, Married, 120).
     """
     table = work.table("tax")
     model = NaiveBayes(smoothing=0).fit(table)
@@ -99,7 +100,7 @@ def tax(work: Work) -> Found:
         float(points[0]) if len(points) == 1 else np.nan,
         (order[0], order[-1]),
         "one boundary, at {:g}",
-        "The slide names the method and prints no boundary; ours has the most information.",
+        "The slide names the method and prints no boundary; ours is the most informative one.",
     )
 
 
@@ -107,7 +108,8 @@ def tax(work: Work) -> Found:
 def vertebrates(work: Work) -> Found:
     """Naive Bayes on the vertebrates.
 
-    Twenty rows, four nominal attributes, no smoothing; the row (yes, no, yes, no).
+    Twenty rows with four nominal attributes, without smoothing. The row to classify is (yes, no,
+    yes, no).
     """
     model = NaiveBayes(smoothing=0).fit(work.table("vertebrates"))
     new = {"Give Birth": ["yes"], "Can Fly": ["no"], "Live in Water": ["yes"], "Have Legs": ["no"]}
@@ -124,7 +126,8 @@ def vertebrates(work: Work) -> Found:
 def zero(work: Work) -> Found:
     """Laplace and m-estimate.
 
-    Probabilities of the tax table's first attribute by the formulas, against the model's.
+    The probabilities of the first attribute of the tax table are computed by the formulas and
+    compared with those of the model.
     """
     table = work.table("tax")
     name = table.schema.nominal[0].name
@@ -133,11 +136,15 @@ def zero(work: Work) -> Found:
     total, values = counts.sum(axis=1, keepdims=True), counts.shape[1]
     for words, smoothing, by_hand in (
         (
-            "Laplace as the slide has it, + number of classes",
+            "Laplace as on the slide (denominator plus number of classes)",
             Laplace(1, by="classes"),
             (counts + 1) / (total + 2),
         ),
-        ("Laplace as usual, + number of values", Laplace(1), (counts + 1) / (total + values)),
+        (
+            "Laplace as usual (denominator plus number of values)",
+            Laplace(1),
+            (counts + 1) / (total + values),
+        ),
         ("m-estimate, m = 3", MEstimate(3.0), (counts + 3.0 / values) / (total + 3.0)),
     ):
         text = "largest gap to the formula {:.1g}"
@@ -153,8 +160,9 @@ def zero(work: Work) -> Found:
 def neighbors(work: Work) -> Found:
     """Nearest neighbors weighted by 1/d².
 
-    Half of iris classified by the other half; the votes again by the formula. The choice of k, and
-    one column in other units, by stratified ten-fold cross-validation.
+    Half of iris is classified by the other half, and the votes are computed again by the formula.
+    The choice of k, and the effect of one column in other units, are tested by stratified ten-fold
+    cross-validation.
     """
     iris = work.table("iris")
     train, queries = (iris.take(np.arange(start, 150, 2)) for start in (0, 1))
@@ -169,11 +177,11 @@ def neighbors(work: Work) -> Found:
             weight = (gap == 0) * place if (gap == 0).any() else place / gap**2
         votes = np.array([weight[labels == name].sum() for name in model.classes_])
         by_hand.append(votes / votes.sum())
-    what, text = "votes under 1/d², iris, k = 7", "largest gap to the formula {:.1g}"
+    what, text = "votes weighted by 1/d², iris, k = 7", "largest gap to the formula {:.1g}"
     yield same_figures("P4.1", what, by_hand, model.predict_proba(queries), 1e-12, text)
     yield held(
         "P4.1",
-        "d = 0: a row is decided by the training rows it lies on",
+        "d = 0: a row is decided by the training rows that equal it",
         model.predict_proba(train).max(axis=1).min(),
         above(0.49),
         "smallest winning probability {:.2f}",
@@ -206,20 +214,21 @@ def neighbors(work: Work) -> Found:
         trials.score("accuracy", "scaled"),
         above(plain),
         f"{{:.3f}} scaled, {plain:.3f} unscaled",
-        "Iris with sepal width in thousandths.",
+        "Iris with sepal width multiplied by 1000.",
     )
     picture = regions(
         Neighbors(n_neighbors=1, scale=None), iris.select(["petal_length", "petal_width"])
     )
-    yield Drawing("One nearest neighbor and Voronoi's cells", picture.svg, picture.title)
+    yield Drawing("One nearest neighbor and Voronoi cells", picture.svg, picture.title)
 
 
 @part("P4.7")
 def least_error(work: Work) -> Found:
     """The minimum possible error.
 
-    Two normal densities, two deviations apart, even priors: by integration, by draws, and bounded
-    by the nearest neighbors of 4 000 rows.
+    Two normal densities, two standard deviations apart, with equal priors. The least error is
+    computed by integration, estimated by random draws, and bounded by the nearest neighbors of 4
+    000 rows.
     """
     pair = [norm(0.0, 1.0), norm(2.0, 1.0)]
     exact = float(norm.cdf(-1.0))
@@ -239,7 +248,7 @@ def least_error(work: Work) -> Found:
     bound = bayes_error_bound(read({"x": x[:4000], "class": truth[:4000]}, target="class"))
     yield held(
         "P4.7",
-        "bounds by neighbors on 4 000 rows hold the least error",
+        "bounds by neighbors on 4 000 rows contain the least error",
         exact,
         (bound.low, bound.high),
         f"{bound.low:.3f} to {bound.high:.3f}",
@@ -252,8 +261,8 @@ def least_error(work: Work) -> Found:
 def logistic(work: Work) -> Found:
     """Logistic weights from naive Bayes.
 
-    Two iris species, four columns, one variance a column; the closed form of the slide against the
-    model's posterior.
+    Two iris species and four columns, with one variance per column. The closed form of the slide is
+    compared with the posterior of the model.
     """
     iris = work.table("iris")
     two = iris.take(np.flatnonzero(iris.labels != "Iris-setosa"))
@@ -269,7 +278,7 @@ def logistic(work: Work) -> Found:
         by_weights,
         model.predict_proba(X)[:, 1],
         1e-10,
-        f"largest gap of {len(X)} rows {{:.1g}}",
+        f"largest gap over {len(X)} rows: {{:.1g}}",
     )
     means = np.stack([X[y == label].mean(axis=0) for label in (0, 1)])
     pooled = ((X - means[y]) ** 2).sum(axis=0) / (len(X) - 2)
@@ -281,7 +290,7 @@ def logistic(work: Work) -> Found:
         weights[1:],
         1e-8,
         "largest gap {:.1g}; " + ", ".join(f"{weight:+.3f}" for weight in weights[1:]),
-        "The slide writes the same with the signs of P(y = 0 | x).",
+        "The slide prints the weights of P(y = 0 | x), which have the opposite signs.",
     )
     picture = draw_sigmoids(two, names[2])
     yield Drawing("Generative and discriminative sigmoid", picture.svg, picture.title)
@@ -291,7 +300,7 @@ def logistic(work: Work) -> Found:
 def independent(work: Work) -> Found:
     """The error of 25 independent members.
 
-    The binomial sum of the slide, and 200 000 seeded draws.
+    The binomial sum of the slide is compared with 200 000 seeded random draws.
     """
     exact = ensemble_error(25, 0.35)
     yield figure("P4.9", "25 members, each wrong in 0.35 of all cases", "0.06", exact)
@@ -305,8 +314,9 @@ def independent(work: Work) -> Found:
 def bagging(work: Work) -> Found:
     """Bagging.
 
-    Two hundred bootstraps of 2 000 rows; an unpruned ID3 alone and as 50 bagged members, stratified
-    five-fold cross-validation on three sets; out-of-bag errors of the whole set.
+    The fraction of rows in a bootstrap sample is estimated from two hundred samples of 2 000 rows.
+    An unpruned ID3 is compared with 50 bagged ones by stratified five-fold cross-validation on
+    three sets. Out-of-bag errors are computed on the whole sets.
     """
     rng = np.random.default_rng(work.seed)
     fractions = [len(np.unique(rng.integers(0, 2000, 2000))) / 2000 for _ in range(200)]
@@ -344,8 +354,8 @@ def bagging(work: Work) -> Found:
             f"{name}: out-of-bag error against five-fold error",
             found.error,
             (1 - accuracy - 0.05, 1 - accuracy + 0.05),
-            f"{{:.3f}} against {1 - accuracy:.3f}; .632 {found.error_632:.3f}, "
-            f".632+ {found.error_632_plus:.3f} of one tree",
+            f"{{:.3f}} against {1 - accuracy:.3f}; for one tree, .632 estimates "
+            f"{found.error_632:.3f} and .632+ {found.error_632_plus:.3f}",
         )
 
 
@@ -357,9 +367,9 @@ _Y = np.array([1, 1, 1, -1, -1, -1, -1, 1, 1, 1])
 def boosting(work: Work) -> Found:
     """AdaBoost, round by round.
 
-    Ten rows on a line, three of class +1 at the left and three at the right, four of -1 between;
-    three rounds of rules with one cut. Errors, votes and weights again by the slide's formulas,
-    trying every cut.
+    Ten rows on a line: three of class +1, then four of class -1, then three of class +1. AdaBoost
+    runs three rounds with rules of one cut. Errors, votes and weights are computed again by the
+    slide's formulas; in each round, every possible cut is tried.
     """
     model = AdaBoost(n_estimators=3, keep_weights=True).fit(_X[:, None], _Y)
     weight = np.full(10, 0.1)
@@ -370,7 +380,7 @@ def boosting(work: Work) -> Found:
         gap = float(np.abs(model.weights_[at] - weight).max())
         yield held(
             "P4.11",
-            f"round {at + 1}: error, vote and weights by the slide's formulas, largest gap",
+            f"round {at + 1}: largest gap of error, vote and weights to the slide's formulas",
             max(gap, abs(epsilon - learned.epsilon), abs(alpha - learned.alpha)),
             at_most(1e-9),
             f"{{:.1g}}; ε = {learned.epsilon:.4f}, α = {learned.alpha:.4f}: {learned.words}",

@@ -81,7 +81,11 @@ def write_pages(found: Reproduction, folder: str | os.PathLike[str]) -> list[Pat
 
 def describe_addition(finding: Finding) -> str:
     """Return the remark on an addition of ours, which has no verdict."""
-    return f"Does not hold. {finding.reason}".strip() if finding.holds is False else finding.reason
+    return (
+        f"This does not hold. {finding.reason}".strip()
+        if finding.holds is False
+        else finding.reason
+    )
 
 
 def _papers_run(found: Reproduction) -> list[str]:

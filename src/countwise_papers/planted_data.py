@@ -1,4 +1,4 @@
-"""Rows like those of Panda and Garg, with the answer known: classes are constant on a hidden grid.
+"""Rows like those of Panda and Garg with a known answer: each cell of a hidden grid has one class.
 
 The features are uniform on [0, 1] with five decimals, as the paper says of its ten million rows,
 which are not available. The hidden boundaries are those published for the course's data, the ones

@@ -110,8 +110,8 @@ def run(work: Work, settings: Sequence[Any], measure: Measure) -> Runs:
 def matters(ledger: str, what: str, gaps: FloatArray, printed: str, reason: str = "") -> Finding:
     """Return the finding on a difference (sets × splits) that is to be above zero."""
     gap = corrected(gaps.mean(axis=0).tolist(), _RATIO)
-    text = f"{gain_text(gap)}, above zero in {_sets_above(gaps)} of {len(gaps)} sets alone"
-    what = f"{what}: lower end of the interval above 0"
+    text = f"{gain_text(gap)}, above zero in {_sets_above(gaps)} of {len(gaps)} single sets"
+    what = f"{what} (agrees if the whole interval is above 0)"
     return held(ledger, what, gap.low, above(0), text, reason, printed)
 
 
@@ -169,10 +169,10 @@ BINS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
 def bins_and_classes(work: Work) -> Found:
     """The best number of bins, and the number of classes.
 
-    Naive Bayes, TAN and unpruned ID3 on five sets, 2 to 40 bins of equal width learned on the
-    training rows; ten hold-outs of 30 per cent, class by class. The best number is the one with the
-    highest accuracy, mean over the three learners; if it is proportional to the number of classes,
-    both must rise together over the sets.
+    Naive Bayes, TAN and unpruned ID3 on five sets, with 2 to 40 bins of equal width learned on the
+    training rows; ten hold-outs of 30 percent within each class. The best number of bins has the
+    highest accuracy, averaged over the three learners. If it is proportional to the number of
+    classes, it must rise with the number of classes over the sets.
     """
     bins, repeats = (BINS[::3], 2) if work.quick else (BINS, REPEATS)
     best, classes, means = [], [], {}
@@ -193,7 +193,7 @@ def bins_and_classes(work: Work) -> Found:
             "",
             bins[most],
             None,
-            f"Not worse, by the paired interval: {', '.join(near)}.",
+            f"Not significantly worse: {', '.join(near)}.",
             text=f"{{:.0f}}, accuracy {score[most].mean():.3f}",
         )
     lines = {name: [one.to_dict() for one in line] for name, line in means.items()}
@@ -209,12 +209,12 @@ def proportional(best: FloatArray, classes: Sequence[int]) -> Finding:
     ratios = best.mean(axis=1) / np.asarray(classes)
     return held(
         "P1.12",
-        "rank correlation of the best number of bins with the number of classes: lower end of the "
-        "interval above 0",
+        "rank correlation of the best number of bins with the number of classes (agrees if the "
+        "whole interval is above 0)",
         rises.low,
         above(0),
         f"{gain_text(rises)}; bins per class from {ratios.min():.1f} to {ratios.max():.1f}",
-        "Were they proportional, the bins per class would be alike in all sets.",
+        "If they were proportional, the bins per class would be similar in all sets.",
         printed="the ideal number of bins is proportional to the number of classes",
     )
 
@@ -245,12 +245,13 @@ _COLUMNS = (0, 5, 10, 20, 50)
 
 @part("P2.11", data=SETS, cost=20)
 def warnings(work: Work) -> Found:
-    """The lecture's warnings: copies, noise, irrelevant columns; and who is more accurate.
+    """The lecture's warnings (copies, noise, irrelevant columns), and which models are better.
 
-    Five sets, ten hold-outs of 30 per cent. The first column, the last, or one between them is
-    copied up to 32 times (naive Bayes, mean of the three); up to 40 per cent of the training rows
-    get a wrong class, and up to 50 columns of random numbers are added (1 and 5 nearest neighbors);
-    logistic regression and a linear support vector machine against naive Bayes and TAN.
+    Five sets, ten hold-outs of 30 percent. For naive Bayes, the first, the middle or the last
+    column is copied up to 32 times; the accuracy is the mean of the three cases. For nearest
+    neighbors, up to 40 percent of the training rows get a wrong class, or up to 50 columns of
+    random numbers are added. Logistic regression and a linear support vector machine are compared
+    with naive Bayes and TAN.
     """
     copies = run(work, _COPIES, _measure_copies)
     yield copies.draw("Copies of one column", "copies")
@@ -344,23 +345,24 @@ _HALF = 0.5
 def summaries(work: Work) -> Found:
     """The slides' summaries: noise points, irrelevant attributes, small and large k, bagging.
 
-    Five sets, ten hold-outs of 30 per cent. Noise points are training rows with a wrong class; a
-    few are 10 per cent. A too large k is half of the training rows. The variance of a classifier is
-    how often two of its models, fitted to two halves of the training rows, decide a test row
-    differently; unpruned ID3 alone and as ten bagged members.
+    Five sets, ten hold-outs of 30 percent. Noise points are training rows with a wrong class;
+    *isolated* means 10 percent of the rows. As an example of a k that is too large, k is half the
+    number of training rows. The variance of a classifier is the fraction of test rows on which two
+    of its models disagree, if they are trained on two halves of the training rows. It is measured
+    for one unpruned ID3 and for ten bagged ones.
     """
     noise = run(work, _NOISE, _measure_noise)
     yield noise.draw("Noise points", "fraction of training rows with a wrong class")
     yield matters(
         "P4.12",
-        "10 % noise points: what 1-NN loses more than naive Bayes",
+        "10 % noise points: how much more accuracy 1-NN loses than naive Bayes",
         noise.loss("1-NN", 0.1) - noise.loss("naive Bayes", 0.1),
         "naive Bayes is robust to isolated noise points",
         f"Naive Bayes itself loses {_loss_text(noise, 'naive Bayes', 0.1)}.",
     )
     yield matters(
         "P4.12",
-        "20 % noise points: what 1-NN loses more than 15-NN",
+        "20 % noise points: how much more accuracy 1-NN loses than 15-NN",
         noise.loss("1-NN", 0.2) - noise.loss("15-NN", 0.2),
         "if k is too small, sensitive to noise points",
     )
@@ -368,7 +370,7 @@ def summaries(work: Work) -> Found:
     yield columns.draw("Irrelevant attributes", "columns of random numbers")
     yield matters(
         "P4.12",
-        "50 columns of random numbers: what 5-NN loses more than naive Bayes",
+        "50 columns of random numbers: how much more accuracy 5-NN loses than naive Bayes",
         columns.loss("5-NN", 50) - columns.loss("naive Bayes", 50),
         "naive Bayes is robust to irrelevant attributes",
         f"Naive Bayes itself loses {_loss_text(columns, 'naive Bayes', 50)}.",
@@ -378,18 +380,18 @@ def summaries(work: Work) -> Found:
     yield several.draw("Neighbors that vote", "k (logarithmic)")
     yield matters(
         "P4.12",
-        "accuracy with k = 9, above that with half of the rows as neighbors",
+        "accuracy with k = 9 minus accuracy with half of the rows as neighbors",
         ks.values("k-NN", 9) - ks.values("k-NN", _HALF),
         "if k is too large, neighborhood may include points from other classes",
     )
     variance = run(work, (0,), _measure_variance)
     yield matters(
         "P4.12",
-        "variance of a tree, above that of ten bagged trees",
+        "variance of a tree minus variance of ten bagged trees",
         variance.values("tree", 0) - variance.values("bagged", 0),
         "reduces the variance of the individual classifier",
-        f"A tree {variance.mean('tree', 0).value:.3f}, bagged "
-        f"{variance.mean('bagged', 0).value:.3f} of the test rows.",
+        f"Fraction of the test rows: {variance.mean('tree', 0).value:.3f} for a tree, "
+        f"{variance.mean('bagged', 0).value:.3f} for bagged trees.",
     )
 
 

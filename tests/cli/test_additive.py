@@ -19,7 +19,7 @@ def test_it_trains_explains_and_reports(run, folder):
 def test_a_wrong_parameter_is_one_sentence_with_code_2(run, folder):
     done = run("fit", "sample:weather", "--model", "additive", "--param", "pairs=-1")
     assert done.exit_code == 2
-    assert "pairs must be one of 'auto', or a whole number of at least 0" in done.stderr
+    assert "pairs must be 'auto', or a whole number of at least 0" in done.stderr
     assert not (folder / "weather.cw").exists()
 
 

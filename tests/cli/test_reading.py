@@ -30,7 +30,7 @@ def test_inspect_says_what_was_understood(run, folder):
     assert "numbers written like" in done.stdout
     assert "'-' was taken as missing" in done.stdout
     text = " ".join(done.stdout.split())
-    assert "Set --day-first to say so" in text
+    assert "Set --day-first to choose the order" in text
     assert "Set --day-first" not in run("inspect", "dirty.csv", "--day-first").stdout
 
 

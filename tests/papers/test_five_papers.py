@@ -65,8 +65,8 @@ def test_p3_every_hidden_boundary_is_recovered(remade):
     found = remade("p3-search", quick=True).findings
     by_words = {f.what: f for f in found}
     assert by_words["all 25 hidden boundaries found"].value <= 1e-4
-    assert by_words["levels of five alike columns, M = 10 000"].verdict == "agrees"
-    assert by_words["test accuracy (per cent)"].value > 99
+    assert by_words["levels of five similar columns, M = 10 000"].verdict == "agrees"
+    assert by_words["test accuracy (percent)"].value > 99
     assert by_words["no smoothing (k = 0) is best"].verdict == "agrees"
     beside = next(f for what, f in by_words.items() if what.startswith("the paper's own"))
     assert beside.verdict == "agrees"

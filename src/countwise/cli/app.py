@@ -25,8 +25,8 @@ COMMANDS = {
     "explain": "Explain the predictions of a saved model row by row.",
     "show": "Print a saved model: its tree, tables, graph, coefficients, parameters.",
     "draw": "Draw a saved model, a learning curve, an ROC curve or a map of neighbors.",
-    "bayes-error": "Bound the error that no model can go below on a file.",
-    "ensemble-error": "Compute the error of a majority of independent models.",
+    "bayes-error": "Estimate the least error that any model can reach on a file.",
+    "ensemble-error": "Compute the error of a majority vote of independent models.",
     "reproduce": "Reproduce the figures of five papers, with a verdict on each.",
     "samples": "List the available data sets.",
     "models": "List the available models.",
@@ -161,8 +161,8 @@ class App(click.Group):
 def app(context: click.Context) -> None:
     """Compare, train and apply interpretable models that classify tabular data.
 
-    FILE is a CSV, TSV, Parquet, JSON or ARFF file, plain or gzipped, or a bundled data set
-    (sample:NAME). COMMAND --help shows the options of a command.
+    FILE is a CSV, TSV, Parquet, JSON, ARFF, Excel or OpenDocument file, or a bundled data set
+    (sample:NAME). Text files may be gzipped. COMMAND --help shows the options of a command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @click.option(
     "--group",
     metavar="COLUMN",
-    help="Column of groups, such as a patient: no group is in training and test at once.",
+    help="Column of groups, such as patients: no group is divided between training and test.",
 )
 @click.option(
     "--time",
@@ -81,7 +81,8 @@ if TYPE_CHECKING:
 @click.option(
     "--fold",
     metavar="COLUMN",
-    help="Column of fold numbers or names; rows with a negative or missing one always train.",
+    help="Column of fold numbers or names; rows with a negative or missing number are never "
+    "tested.",
 )
 @click.option(
     "--score",
@@ -132,15 +133,16 @@ def command(
 ) -> None:
     """Rank models on rows of FILE that they have not seen, and test the differences.
 
-    Several FILEs give a table of data sets and models with marks (v better, * worse than the first
-    model), wins and mean ranks.
+    With several FILEs the result is a table of data sets and models. It marks scores that are
+    significantly better (v) or worse (*) than those of the first model, and shows wins and mean
+    ranks.
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
-    training sets.
-    Training and prediction are timed separately. With --gain every model also decides by the gain
-    matrix, and the models are ranked by gain per row. With --rule roulette every model also draws
-    its decisions. Models of scikit-learn are yardsticks: they are shown below the ranking because
-    they cannot be saved. The command that trains and saves the best model is printed at the end.
+    training sets. Training and prediction are timed separately. With --gain, every model is also
+    tested with decisions by the gain matrix, and the models are ranked by gain per row. With --rule
+    roulette, every model is also tested with decisions drawn at random. Models of scikit-learn
+    cannot be saved, so they are shown below the ranking. The command that trains and saves the best
+    model is printed at the end.
     """
     from countwise.evaluation.evaluate import evaluate
     from countwise.evaluation.experiment import Experiment

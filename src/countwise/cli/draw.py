@@ -1,4 +1,4 @@
-"""``countwise draw``: a picture of a model, of a comparison, or of a data set under a model."""
+"""``countwise draw``: a picture of a saved model, or of models trained on a file."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
 @click.option(
     "--attribute",
     metavar="A[,B]",
-    help="Draw one attribute of a model alone, or the decisions of discrete-bayes over two.",
+    help="Attribute to draw alone. With discrete-bayes also two attributes: the decision for each "
+    "combination of their values is drawn.",
 )
 @models_option
-@click.option("--dark/--light", default=None, help="Background. Default: light.")
+@click.option("--dark/--light", default=None, help="Background of the picture.")
 @reading_options()
 @seed_option
 @output_options("Picture to write: .svg, .html, .png or .pdf.", *PICTURES)
@@ -68,10 +69,10 @@ def command(
     seed: int,
     out: Output,
 ) -> None:
-    """Draw a saved MODEL, or what models make of FILE.
+    """Draw a saved MODEL, or train models on FILE and draw the result.
 
-    PNG and PDF files need the extra package of pip install 'countwise[pictures]'. SVG and HTML
-    files follow the light or dark mode of the screen unless --dark or --light is given.
+    PNG and PDF files need pip install 'countwise[pictures]'. By default PNG and PDF files are
+    light, and SVG and HTML files follow the light or dark mode of the screen.
     """
     if out.path is None:
         raise click.UsageError("-o must name the picture to write, such as -o picture.svg")

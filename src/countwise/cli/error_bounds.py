@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @seed_option
 @output_options("File to write the figures to: .csv or .json.", ".csv", ".json")
 def bayes_error(file: str, reading: ReadOptions, seed: int, out: Output) -> None:
-    """Bound the error that no model can be expected to go below on rows like those of FILE.
+    """Estimate bounds for the least error that any model can reach on rows like those of FILE.
 
-    Each row is classified by its nearest other row. With many rows that errs at most twice as often
-    as the best possible model (Cover and Hart, 1967), so its error, with a 95 % interval, bounds
-    the Bayes error from both sides. Above 20,000 rows a random sample is tested.
+    Each row is classified by its nearest other row. With many rows, this rule errs at most twice as
+    often as the best possible model (Cover and Hart, 1967). So its error, with a 95 % interval,
+    bounds the least error from both sides. Above 20,000 rows a random sample is tested.
     """
     from countwise.evaluation.bayes_error import bayes_error_bound
 
@@ -66,7 +66,7 @@ def bayes_error(file: str, reading: ReadOptions, seed: int, out: Output) -> None
 def ensemble_error(members: int, error: float, out: Output) -> None:
     """Compute the error of a majority vote of MEMBERS models that each err with rate ERROR.
 
-    The models are taken to err independently of each other. Real models rarely do, so their vote
+    The models are assumed to err independently of each other. Real models rarely do, so their vote
     errs more often. A tie counts as half an error.
     """
     from countwise.models.ensembles.vote import ensemble_error

@@ -78,8 +78,8 @@ def command(
 
     The numbers are log-odds of one class against another, by default the most probable class
     against the next. The prior and the contributions of the attributes add up to the total. If
-    gains decide, the expected gain of the decision is shown, too. For a model that predicts a
-    number, the contributions are what each attribute changes in it, beginning with the mean.
+    the decision is made by gain, its expected gain is shown, too. For a model that predicts a
+    number, the contributions show how each attribute changes the number, starting from the mean.
     """
     if row is not None and rows is not None:
         raise click.UsageError("--row and --rows exclude each other; choose one")

@@ -84,8 +84,8 @@ def command(
     """Train a model on FILE and save it for predict, explain, show and draw.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
-    matrix, with --rule roulette it draws its decisions. neighbors-regressor and local-regression
-    predict a number: for them --target names a numeric column.
+    matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and
+    local-regression predict a number, so --target must name a numeric column for them.
     """
     from sklearn.base import is_regressor
     from sklearn.utils.validation import has_fit_parameter

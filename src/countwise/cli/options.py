@@ -343,12 +343,12 @@ def gain_options(function: Any) -> Any:
             help="Gain matrix to decide by: true classes in rows, decisions in columns; or "
             "'sample' for the matrix that comes with a sample.",
         ),
-        click.option("--cost", metavar="CSV", help="The same with costs instead of gains."),
+        click.option("--cost", metavar="CSV", help="Like --gain, with costs instead of gains."),
         click.option("--unit", metavar="TEXT", help="Unit of the gains or costs, such as €."),
         click.option(
             "--as-written",
             is_flag=True,
-            help="Take a matrix as it is even if gains look like costs, or costs like gains.",
+            help="Accept a matrix even if its gains look like costs, or its costs like gains.",
         ),
     )(gathered)
 
@@ -402,7 +402,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _READING: dict[str, dict[str, Any]] = {
     "target": {
         "metavar": "COLUMN",
-        "help": "Class column. Default: class, target, label or y, if no other column could be it.",
+        "help": "Class column. Default: the column named class, target, label or y. Needed if "
+        "several columns have names that suggest a class.",
     },
     "nominal": {"metavar": "A,B", "help": "Columns to read as nominal, or 'all'."},
     "numeric": {"metavar": "A,B", "help": "Columns to read as numeric."},
@@ -410,7 +411,7 @@ _READING: dict[str, dict[str, Any]] = {
     "drop": {"metavar": "A,B", "help": "Columns to leave out."},
     "missing": {
         "metavar": "'x,-9'",
-        "help": "Values to treat as missing, beside the usual ones ('?', NA and the like).",
+        "help": "Values to treat as missing, in addition to the usual ones ('?', NA and others).",
     },
     "missing_only": {
         "metavar": "'?,NA'",
@@ -425,16 +426,16 @@ _READING: dict[str, dict[str, Any]] = {
     "schema": {"metavar": "JSON", "help": "Schema file, as written by inspect --write-schema."},
     "fold_case": {
         "is_flag": True,
-        "help": "Make one level of levels that differ only in case or blanks.",
+        "help": "Merge levels that differ only in case or blanks.",
     },
     "day_first": {
         "is_flag": True,
-        "help": "Read 01/02/2021 as the first of February where no date of the column says so.",
+        "help": "Read 01/02/2021 as February 1 if the dates of the column fit both orders.",
     },
     "skip_lines": {
         "type": click.IntRange(min=0),
         "metavar": "N",
-        "help": "Lines above the header. Default: title lines are found.",
+        "help": "Number of lines above the header. Default: detected.",
     },
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {
@@ -528,8 +529,8 @@ def output_options(
 rule_option = click.option(
     "--rule",
     type=click.Choice(["argmax", "roulette"]),
-    help="How to decide: argmax (the default) takes the most probable class, roulette draws one by "
-    "its probability, with the random seed of --seed.",
+    help="How to decide: argmax (the default) takes the most probable class, roulette draws a "
+    "class according to its probability (see --seed).",
 )
 
 

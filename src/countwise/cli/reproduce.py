@@ -54,9 +54,9 @@ def command(
 
     Figures that the papers do not print are our additions and have no verdict. Data sets are
     bundled, read from the folder COUNTWISE_DATA, or fetched from OpenML. If a data set is not
-    available, its figures 'cannot be run'; the last lines name these figures and the files to put
-    into that folder. Finished parts are kept in COUNTWISE_CACHE or the user's cache folder, so that
-    an interrupted run can be resumed.
+    available, its figures get the verdict 'cannot be run'; the last lines name these figures and
+    the files to put into that folder. Finished parts are kept in COUNTWISE_CACHE or the user's
+    cache folder, so that an interrupted run can be resumed.
     """
     from countwise.atomic_write import check_writable
     from countwise.cli.options import split_names

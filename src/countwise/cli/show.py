@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     "--as",
     "form",
     type=click.Choice(["logistic"]),
-    help="Show naive Bayes as the logistic regression that it is; it must be trained with "
-    "--param variance=shared if columns are numeric.",
+    help="Show naive Bayes as the equivalent logistic regression. If columns are numeric, the "
+    "model must be trained with --param variance=shared.",
 )
 @click.option(
     "--most",
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     metavar="N",
     default=20,
     show_default=True,
-    help="Largest number of lines of a table; of trees and graphs three times as many.",
+    help="Largest number of lines in a table; trees and graphs may have three times as many.",
 )
 @output_options("File to write everything to: .json.", ".json")
 def command(file: str, form: str | None, most: int, out: Output) -> None:
     """Print what MODEL learned: its tree, tables, graph, coefficients or stored rows.
 
-    Before that come the data it was trained on, how it decides, and its parameters. --json prints
+    The data it was trained on, how it decides, and its parameters are printed first. --json prints
     all of it, without limits.
     """
     from countwise.reports.describe import model_file_facts

@@ -1,4 +1,4 @@
-"""Folds by what is known of the rows: groups that stay together, times, fold numbers.
+"""Folds given by a column: groups that stay together, order of time, fold numbers.
 
 Each can be an array with one value a row, or the name of a column. A named column is taken out of
 the table: it says how rows are tested, and models do not get it.

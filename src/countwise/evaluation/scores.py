@@ -1,4 +1,4 @@
-"""Scores of one fold, and the intervals its rows allow where there is no other fold.
+"""Scores of one fold, and their intervals if there is only one fold.
 
 A score is a mean over rows (accuracy, log loss), a figure of the confusion matrix (F1, kappa) or an
 area under ROC curves. Each is also written as one figure a row: for a mean the figures themselves,

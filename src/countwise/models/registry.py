@@ -348,14 +348,14 @@ for _entry in (
     Entry(
         "AODE",
         "countwise.models.bayes.aode",
-        "average of naive Bayes models in which all attributes also depend on one of them",
+        "average of models; in each, the attributes depend on the class and on one attribute",
         (Command("aode"),),
         ({}, {"smoothing": 0.5, "frequency_limit": 3, "cuts": "mdl"}),
     ),
     Entry(
         "KDB",
         "countwise.models.bayes.kdb",
-        "naive Bayes in which each attribute may depend on k more informative ones",
+        "naive Bayes in which each attribute may depend on up to k others",
         (Command("kdb"),),
         (
             {},
@@ -366,7 +366,7 @@ for _entry in (
     Entry(
         "Additive",
         "countwise.models.additive.additive",
-        "tables of columns and of pairs of columns, fitted together",
+        "sum of look-up tables for columns and pairs of columns, fitted together",
         (Command("additive"),),
         ({}, {"pairs": 0, "max_bins": 8}, {"pairs": 2, "unseen": "ignore", "random_state": 3}),
     ),

@@ -1,4 +1,4 @@
-"""Values as plain JSON and arrays, and back, by the type annotations of their fields.
+"""Turn values into JSON and arrays, and back, by the type annotations of their fields.
 
 A frozen dataclass is written as an object with a name for each field, an array as the name of an
 npy member with its shape. The annotations say what is read back, so a file can only build what the

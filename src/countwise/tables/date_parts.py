@@ -1,4 +1,4 @@
-"""Columns made of a column of dates: month, weekday and hour, where dates repeat them."""
+"""Columns made from a column of dates: month, weekday and hour, if the dates span enough time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Infer from the cells of a column its kind, whether it identifies rows, and what is odd."""
+"""Infer the kind of a column from its cells; find identifiers and what looks odd."""
 
 from __future__ import annotations
 

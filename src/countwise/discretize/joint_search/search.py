@@ -79,8 +79,8 @@ class SearchParameters(DeclaredEstimator):
     )
     rounding: str = parameter(
         one_of("floor", "ceil"),
-        "how 'entropy' makes whole levels of eq. 13: the 'floor', or 'ceil' (the paper allows "
-        "both), of which the widest columns give up levels until all cells are within the budget",
+        "how the levels of eq. 13 are rounded: 'floor', or 'ceil' (the paper allows both). With "
+        "'ceil' the columns with the most levels lose some until the cells fit the budget",
         default="floor",
     )
     correction: str = parameter(
@@ -96,7 +96,7 @@ class SearchParameters(DeclaredEstimator):
     )
     random_state: Any = parameter(
         seed(),
-        "random seed of the sample, the held-out rows and the search of the paper",
+        "random seed of the sample, the held-out rows and the paper's search",
         default=0,
     )
 

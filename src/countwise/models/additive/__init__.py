@@ -1,1 +1,1 @@
-"""Additive models: tables of columns and of pairs of columns, fitted together."""
+"""Additive models: sums of look-up tables for columns and pairs of columns."""

@@ -1,4 +1,4 @@
-"""The additive model: tables of columns and pairs, fitted together by penalized likelihood."""
+"""The additive model: look-up tables for columns and pairs, fitted by penalized likelihood."""
 
 from __future__ import annotations
 
@@ -61,26 +61,25 @@ class Additive(Classifier):
 
     pairs: Any = parameter(
         one_of("auto") | whole(at_least=0),
-        "how many pairs of columns get a table: 'auto' chooses, 0 leaves columns only",
+        "number of pairs of columns that get a table; 'auto' chooses it by validation",
         default="auto",
     )
     max_bins: int = parameter(
-        whole(at_least=2), "into how many bins a numeric column of more values is cut", default=64
+        whole(at_least=2), "largest number of bins of a numeric column", default=64
     )
     monotone: Any = parameter(
         nothing() | mapping("a mapping of numeric columns to 1 or -1"),
-        "columns whose log-odds of the second of two classes may only rise (1) or fall (-1) with "
-        "the number",
+        "for each named column: whether the log-odds of the second class may only rise (1) or only "
+        "fall (-1) as the column rises; two classes only",
         default=None,
     )
     unseen: str = parameter(
         one_of("ignore", "error"),
-        "what levels do that training never saw: add nothing, or raise an error",
+        "treatment of a level that did not occur in training: 'ignore' adds nothing, 'error' "
+        "raises an error",
         default="ignore",
     )
-    random_state: Any = parameter(
-        seed(), "random seed that deals rows to the folds of the validation", default=0
-    )
+    random_state: Any = parameter(seed(), "random seed of the validation folds", default=0)
     terms_: Terms = fitted("")
     penalties_: FloatArray = fitted(
         "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs"

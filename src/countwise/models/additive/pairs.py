@@ -1,4 +1,4 @@
-"""Find pairs of columns that say more together than apart."""
+"""Find pairs of columns that tell more about the class together than separately."""
 
 from __future__ import annotations
 

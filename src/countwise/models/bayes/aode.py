@@ -40,7 +40,7 @@ class AODE(JointClassifier):
 
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing(),
-        "pseudo-count added to every count, a rule in words, or a Laplace or MEstimate object",
+        "pseudo-count added to every count, the name of a rule, or a Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )

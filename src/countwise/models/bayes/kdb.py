@@ -68,7 +68,7 @@ class KDB(JointClassifier):
     )
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing() | one_of("back-off"),
-        "pseudo-count added to every count, a rule in words, or 'back-off' (see TAN)",
+        "pseudo-count added to every count, the name of a rule, or 'back-off' (see TAN)",
         default=1.0,
     )
     families_: tuple[Family, ...] = fitted(

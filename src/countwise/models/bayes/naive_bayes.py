@@ -194,8 +194,8 @@ class NaiveBayes(CountedModel):
 
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing(),
-        "pseudo-count added to every count (0 or None: no smoothing), a rule in words, or a "
-        "Laplace or MEstimate object",
+        "pseudo-count added to every count (0 or None: no smoothing), the name of a rule, or "
+        "a Laplace or MEstimate object",
         default=1.0,
         kw_only=False,
     )
@@ -227,7 +227,7 @@ class NaiveBayes(CountedModel):
     unseen: str = parameter(
         one_of("ignore", "smooth", "error"),
         "treatment of a level that did not occur in training: 'ignore' leaves the attribute out, "
-        "'smooth' gives the level the probability of one that was counted zero times, 'error' "
+        "'smooth' gives the level the smoothed probability of a level with count zero, 'error' "
         "raises an error",
         default="ignore",
     )
@@ -241,7 +241,7 @@ class NaiveBayes(CountedModel):
     min_deviation: float | str = parameter(
         number(at_least=0) | one_of("precision"),
         "the least standard deviation of a normal density: a number, or 'precision', a sixth of "
-        "the mean gap between neighboring values of the column (as Weka has it)",
+        "the mean gap between neighboring values of the column (as in Weka)",
         default=0,
     )
     bandwidth: str | float = parameter(
@@ -264,24 +264,25 @@ class NaiveBayes(CountedModel):
     _vocabularies: dict[str, Any] = derived()
     text: str = parameter(
         one_of("multinomial", "bernoulli"),
-        "what a text column is taken as: 'multinomial' counts each word as often as it occurs, "
-        "'bernoulli' asks of each known word whether the text holds it",
+        "how words of a text are used: 'multinomial' counts every occurrence of a word, "
+        "'bernoulli' uses only whether the text contains each known word",
         default="multinomial",
     )
     bigrams: bool = parameter(
-        boolean(), "whether two words in a row of a text are counted like a word", default=False
+        boolean(), "whether pairs of adjacent words are also counted", default=False
     )
     min_rows: int = parameter(
-        whole(at_least=1), "a word of a text must be in so many rows to be used", default=1
+        whole(at_least=1), "a word is used if at least this many rows contain it", default=1
     )
     max_words: int = parameter(
         whole(at_least=1),
-        "how many words of a text column are used at most, the most frequent ones",
+        "largest number of words of a text column; the most frequent ones are used",
         default=100_000,
     )
     stop_words: Any = parameter(
         one_of("english") | names("a list of words", single=False),
-        "words of texts to leave out, or 'english' for the usual ones; pairs that hold one go, too",
+        "words to leave out of texts, or 'english' for the usual English ones; pairs that contain "
+        "such a word are left out, too",
         default=(),
     )
 

@@ -1,4 +1,4 @@
-"""English words that stand in texts of every class, to be left out where that is wanted."""
+"""Common English words, which say little about the class and can be left out."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ class TAN(JointClassifier):
 
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing() | one_of("back-off"),
-        "pseudo-count added to every count, a rule in words, or 'back-off': Friedman's estimate, "
-        "which moves towards the attribute's frequencies in all rows if the parent's value is rare "
-        "in the class",
+        "pseudo-count added to every count, the name of a rule, or 'back-off': Friedman's "
+        "estimate, which moves towards the attribute's frequencies in all rows if the parent's "
+        "value is rare in the class",
         default=1.0,
         kw_only=False,
     )

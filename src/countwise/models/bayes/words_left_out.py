@@ -1,4 +1,4 @@
-"""What the words of each row add under the model of all other rows, from counts of all rows."""
+"""Leave-one-out for words: what the words of a row add under a model of all other rows."""
 
 from __future__ import annotations
 

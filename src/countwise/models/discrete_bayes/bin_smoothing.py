@@ -1,4 +1,4 @@
-"""Bin smoothing: a cell with too few rows adds those of the cells around it (Panda and Garg).
+"""Bin smoothing: a cell with few rows is combined with the cells around it (Panda and Garg).
 
 Equations 16 to 20: the nearest cells are added, the cell itself first, until they hold k rows;
 cells at one distance are added together, so that the order of columns does not matter. Levels of a

@@ -116,8 +116,9 @@ class DiscreteBayes(SearchParameters, Classifier):
         one_of("validation") | number(at_least=0) | nothing(),
         "bin smoothing (eq. 16 to 20): a cell with fewer than k rows is combined with its nearest "
         "cells. Give k, None for no smoothing, or 'validation' to choose k by the gain on the "
-        "validation rows (by leave-one-out if there are none). The choices are the paper's list, "
-        "or 0 to 100 if that list ends below 1. Empty cells always use their nearest cells",
+        "validation rows (by leave-one-out if there are none). The values tried are those of the "
+        "paper, or values from 0 to 100 if those of the paper are all below 1. Empty cells always "
+        "use their nearest cells",
         default="validation",
     )
     smooth_by: str = parameter(

@@ -44,7 +44,7 @@ _COMPARED = 20_000
 
 
 def ensemble_error(members: int, error: float) -> float:
-    """Return the error of a majority of independent members that each err with this probability.
+    """Return the error of a majority vote of independent members that each err this often.
 
     Kuo's slides: Σ C(n, i) εⁱ (1 - ε)ⁿ⁻ⁱ over more than half of n members; half of the ties.
 

@@ -1,4 +1,4 @@
-"""The base of models that store rows, and what its classifiers and its regressors share."""
+"""Base classes of models that store rows: for all of them, for classifiers and for regressors."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
 
     drop_least: float = parameter(
         number(at_least=0),
-        "number of attributes to leave out (below 1: the fraction), the least relevant first, by "
-        "learned attribute weights or else by information gain",
+        "number of attributes to leave out, or their fraction if below 1. The least relevant ones "
+        "are left out, by learned attribute weights or else by information gain",
         default=0,
     )
 

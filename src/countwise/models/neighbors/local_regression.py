@@ -41,14 +41,15 @@ class LocalRegression(StoredRowsRegressor):
 
     n_neighbors: int | None = parameter(
         whole(at_least=1) | nothing(),
-        "number of neighbors in each local fit; the kernel reaches to the next row beyond them. "
-        "None: all rows (within width, if it is given)",
+        "number of neighbors in each local fit; the width of the kernel is the distance to the "
+        "first row beyond them. None: all rows take part",
         default=30,
         kw_only=False,
     )
     width: float | None = parameter(
         number(above=0) | nothing(),
-        "width of the kernel as a distance, instead of n_neighbors",
+        "width of the kernel as a distance; if it is given, all rows take part, and n_neighbors is "
+        "not used",
         default=None,
     )
     kernel: str = parameter(

@@ -1,1 +1,1 @@
-"""Decision trees: ID3 with gain ratio, missing values and pruning."""
+"""Decision trees and random forests."""

@@ -78,8 +78,8 @@ class Forest(Classifier):
     )
     smoothing: float = parameter(
         number(at_least=0),
-        "number of rows of the node above that each node counts in addition to its own; 0 gives "
-        "plain class frequencies",
+        "number of imagined rows, with the class shares of the parent node, that are added to "
+        "each node; 0 gives plain class frequencies",
         default=0.5,
     )
     oob_score: bool = parameter(

@@ -1,4 +1,4 @@
-"""The trees of a forest in flat arrays, and the bins of the columns that they ask for."""
+"""The trees of a forest in flat arrays, and the bins of the columns that they test."""
 
 from __future__ import annotations
 

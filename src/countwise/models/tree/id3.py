@@ -1,4 +1,4 @@
-"""ID3: a decision tree grown by information gain, and pruned on rows held out."""
+"""ID3: a decision tree grown by information gain and pruned on held-out rows."""
 
 from __future__ import annotations
 

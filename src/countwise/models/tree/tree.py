@@ -1,4 +1,4 @@
-"""Tree: a decision tree as C4.5 grows and prunes it, the tree to keep."""
+"""Tree: a decision tree that is grown and pruned as in C4.5."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Tree(TreeClassifier):
 
     smoothing: float = parameter(
         number(at_least=0),
-        "number of rows with the class shares of all rows that are added to a leaf; 0 gives plain "
-        "class frequencies",
+        "number of imagined rows, with the class shares of all rows, that are added to each leaf; "
+        "0 gives plain class frequencies",
         default=2.0,
     )
     confidence: float | None = parameter(

@@ -1,4 +1,4 @@
-"""ROC curves: the rate of hits over the rate of false alarms, one line a model."""
+"""ROC curves: the rate of hits over the rate of false alarms, one line per model."""
 
 from __future__ import annotations
 
