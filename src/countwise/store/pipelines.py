@@ -37,6 +37,8 @@ TRANSFORMERS = {
     "VarianceThreshold": "sklearn.feature_selection",
     "PCA": "sklearn.decomposition",
 }
+#: More columns than any pipeline of numbers has.
+_MAX_COLUMNS = 1_000_000
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 
@@ -129,7 +131,32 @@ def from_stored(stored: StoredPipeline) -> Pipeline:
     steps = [(step.name, _from_step(step)) for step in stored.steps]
     if not steps or stored.steps[-1].model is None:
         raise UnsoundError("must end in a model")
-    return Pipeline(steps)
+    pipeline = Pipeline(steps)
+    try:
+        _try_steps([step for _, step in steps if step != "passthrough"])
+    except Exception as why:
+        raise UnsoundError("holds steps that do not fit each other") from why
+    return pipeline
+
+
+#: Ordinary numbers to try the steps with.
+_NUMBERS = (0.5, -2.0, 3.0, 1e6)
+
+
+def _try_steps(steps: list[Any]) -> None:
+    """Send rows of numbers through the steps of a pipeline that takes arrays."""
+    first = steps[0]
+    size = getattr(first, "n_features_in_", None)
+    if hasattr(first, "feature_names_in_") or size is None:
+        return  # columns of a frame may hold anything
+    if type(size) is not int or not 0 < size < _MAX_COLUMNS:
+        raise ValueError("the number of columns must be a whole number")
+    rows: Any = np.tile(np.array(_NUMBERS)[:, None], size)
+    for step in steps[:-1]:
+        rows = step.transform(rows)
+        if type(step).__name__ == "FunctionTransformer":
+            rows = np.where(np.isfinite(rows), rows, 0.5)
+    steps[-1].predict(rows)
 
 
 def _from_step(step: StoredStep) -> Any:
