@@ -89,7 +89,9 @@ def _has_options(text: str, spell: Spelling) -> bool:
 def quote(value: object) -> str:
     """Return a value as a message shows it, cut at about 80 characters."""
     text = repr(value)
-    return text if len(text) <= _MAX_QUOTED else f"{text[: _MAX_QUOTED - 1]}…"
+    if len(text) <= _MAX_QUOTED:
+        return text
+    return f"{text[: _MAX_QUOTED - 2]}…{text[0] if isinstance(value, str) else ''}"
 
 
 class ParameterError(CountwiseError, ValueError):

@@ -129,7 +129,9 @@ def try_value(value):
     elif isinstance(value, cw.GainMatrix):
         try_gains(value)
     elif isinstance(value, cw.Schema):
-        cw.read(columns_of(value), schema=value.without_target(), keep_rows=True)
+        rows = columns_of(value)
+        if rows:
+            cw.read(rows, schema=value.without_target(), keep_rows=True)
     else:
         try_model(value)
 
@@ -190,6 +192,10 @@ def main(seed, first, count):
         path = Path(name) / "m.cw"
         originals = saved_files(Path(name))
         kinds = list(originals)
+        for kind, members in originals.items():
+            path.write_bytes(packed(members))
+            if try_file(path, kind) != ("loaded", None):
+                raise WrongError(f"{kind} is refused as it was saved")
         gc.freeze()
         for number in range(first, first + count):
             kind = kinds[number % len(kinds)]

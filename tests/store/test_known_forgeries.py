@@ -145,3 +145,42 @@ def test_any_ridge_of_local_planes(tmp_path, ridge):
     model = cw.LocalRegression().fit(frame(), np.arange(len(frame()), dtype=float))
     again = load(forge(model, tmp_path / "m.cw", change))
     assert np.isfinite(again.predict(frame())).all()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"n_features_in_": 4},
+        {"n_features_in_": 5, "feature_names_in_": ["a", "b", "c", "d", "e"]},
+        {"feature_names_in_": ["a"]},
+    ],
+    ids=["fewer", "other names", "no number"],
+)
+def test_columns_other_than_those_of_the_schema(tmp_path, columns):
+    save(cw.NaiveBayes().fit(frame(), labels()), tmp_path / "m.cw")
+    members = unpacked(tmp_path / "m.cw")
+    document = json.loads(members["model.json"])
+    assert document["columns"]["n_features_in_"] == 5
+    document["columns"] = columns
+    packed(tmp_path / "m.cw", {**members, "model.json": json.dumps(document).encode()})
+    refused(tmp_path / "m.cw", "columns")
+
+
+def test_a_node_too_light_to_be_divided_by(tmp_path):
+    model = cw.ID3(smoothing=1).fit(frame(), labels())
+    leaf = np.flatnonzero(~model.tree_.split)[0]
+    model.tree_.counts[leaf] = 0
+    model.tree_.counts[leaf, 0] = 5e-324
+    with pytest.raises(StoreError, match="a finite weight of each class"):
+        save(model, tmp_path / "m.cw")
+
+
+def test_a_cell_of_words_without_rows(tmp_path):
+    table = cw.read("sample:help-desk")
+    counts = cw.count(table)
+    save(counts, tmp_path / "m.cw")
+    words = next(iter(counts.words.values()))
+    words.rows.flags.writeable = True
+    words.rows[0] = 0.0
+    with pytest.raises(StoreError, match="must be in some row"):
+        save(counts, tmp_path / "m.cw")

@@ -786,7 +786,7 @@ def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None
     for name, codec in codecs.items():
         setattr(model, name, _decode_part(codec, name, fields[name], reader))
     number, names = _decode_part(codec_of(_Columns), "columns", found.get("columns", {}), reader)
-    known = [column.name for column in model.schema_ if column.kind != "target"]
+    known = [column.name for column in vars(model).get("schema_", ()) if column.kind != "target"]
     if number not in (None, len(known)) or names not in (None, tuple(known)):
         raise MisfitError("must be the columns of the schema").at(".columns")
     if number is not None:

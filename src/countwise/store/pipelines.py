@@ -146,11 +146,19 @@ _NUMBERS = (0.5, -2.0, 3.0, 1e6)
 def _try_steps(steps: list[Any]) -> None:
     """Send rows of numbers through the steps of a pipeline that takes arrays."""
     first = steps[0]
-    size = getattr(first, "n_features_in_", None)
-    if hasattr(first, "feature_names_in_") or size is None:
-        return  # columns of a frame may hold anything
+    for step in steps[:-1]:
+        check_is_fitted(step)
+        if hasattr(step, "after_load"):
+            step.after_load()
+    size, names = (getattr(first, f"{what}_in_", None) for what in ("n_features", "feature_names"))
+    if len(steps) == 1 and size is None:
+        return  # a model of named columns
     if type(size) is not int or not 0 < size < _MAX_COLUMNS:
         raise ValueError("the number of columns must be a whole number")
+    if names is not None:
+        if not isinstance(names, np.ndarray) or [type(name) for name in names] != [str] * size:
+            raise ValueError("every column must have a name")
+        return  # columns of a frame may hold anything
     rows: Any = np.tile(np.array(_NUMBERS)[:, None], size)
     for step in steps[:-1]:
         rows = step.transform(rows)
