@@ -166,6 +166,14 @@ def test_columns_other_than_those_of_the_schema(tmp_path, columns):
     refused(tmp_path / "m.cw", "columns")
 
 
+def test_distances_beyond_the_largest_number_are_drawn(tmp_path):
+    def change(_, fitted):
+        next(a for a in fitted["space_"]["axes"] if a["kind"] == "number")["stretch"] = 1e308
+
+    model = load(forge(cw.Neighbors().fit(frame(), labels()), tmp_path / "m.cw", change))
+    assert "<svg" in str(cw.draw(model))
+
+
 def test_a_node_too_light_to_be_divided_by(tmp_path):
     model = cw.ID3(smoothing=1).fit(frame(), labels())
     leaf = np.flatnonzero(~model.tree_.split)[0]
