@@ -174,6 +174,14 @@ def test_distances_beyond_the_largest_number_are_drawn(tmp_path):
     assert "<svg" in str(cw.draw(model))
 
 
+def test_any_smoothing_of_a_tree(tmp_path):
+    def change(parameters, _):
+        parameters["smoothing"] = 1e308
+
+    model = load(forge(cw.ID3().fit(frame(), labels()), tmp_path / "m.cw", change))
+    np.testing.assert_allclose(model.predict_proba(frame()), 1 / 3)
+
+
 def test_a_node_too_light_to_be_divided_by(tmp_path):
     model = cw.ID3(smoothing=1).fit(frame(), labels())
     leaf = np.flatnonzero(~model.tree_.split)[0]
