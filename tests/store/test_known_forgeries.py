@@ -182,6 +182,15 @@ def test_any_smoothing_of_a_tree(tmp_path):
     np.testing.assert_allclose(model.predict_proba(frame()), 1 / 3)
 
 
+def test_cells_of_numbers_that_no_table_holds(tmp_path):
+    def change(_, fitted):
+        for grid in fitted["counts_"]["grids"].values():
+            grid["shift"] = 1
+
+    path = forge(cw.NaiveBayes(numeric="kernel").fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "cells must hold finite numbers|must fall into each cell")
+
+
 def test_a_node_too_light_to_be_divided_by(tmp_path):
     model = cw.ID3(smoothing=1).fit(frame(), labels())
     leaf = np.flatnonzero(~model.tree_.split)[0]
