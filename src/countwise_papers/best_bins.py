@@ -40,7 +40,7 @@ def bins_and_classes(work: Work) -> Found:
 
     Naive Bayes, TAN and unpruned ID3 on five sets, with 2, 3, 4 and so on to 40 bins of equal
     width, learned on the training rows; stratified ten-fold cross-validation, ten times by seed:
-    58 500 models, which take about two minutes on two idle cores. The best number of bins of a
+    58 500 models, minutes of work for two cores. The best number of bins of a
     repeat is the one with the highest accuracy, mean over the three learners (of equal ones the
     mean). *Proportional* is judged in two readings. Strictly, bins = c × classes: in the line of
     log bins over log classes the slope is 1, so the interval of the slopes of the ten repeats must
