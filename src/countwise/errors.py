@@ -89,7 +89,9 @@ def _has_options(text: str, spell: Spelling) -> bool:
 def quote(value: object) -> str:
     """Return a value as a message shows it, cut at about 80 characters."""
     text = repr(value)
-    return text if len(text) <= _MAX_QUOTED else f"{text[: _MAX_QUOTED - 1]}…"
+    if len(text) <= _MAX_QUOTED:
+        return text
+    return f"{text[: _MAX_QUOTED - 2]}…{text[0] if isinstance(value, str) else ''}"
 
 
 class ParameterError(CountwiseError, ValueError):
@@ -168,15 +170,15 @@ def did_you_mean(word: object, candidates: Iterable[object]) -> str:
     folded = {name.casefold(): name for name in names}
     text = str(word)
     if text.casefold() in folded:
-        return f" Did you mean {names[folded[text.casefold()]]!r}?"
+        return f" Did you mean {quote(names[folded[text.casefold()]])}?"
     near = difflib.get_close_matches(text.casefold(), folded, n=1, cutoff=0.6)
-    return f" Did you mean {names[folded[near[0]]]!r}?" if near else ""
+    return f" Did you mean {quote(names[folded[near[0]]])}?" if near else ""
 
 
 def listing(items: Iterable[object], most: int = 5) -> str:
     """Return ``'a', 'b' and 3 more`` for a message that must stay one sentence."""
     every = list(items)
-    shown = ", ".join(repr(item) for item in every[:most])
+    shown = ", ".join(quote(item) for item in every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
 
 

@@ -213,6 +213,7 @@ _MODULES = (
     "p3_discrete_bayes",
     "p4_applied_learning",
     "word_claims",
+    "best_bins",
 )
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import countwise as cw
+from countwise_papers import best_bins
 from countwise_papers import word_claims as claims
 from countwise_papers.findings import Work
-from countwise_papers.p0_probabilistic_voting import count_wins
+from countwise_papers.p0_probabilistic_voting import count_wins, judge_spread
 from countwise_papers.p3_discrete_bayes import judge_rounding, judge_volumes
 
 
@@ -63,14 +64,19 @@ def one_column(rng):
     return columns(rng, labels=labels, x=rng.normal(2.0 * labels, 1.0))
 
 
-def verdict(make, settings, measure, gaps):
+def verdict(make, settings, measure, gaps, absent=False):
     runs = claims.run(Planted(make), settings, measure)
-    return claims.matters("P2.11", "x", gaps(runs), "printed").verdict
+    return claims.Claim("printed", "x", gaps, absent).judge("P2.11", runs).verdict
+
+
+def verdict_on(gaps, absent=False):
+    runs = claims.Runs((), (0,), (), np.zeros(0))
+    return claims.Claim("printed", "x", lambda _: gaps, absent).judge("P4.12", runs).verdict
 
 
 def test_copies_spoil_naive_bayes_only_if_there_are_other_columns():
     def gaps(runs):
-        return runs.loss("naive Bayes", 32)
+        return runs.loss("one column", 32)
 
     def weak_and_strong(rng):
         labels = np.arange(120) % 2
@@ -80,6 +86,22 @@ def test_copies_spoil_naive_bayes_only_if_there_are_other_columns():
     settings = (0, 32)
     assert verdict(weak_and_strong, settings, claims._measure_copies, gaps) == "agrees"
     assert verdict(one_column, settings, claims._measure_copies, gaps) == "differs"
+
+
+def test_robust_is_judged_in_two_readings():
+    def loss(runs):
+        return runs.loss("naive Bayes", 0.4)
+
+    def more(runs):
+        return runs.loss("1-NN", 0.4) - runs.loss("naive Bayes", 0.4)
+
+    settings = (0.0, 0.4)
+    assert verdict(apart, settings, claims._measure_noise, more) == "agrees"
+    assert verdict(unrelated, settings, claims._measure_noise, more) == "differs"
+    assert verdict(unrelated, settings, claims._measure_noise, loss, absent=True) == "agrees"
+    lost = 0.07 + 0.02 * np.random.default_rng(0).normal(size=(5, 10))
+    assert verdict_on(lost, absent=True) == "differs"
+    assert verdict_on(np.full((5, 10), 0.1)) == "agrees"  # all alike: there is no interval
 
 
 def test_noise_degrades_neighbors_only_if_there_is_something_to_learn():
@@ -100,7 +122,7 @@ def test_small_k_is_sensitive_to_noise_only_if_there_is_something_to_learn():
 
 def test_irrelevant_columns_degrade_neighbors_only_if_there_is_something_to_learn():
     def gaps(runs):
-        return runs.loss("5-NN", 50)
+        return runs.loss("1-NN", 50)
 
     assert verdict(line, (0, 50), claims._measure_columns, gaps) == "agrees"
     assert verdict(unrelated, (0, 50), claims._measure_columns, gaps) == "differs"
@@ -132,17 +154,45 @@ def test_bagging_lowers_a_variance_that_is_there():
 
     assert verdict(clear, (0,), claims._measure_variance, gaps) == "differs"
     lower = 0.07 + 0.02 * np.random.default_rng(0).normal(size=(5, 10))
-    assert claims.matters("P4.12", "x", lower, "reduces the variance").verdict == "agrees"
-    assert claims.matters("P4.12", "x", -lower, "reduces the variance").verdict == "differs"
+    assert verdict_on(lower) == "agrees"
+    assert verdict_on(-lower) == "differs"
 
 
-def test_the_best_number_of_bins_must_rise_with_the_classes():
+def test_the_best_number_of_bins_must_go_with_the_classes():
+    def verdicts(best):
+        return [found.verdict for found in best_bins.proportional(best, classes)]
+
     classes = [2, 3, 6, 8, 2]
     rng = np.random.default_rng(0)
-    rising = 3 * np.asarray(classes)[:, None] + rng.integers(-1, 2, (5, 10))
-    assert claims.proportional(rising, classes).verdict == "agrees"
-    assert claims.proportional(40 - rising, classes).verdict == "differs"
-    assert claims.proportional(np.full((5, 10), 10.0), classes).verdict == "differs"
+    times = 3 * np.asarray(classes)[:, None] + rng.integers(-1, 2, (5, 10))
+    assert verdicts(times) == ["agrees", "agrees"]
+    assert verdicts(20 + times / 10) == ["differs", "agrees"]  # rising, but not in proportion
+    assert verdicts(40 - times) == ["differs", "differs"]
+    assert verdicts(np.full((5, 10), 10.0)) == ["differs", "differs"]
+
+
+def test_every_number_of_bins_is_tried_by_ten_fold_cross_validation():
+    assert tuple(range(2, 41)) == best_bins.BINS
+    table = cw.read("sample:iris")
+    found = best_bins._by_bins(table, (2, 5), 2, Work(quick=True))
+    assert found.shape == (2, 10, 2, 3)
+    models = {
+        "nb": cw.NaiveBayes(numeric="cuts", cuts="width", bins=5),
+        "tan": cw.TAN(cuts="width", bins=5),
+        "id3": cw.ID3(numeric="cuts", cuts="width", bins=5),
+    }
+    trials = cw.evaluate(models, table, repeats=2)
+    expected = [trials.score("accuracy", name).value for name in models]
+    assert found[:, :, 1].mean(axis=(0, 1)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_spread_over_k_is_judged_in_two_readings():
+    def verdicts(gaps):
+        return [found.verdict for found in judge_spread(gaps)]
+
+    assert verdicts([0.01] * 15) == ["agrees", "agrees"]
+    assert verdicts([-0.01] * 8 + [0.01] * 7) == ["differs", "agrees"]
+    assert verdicts([-0.01] * 15) == ["differs", "differs"]
 
 
 def test_wins_are_counted_with_a_sign_test():
@@ -170,18 +220,19 @@ def test_rows_are_spoiled_as_asked():
     assert len(wide.schema.attributes) == len(table.schema.attributes) + 3
     votes = cw.read("sample:votes")
     name = votes.schema.attributes[0].name
-    double = claims.copy_column(votes, name, 2)
+    double = claims.copy_columns(votes, [name], 2)
     assert np.array_equal(double.codes(f"{name} copy 1"), votes.codes(name))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [claims.bins_and_classes, claims.warnings, claims.summaries])
+@pytest.mark.parametrize("part", [best_bins.bins_and_classes, claims.warnings, claims.summaries])
 def test_a_part_draws_and_judges_every_claim(part, monkeypatch):
-    monkeypatch.setattr(claims, "SETS", ("iris", "glass"))
+    for module in (claims, best_bins):
+        monkeypatch.setattr(module, "SETS", ("iris", "glass"))
     out = part.run(Work(quick=True))
     judged = [found for found in out.findings if found.printed]
     assert {found.ledger for found in out.findings} == set(part.ledger)
-    assert len(judged) == {"P1.12": 1, "P2.11": 4, "P4.12": 5}[part.ledger[0]]
+    assert len(judged) == {"P1.12": 2, "P2.11": 5, "P4.12": 7}[part.ledger[0]]
     assert {found.verdict for found in judged} <= {"agrees", "differs"}
     assert len(out.pictures) == {"P1.12": 1, "P2.11": 3, "P4.12": 3}[part.ledger[0]]
     assert all(picture.svg.startswith("<svg") for picture in out.pictures)

@@ -145,3 +145,67 @@ def test_any_ridge_of_local_planes(tmp_path, ridge):
     model = cw.LocalRegression().fit(frame(), np.arange(len(frame()), dtype=float))
     again = load(forge(model, tmp_path / "m.cw", change))
     assert np.isfinite(again.predict(frame())).all()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"n_features_in_": 4},
+        {"n_features_in_": 5, "feature_names_in_": ["a", "b", "c", "d", "e"]},
+        {"feature_names_in_": ["a"]},
+    ],
+    ids=["fewer", "other names", "no number"],
+)
+def test_columns_other_than_those_of_the_schema(tmp_path, columns):
+    save(cw.NaiveBayes().fit(frame(), labels()), tmp_path / "m.cw")
+    members = unpacked(tmp_path / "m.cw")
+    document = json.loads(members["model.json"])
+    assert document["columns"]["n_features_in_"] == 5
+    document["columns"] = columns
+    packed(tmp_path / "m.cw", {**members, "model.json": json.dumps(document).encode()})
+    refused(tmp_path / "m.cw", "columns")
+
+
+def test_distances_beyond_the_largest_number_are_drawn(tmp_path):
+    def change(_, fitted):
+        next(a for a in fitted["space_"]["axes"] if a["kind"] == "number")["stretch"] = 1e308
+
+    model = load(forge(cw.Neighbors().fit(frame(), labels()), tmp_path / "m.cw", change))
+    assert "<svg" in str(cw.draw(model))
+
+
+def test_any_smoothing_of_a_tree(tmp_path):
+    def change(parameters, _):
+        parameters["smoothing"] = 1e308
+
+    model = load(forge(cw.ID3().fit(frame(), labels()), tmp_path / "m.cw", change))
+    np.testing.assert_allclose(model.predict_proba(frame()), 1 / 3)
+
+
+def test_cells_of_numbers_that_no_table_holds(tmp_path):
+    def change(_, fitted):
+        for grid in fitted["counts_"]["grids"].values():
+            grid["shift"] = 1
+
+    path = forge(cw.NaiveBayes(numeric="kernel").fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "cells must hold finite numbers|must fall into each cell")
+
+
+def test_a_node_too_light_to_be_divided_by(tmp_path):
+    model = cw.ID3(smoothing=1).fit(frame(), labels())
+    leaf = np.flatnonzero(~model.tree_.split)[0]
+    model.tree_.counts[leaf] = 0
+    model.tree_.counts[leaf, 0] = 5e-324
+    with pytest.raises(StoreError, match="a finite weight of each class"):
+        save(model, tmp_path / "m.cw")
+
+
+def test_a_cell_of_words_without_rows(tmp_path):
+    table = cw.read("sample:help-desk")
+    counts = cw.count(table)
+    save(counts, tmp_path / "m.cw")
+    words = next(iter(counts.words.values()))
+    words.rows.flags.writeable = True
+    words.rows[0] = 0.0
+    with pytest.raises(StoreError, match="must be in some row"):
+        save(counts, tmp_path / "m.cw")

@@ -102,8 +102,25 @@ def test_an_unfitted_pipeline_is_refused(tmp_path):
         lambda step: step.update(functions={"func": "load"}),
         lambda step: step["state"].update(transform=1),
         lambda step: step["state"].update({"__class__": 1}),
+        lambda step: step["state"].update(n_features_in_=3),
+        lambda step: step["state"].update(n_features_in_="4"),
+        lambda step: step["state"].pop("n_features_in_"),
+        lambda step: step["state"].update(feature_names_in_=["a", 1]),
+        lambda step: step["state"].pop("scale_"),
+        lambda step: step["state"].update(scale_="x"),
     ],
-    ids=["class", "function", "method", "dunder"],
+    ids=[
+        "class",
+        "function",
+        "method",
+        "dunder",
+        "other width",
+        "text",
+        "no width",
+        "names",
+        "no scale",
+        "word",
+    ],
 )
 def test_a_forged_step_is_refused(change, tmp_path):
     path = tmp_path / "p.cw"
@@ -116,3 +133,15 @@ def test_a_forged_step_is_refused(change, tmp_path):
     change(document["steps"][0])
     with pytest.raises(UnsoundError):
         from_stored(decode(StoredPipeline, document, arrays))
+
+
+@pytest.mark.parametrize("cuts", [[[0.5]], [2.0, 1.0], ["a"], 3], ids=str)
+def test_forged_cut_points_are_refused(cuts, tmp_path):
+    path = tmp_path / "p.cw"
+    pipeline = make_pipeline(cw.Cuts("frequency", bins=3), cw.NaiveBayes(nominal="all")).fit(X, Y)
+    cw.save(pipeline, path)
+    cw.load(path)
+    pipeline[0].cut_points_["x1"] = np.array(cuts) if isinstance(cuts, list) else cuts
+    cw.save(pipeline, path)
+    with pytest.raises(StoreError, match="steps that do not fit each other"):
+        cw.load(path)

@@ -505,6 +505,10 @@ def test_unseen_levels_survive_taking_and_recoding():
     table = cw.read({"a": ["fog", "x", "mist"]}, schema=schema)
     assert table.take([0, 1]).unseen == {"a": {"(never seen)": 1}}
     assert table.take([1]).unseen == {}
+    two = cw.read({"a": ["x", "y"], "b": ["u", "v"]}).schema
+    both = cw.read({"a": ["fog", "x"], "b": ["u", "w"]}, schema=two)
+    assert both.select(["b"]).unseen == {"b": {"w": 1}}
+    assert both.select(["b"]).take([0]).unseen == both.leave_out(["b"]).take([1]).unseen == {}
     wider = cw.Schema((cw.Column("a", "nominal", ("w", "x", "y")),))
     assert cw.read(table, schema=wider).codes("a").tolist() == [4, 1, 4]
 

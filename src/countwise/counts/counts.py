@@ -16,7 +16,7 @@ from countwise.counts.histogram import Grid
 from countwise.counts.moments import SLACK, Moments, check_amounts
 from countwise.counts.plan import Plan
 from countwise.counts.word_counts import WordCounts
-from countwise.errors import CountsError, listing
+from countwise.errors import CountsError, listing, quote
 from countwise.show_rows import html_table
 from countwise.tables.schema import Column, Level, Schema, by_value, level_key
 
@@ -257,17 +257,21 @@ class Counts:
         numbers: list[tuple[str, Moments | Grid]] = [*self.moments.items(), *self.grids.items()]
         for name, value in numbers:
             if not self._is(name, "numeric"):
-                raise CountsError(f"Counts: {name!r} must be a numeric column of the schema.")
+                raise CountsError(f"Counts: {quote(name)} must be a numeric column of the schema.")
             if value.missing.shape != (slots,):
-                raise CountsError(f"Counts: {name!r} must be counted for each of {slots} classes.")
+                raise CountsError(
+                    f"Counts: {quote(name)} must be counted for each of {slots} classes."
+                )
             seen = value.weight if isinstance(value, Moments) else value.table.sum(axis=1)
-            self._check_total(seen + value.missing, f"column {name!r}")
+            self._check_total(seen + value.missing, f"column {quote(name)}")
         for (name, size), words in self.words.items():
             if not self._is(name, "text") or size not in (1, 2):
-                raise CountsError(f"Counts: {name!r} must be a text column of the schema.")
+                raise CountsError(f"Counts: {quote(name)} must be a text column of the schema.")
             if words.weight.shape != (slots,):
-                raise CountsError(f"Counts: {name!r} must be counted for each of {slots} classes.")
-            self._check_total(words.weight + words.missing, f"column {name!r}")
+                raise CountsError(
+                    f"Counts: {quote(name)} must be counted for each of {slots} classes."
+                )
+            self._check_total(words.weight + words.missing, f"column {quote(name)}")
 
     def _is(self, name: str, kind: str) -> bool:
         return name in self.schema and self.schema[name].kind == kind
@@ -356,7 +360,7 @@ def merge_schemas(left: Schema, right: Schema) -> Schema:
     for column in [*left, *right]:
         if column.kind not in ("id", "drop") and not (column.name in left and column.name in right):
             raise CountsError(
-                f"Counts: both sides must know column {column.name!r}; got one that does not.",
+                f"Counts: both sides must know column {quote(column.name)}; got one that does not.",
                 hint="Read both with the same schema",
             )
     columns = []
@@ -364,8 +368,8 @@ def merge_schemas(left: Schema, right: Schema) -> Schema:
         other = next((c for c in right if c.name == column.name), column)
         if column.kind != other.kind:
             raise CountsError(
-                f"Counts: column {column.name!r} must be of one kind; got {column.kind} on one "
-                f"side and {other.kind} on the other.",
+                f"Counts: column {quote(column.name)} must be of one kind; got {column.kind} on "
+                f"one side and {other.kind} on the other.",
                 hint="Read both with the same schema",
             )
         columns.append(column.with_levels(_unite(column, other)) if column.coded else column)
@@ -421,7 +425,7 @@ def _minus(left: FloatArray, right: FloatArray, what: object) -> FloatArray:
     if np.any(less < floor):
         raise CountsError(
             f"Counts: rows can be taken away only once and only if they were counted; got a table "
-            f"of {what!r} below zero.",
+            f"of {quote(what)} below zero.",
             hint="Check which rows are forgotten",
         )
     # What rounding leaves of fractional weights is nothing.

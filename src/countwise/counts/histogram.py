@@ -20,6 +20,8 @@ from countwise.errors import CountsError
 #: How many occupied cells a fine grid may have before it halves its resolution.
 MOST_CELLS = 4096
 
+#: The middle of a cell is at most this: a table holds no larger number.
+_LARGEST = 1e145
 _FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
@@ -159,8 +161,8 @@ class Grid:
         if self.most < 2 or len(keys) > self.most:
             raise CountsError(f"Grid: there must be at most {self.most} cells; got {len(keys)}.")
         with np.errstate(all="ignore"):
-            finite = bool(np.isfinite(self.points).all())
-        if not finite:
+            sound = bool((np.abs(self.points) <= _LARGEST).all())
+        if not sound:
             raise CountsError("Grid: cells must hold finite numbers; some lie beyond all numbers.")
 
 

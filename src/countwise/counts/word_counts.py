@@ -181,6 +181,8 @@ class WordCounts:
             raise CountsError("WordCounts: every class must have a weight.")
         for amounts in (self.rows, self.times, self.weight, self.missing):
             check_amounts("WordCounts", amounts)
+        if not (self.rows > 0).all():
+            raise CountsError("WordCounts: a word must be in some row of each cell that has it.")
         most = self.weight[self.keys // max(len(self.vocabulary), 1)]
         slack = SLACK * max(1.0, float(self.weight.sum()))
         if np.any(self.rows > most + slack) or np.any(self.rows > self.times + slack):

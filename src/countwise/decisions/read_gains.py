@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from countwise.errors import GainError, did_you_mean, listing
+from countwise.errors import GainError, did_you_mean, listing, quote
 from countwise.tables.labels import Label, find, is_missing, plain, text
 
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
@@ -27,12 +27,14 @@ def check_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
     for at, name in enumerate(names):
         if is_missing(name):
             raise GainError(
-                f"GainMatrix: every {what} must have a label; got {name!r} as number {at + 1}.",
+                f"GainMatrix: every {what} must have a label; got {quote(name)} as number "
+                f"{at + 1}.",
                 hint="Write its label",
             )
         if name in names[:at]:
             raise GainError(
-                f"GainMatrix: every {what} must occur once; got {name!r} again as number {at + 1}.",
+                f"GainMatrix: every {what} must occur once; got {quote(name)} again as "
+                f"number {at + 1}.",
                 hint="Rename or remove one of them",
             )
     return names
@@ -45,7 +47,7 @@ def check_gains(
     if len(decisions) > len(classes) and decisions[-1] in classes:
         raise GainError(
             f"GainMatrix: no_decision must be a label other than the classes {listing(classes)}; "
-            f"got {decisions[-1]!r}.",
+            f"got {quote(decisions[-1])}.",
             hint="Choose another word",
         )
     width, height = len(decisions), len(classes)
@@ -71,8 +73,8 @@ def _gain(cell: Any, true: Label, decision: Label) -> float:
     if not math.isfinite(gain):
         empty = cell is None or (isinstance(cell, str) and not cell)
         raise GainError(
-            f"GainMatrix: the gain of calling {true!r} {decision!r} must be a finite number; got "
-            f"{'an empty cell' if empty else repr(cell)}."
+            f"GainMatrix: the gain of calling {quote(true)} {quote(decision)} must be a finite "
+            f"number; got {'an empty cell' if empty else quote(cell)}."
         )
     return gain
 
@@ -91,7 +93,7 @@ def arrange(
         if at < 0:
             raise GainError(
                 f"{who} every true class must be one of the assigned labels {listing(assigned)}; "
-                f"got {label!r}.",
+                f"got {quote(label)}.",
                 hint=did_you_mean(label, others).strip() or "Add a column for it",
             )
     if len(extra) > 1:
@@ -102,8 +104,8 @@ def arrange(
         )
     if no_decision is not None and others != [no_decision]:
         raise GainError(
-            f"{who} no_decision must be an assigned label that is no class; got {no_decision!r}, "
-            f"and the columns are {listing(assigned)}.",
+            f"{who} no_decision must be an assigned label that is no class; got "
+            f"{quote(no_decision)}, and the columns are {listing(assigned)}.",
             hint=did_you_mean(no_decision, others).strip() or "Name the column as it is written",
         )
     cells = tuple(tuple(row[at] for at in columns + extra) for row in grid.cells)
@@ -170,8 +172,8 @@ def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
     for true, row in gains.items():
         if not isinstance(row, Mapping):
             raise GainError(
-                f"GainMatrix: a dict must hold a dict for each true class; got {row!r} for "
-                f"{true!r}.",
+                f"GainMatrix: a dict must hold a dict for each true class; got {quote(row)} for "
+                f"{quote(true)}.",
                 hint="Write {true: {assigned: gain}}",
             )
         assigned.update(dict.fromkeys(row))
@@ -180,7 +182,7 @@ def _grid_from_dict(gains: Mapping[Any, Mapping[Any, float]]) -> Grid:
             if label not in row:
                 raise GainError(
                     f"GainMatrix: every true class must have a gain for every decision; got none "
-                    f"of {label!r} for {true!r}.",
+                    f"of {quote(label)} for {quote(true)}.",
                     hint=did_you_mean(label, row).strip() or "Add it",
                 )
     cells = tuple(tuple(row[label] for label in assigned) for row in gains.values())
@@ -202,7 +204,7 @@ def grid_from_file(path: PathLike) -> Grid:
         if len(row) != len(header):
             raise GainError(
                 f"GainMatrix: {name} must have {len(header)} cells in every row; got {len(row)} in "
-                f"row {number} ('{row[0].strip()}').",
+                f"row {number} ({quote(row[0].strip())}).",
                 hint="Fill or remove cells there",
             )
     cells = tuple(tuple(_number(cell) for cell in row[1:]) for row in rows[1:])
@@ -234,7 +236,7 @@ def _parse(content: str, name: str) -> list[list[str]]:
         ways = [list(csv.reader(io.StringIO(content), delimiter=mark)) for mark in SEPARATORS]
     except csv.Error as trouble:
         raise GainError(
-            f"GainMatrix: {name} must be a CSV file; got {str(trouble)!r}.",
+            f"GainMatrix: {name} must be a CSV file; got {quote(str(trouble))}.",
             hint="Write one with GainMatrix.write",
         ) from None
     filled = [[row for row in way if any(cell.strip() for cell in row)] for way in ways]

@@ -53,6 +53,14 @@ class CutTransformer(OneToOneFeatureMixin, TransformerMixin, DeclaredEstimator):
         """Return whether `fit` needs the classes."""
         return True
 
+    def after_load(self) -> None:
+        """Refuse cut points that are no rising numbers."""
+        for cuts in self.cut_points_.values():
+            is_cut = isinstance(cuts, np.ndarray) and cuts.ndim == 1 and cuts.dtype == np.float64
+            if not is_cut or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+                raise ValueError("the cut points of a column must be rising numbers")
+        self._keep(self.cut_points_)
+
     def _keep(self, points: dict[str, FloatArray]) -> None:
         self.cut_points_ = points
         self.interval_names_ = {name: interval_names(cuts) for name, cuts in points.items()}

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import math
 import re
 import types
@@ -183,6 +184,11 @@ def _make_codec(kind: Any) -> Codec:
 
 codec_of: Callable[[Any], Codec] = functools.cache(_make_codec)
 _hints: Callable[[Any], dict[str, Any]] = functools.cache(get_type_hints)
+
+
+@functools.cache
+def _parameter_names(kind: Any) -> frozenset[str]:
+    return frozenset(inspect.signature(kind).parameters)
 
 
 # --- where arrays go ---------------------------------------------------------------------------
@@ -749,8 +755,9 @@ def _decode_model(plain: Any, reader: Reader) -> Any:
         raise MisfitError(f"must not nest models deeper than {MAX_NESTED_MODELS}")
     reader.models += 1
     kind = model_class(name)
-    known = kind._get_param_names()
-    given = _object(found["parameters"], (), known, f"parameter of {name}", UPGRADE)
+    given = _object(
+        found["parameters"], (), _parameter_names(kind), f"parameter of {name}", UPGRADE
+    )
     parameters = {
         parameter: _decode_part(codec_of(Any), parameter, item, reader)
         for parameter, item in given.items()
@@ -779,6 +786,9 @@ def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None
     for name, codec in codecs.items():
         setattr(model, name, _decode_part(codec, name, fields[name], reader))
     number, names = _decode_part(codec_of(_Columns), "columns", found.get("columns", {}), reader)
+    known = [column.name for column in vars(model).get("schema_", ()) if column.kind != "target"]
+    if number not in (None, len(known)) or names not in (None, tuple(known)):
+        raise MisfitError("must be the columns of the schema").at(".columns")
     if number is not None:
         model.n_features_in_ = number
     if names is not None:

@@ -37,6 +37,8 @@ TRANSFORMERS = {
     "VarianceThreshold": "sklearn.feature_selection",
     "PCA": "sklearn.decomposition",
 }
+#: More columns than any pipeline of numbers has.
+_MAX_COLUMNS = 1_000_000
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 
@@ -129,7 +131,40 @@ def from_stored(stored: StoredPipeline) -> Pipeline:
     steps = [(step.name, _from_step(step)) for step in stored.steps]
     if not steps or stored.steps[-1].model is None:
         raise UnsoundError("must end in a model")
-    return Pipeline(steps)
+    pipeline = Pipeline(steps)
+    try:
+        _try_steps([step for _, step in steps if step != "passthrough"])
+    except Exception as why:
+        raise UnsoundError("holds steps that do not fit each other") from why
+    return pipeline
+
+
+#: Ordinary numbers to try the steps with.
+_NUMBERS = (0.5, -2.0, 3.0, 1e6)
+
+
+def _try_steps(steps: list[Any]) -> None:
+    """Send rows of numbers through the steps of a pipeline that takes arrays."""
+    first = steps[0]
+    for step in steps[:-1]:
+        check_is_fitted(step)
+        if hasattr(step, "after_load"):
+            step.after_load()
+    size, names = (getattr(first, f"{what}_in_", None) for what in ("n_features", "feature_names"))
+    if len(steps) == 1 and size is None:
+        return  # a model of named columns
+    if type(size) is not int or not 0 < size < _MAX_COLUMNS:
+        raise ValueError("the number of columns must be a whole number")
+    if names is not None:
+        if not isinstance(names, np.ndarray) or [type(name) for name in names] != [str] * size:
+            raise ValueError("every column must have a name")
+        return  # columns of a frame may hold anything
+    rows: Any = np.tile(np.array(_NUMBERS)[:, None], size)
+    for step in steps[:-1]:
+        rows = step.transform(rows)
+        if type(step).__name__ == "FunctionTransformer":
+            rows = np.where(np.isfinite(rows), rows, 0.5)
+    steps[-1].predict(rows)
 
 
 def _from_step(step: StoredStep) -> Any:

@@ -155,19 +155,19 @@ class Column:
         _check_word("date_order", self.name, self.date_order, _ORDERS)
         if self.levels and len(self.places) != len(self.levels):
             raise SchemaError(
-                f"Schema: the levels of column {self.name!r} must differ from each other; got some "
-                "of them twice. Remove the repeated ones."
+                f"Schema: the levels of column {quote(self.name)} must differ from each other; got "
+                "some of them twice. Remove the repeated ones."
             )
         if self.decimal is not None and len(self.decimal) != 1:
             raise SchemaError(
-                f"Schema: the decimal mark of column {self.name!r} must be one sign; got "
-                f"{self.decimal!r}."
+                f"Schema: the decimal mark of column {quote(self.name)} must be one sign; got "
+                f"{quote(self.decimal)}."
             )
         if self.kind in ("numeric", "text") and self.when_missing == "value":
             what = "number" if self.kind == "numeric" else "text"
             raise SchemaError(
-                f"Schema: column {self.name!r} is {self.kind}, and a missing {what} cannot be a "
-                "level.",
+                f"Schema: column {quote(self.name)} is {self.kind}, and a missing {what} cannot be "
+                "a level.",
                 hint=(
                     "use `when_missing='omit'` or `when_missing='drop'`",
                     "declare the column nominal",
@@ -264,7 +264,7 @@ class Column:
         for key in plain:
             if key not in known:
                 raise SchemaError(
-                    f"Schema: a column has no property {key!r}.{did_you_mean(key, known)} "
+                    f"Schema: a column has no property {quote(key)}.{did_you_mean(key, known)} "
                     f"It may have {listing(sorted(known), 9)}."
                 )
         if not isinstance(plain.get("name"), str) or "kind" not in plain:
@@ -276,11 +276,11 @@ class Column:
         marks = plain.get("missing", MISSING_MARKS)
         if isinstance(levels, str | Mapping) or not isinstance(levels, Iterable):
             raise SchemaError(
-                f"Schema: the levels of {plain['name']!r} must be a list; got {quote(levels)}."
+                f"Schema: the levels of {quote(plain['name'])} must be a list; got {quote(levels)}."
             )
         if any(not isinstance(level, str | int | float | bool) for level in levels):
             raise SchemaError(
-                f"Schema: the levels of {plain['name']!r} must be texts, numbers or booleans."
+                f"Schema: the levels of {quote(plain['name'])} must be texts, numbers or booleans."
             )
         return cls(
             name=plain["name"],
@@ -321,8 +321,8 @@ class Schema:
         for position, column in enumerate(self.columns):
             if column.name in place:
                 raise SchemaError(
-                    f"Schema: column names must differ; got {column.name!r} twice. Rename one of "
-                    "them."
+                    f"Schema: column names must differ; got {quote(column.name)} twice. Rename one "
+                    "of them."
                 )
             place[column.name] = position
         object.__setattr__(self, "_place", place)
@@ -352,7 +352,7 @@ class Schema:
     def __getitem__(self, name: str) -> Column:
         if name not in self._place:
             raise SchemaError(
-                f"Schema: there is no column {name!r}.{did_you_mean(name, self._place)} "
+                f"Schema: there is no column {quote(name)}.{did_you_mean(name, self._place)} "
                 f"The columns are {listing(self._place)}."
             )
         return self.columns[self._place[name]]
@@ -458,6 +458,6 @@ def _is_utf8(texts: Iterable[str]) -> bool:
 def _check_word(what: str, column: str, value: object, words: tuple[str, ...]) -> None:
     if value not in words:
         raise SchemaError(
-            f"Schema: {what} of column {column!r} must be one of {listing(words, len(words))}; got "
-            f"{quote(value)}.{did_you_mean(value, words)}"
+            f"Schema: {what} of column {quote(column)} must be one of "
+            f"{listing(words, len(words))}; got {quote(value)}.{did_you_mean(value, words)}"
         )

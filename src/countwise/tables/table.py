@@ -331,6 +331,8 @@ class Table:
         """Count unseen levels in some of the rows; several levels of a column share one count."""
         left: dict[str, dict[Level, int]] = {}
         for name, levels in self.unseen.items():
+            if name not in data:
+                continue
             number = int(np.count_nonzero(data[name] > self.schema[name].width))
             if number:
                 left[name] = {next(iter(levels)) if len(levels) == 1 else NEVER_SEEN: number}
@@ -342,7 +344,8 @@ class Table:
         for name in wanted:
             self.schema[name]
         kept = tuple(c for c in self.schema if c.kind == "target" or c.name in wanted)
-        return Table(Schema(kept), self._data, self.notes, self.unseen, self._rows)
+        data = {c.name: self._data[c.name] for c in kept if c.name in self._data}
+        return Table(Schema(kept), data, self.notes, self._still_unseen(data), self._rows)
 
     def leave_out(self, names: Iterable[str]) -> Table:
         """Return the table without these columns, which its schema then lists as left out."""

@@ -194,10 +194,12 @@ def whole_weights(weight: FloatArray) -> bool:
 
 
 def without_unseen(table: NDArray[Any], axes: int | None = None) -> NDArray[Any]:
-    """Add the slot of unseen levels to the missing slot, on every axis or the first `axes`."""
+    """Add the slot of unseen levels to the missing slot, on every axis or the first `axes`.
+
+    The sums are written into the table that is given.
+    """
     for axis in range(table.ndim if axes is None else axes):
-        front = np.moveaxis(table, axis, 0)
-        kept = front[:-1].copy()
-        kept[-1] += front[-1]
-        table = np.moveaxis(kept, 0, axis)
+        front = table.swapaxes(0, axis)
+        front[-2] += front[-1]
+        table = front[:-1].swapaxes(0, axis)
     return np.ascontiguousarray(table)

@@ -286,6 +286,7 @@ def _grid(moments: Moments) -> FloatArray:
 def _log_densities(model: NaiveBayes, grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Return what each point adds for each class, as `explain` does."""
     schema = model.schema_.without_target()
+    places = [term.columns for term in model._model.terms]
     names = [column.name for column in schema.attributes]
     parts: dict[str, list[FloatArray]] = {name: [] for name in grids}
     step = max(1, min(_POINTS, _FIGURES // (len(names) * len(model.classes_))))
@@ -301,7 +302,7 @@ def _log_densities(model: NaiveBayes, grids: Mapping[str, FloatArray]) -> dict[s
             else:
                 grid = grids.get(column.name)
                 data[column.name] = np.full(size, np.nan) if grid is None else grid[rows]
-        why = model.explain(Table(schema, data, rows=size))
+        figures = model._model.parts(Table(schema, data, rows=size))
         for name, blocks in parts.items():
-            blocks.append(why.parts[:, why.attributes.index(name), :])
+            blocks.append(figures[:, places.index((name,)), :])
     return {name: np.concatenate(blocks) for name, blocks in parts.items()}

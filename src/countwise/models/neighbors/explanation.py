@@ -281,6 +281,7 @@ def neighbor_sample(model: Any, k: int | None) -> NeighborSample:
     places = _spread(target) if target is not None else _by_class(table.target)
     shown = min(max(k or MAX_NEIGHBORS, MIN_NEIGHBORS), MAX_NEIGHBORS)
     near = model.find_neighbors(table.take(places), shown + 1)
+    distances = np.nan_to_num(near.distances)  # one may be beyond the largest double
     numbers = places if model.places_ is None else model.places_[places]
     labels = table.labels if target is None else target
     attributes = tuple(column.name for column in table.schema.attributes)
@@ -289,7 +290,7 @@ def neighbor_sample(model: Any, k: int | None) -> NeighborSample:
         others = [
             NearRow(int(row) + 1, _text(label), float(distance))
             for row, label, distance in zip(
-                near.rows[at], near.labels[at], near.distances[at], strict=True
+                near.rows[at], near.labels[at], distances[at], strict=True
             )
             if row != number
         ]

@@ -196,6 +196,7 @@ class Space:
         return from_sums(self._powers(stored, queries), self.p)
 
 
+@np.errstate(over="ignore")
 def add_gap(sums: FloatArray, gap: FloatArray, p: float) -> FloatArray:
     """Add a gap to sums of p-th powers; to the distances themselves where p is steep."""
     if p <= STEEP:
@@ -214,6 +215,7 @@ def from_sums(sums: FloatArray, p: float) -> FloatArray:
     return np.sqrt(sums) if p == 2 else np.asarray(sums ** (1.0 / p))
 
 
+@np.errstate(over="ignore")
 def axis_gap(axis: Axis, one: NDArray[Any], two: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
     """Return the stretched gap of cells on one axis, and which pairs are known."""
     if axis.kind == "number":

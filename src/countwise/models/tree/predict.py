@@ -20,6 +20,8 @@ from countwise.tables.table import Table
 Places = NDArray[np.intp]
 
 _UNSEEN = -1.0
+#: Sums of so much over all classes are still finite.
+_LARGEST = 1e300
 
 
 class Parts(NamedTuple):
@@ -118,7 +120,8 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray)
     for place in range(len(tree.classes)):
         share = parts.share * (tree.counts[parts.node, place] / weight)
         mixed[:, place] = np.bincount(parts.row, share, rows)
-    mixed += inverse[:, None] * pseudo
+    with np.errstate(over="ignore"):
+        mixed += np.minimum(inverse[:, None] * pseudo, _LARGEST)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
 
 

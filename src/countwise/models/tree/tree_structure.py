@@ -28,6 +28,8 @@ NO_CHILD = -1
 #: A part of a row below this is not divided again, which bounds how many parts there are.
 #: No round number: rounding must not decide for shares that are equal on paper.
 LEAST_SHARE = 0.0101
+#: Shares divided by the weight of a lighter node overflow.
+MIN_WEIGHT = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,7 @@ class TreeStructure:
             and bool(np.isfinite(self.counts).all())
             and self.counts.min() >= 0
             and self.counts.max() <= MAX_WEIGHT
-            and self.weight.min() > 0,
+            and self.weight.min() > MIN_WEIGHT,
             "each node must have a finite weight of each class, not all zero",
         )
         below = np.bincount(self.parent[1:], self.weight[1:], nodes)
