@@ -436,6 +436,10 @@ _READING: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "Lines above the header. Default: title lines are found.",
     },
+    "sheet": {
+        "metavar": "NAME|NUMBER",
+        "help": "Sheet of a workbook. Default: the first that holds a table.",
+    },
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {
         "is_flag": True,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import auc, roc_curve
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
@@ -64,6 +63,8 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
 def _curve(
     entry: Entry, truth: np.ndarray[Any, Any], weight: FloatArray | None, places: list[int]
 ) -> RocCurve:
+    from sklearn.metrics import auc, roc_curve  # slow to import
+
     posteriors = np.concatenate([fold.posteriors for fold in entry.predictions])
     lines = [
         roc_curve(truth == place, posteriors[:, place], sample_weight=weight)[:2]

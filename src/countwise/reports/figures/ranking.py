@@ -45,7 +45,8 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     for value, text in number_marks(scale, 5 if stacked else 7):
         parts.append(line(scale(value), top, scale(value), bottom, "grid"))
         parts.append(tick_label(scale(value), bottom + 15, text))
-    words = score_words(what) + (", less is better" if lower_is_better(what) else "")
+    unit = f" ({ranking['unit']})" if ranking.get("unit") and what == "expected_gain" else ""
+    words = score_words(what) + unit + (", less is better" if lower_is_better(what) else "")
     parts.append(label(scale.start, bottom + 33, words, size=11, classes="soft"))
     for place, (entry, estimate) in enumerate(estimates):
         parts += _entry(entry, estimate, what, scale, top + pitch * place, width, stacked)
