@@ -103,6 +103,36 @@ def test_units_are_said_in_the_ranking_and_the_verdict(run, dirty):
     assert "Gain per row (€)" in str(cw.draw(trials))
 
 
+def test_gains_and_rules_with_several_files(run, dirty):
+    (dirty / "more.csv").write_text((dirty / "loans.csv").read_text(encoding="utf-8-sig"))
+    args = ("loans.csv", "more.csv", "-t", "result", "-m", "naive-bayes", "--folds", "3")
+    done = run("compare", *args, "--cost", "cost.csv", "--rule", "roulette")
+    assert done.exit_code == 0, done.stderr
+    assert "Calling a 'bad' case 'good' loses 1000." in done.stderr
+    assert "gain per row; 3-fold" in done.stdout
+    for name in ("naive-bayes by gain", "naive-bayes by roulette"):
+        assert name in done.stdout
+    text = (dirty / "more.csv").read_text().replace("result", "class")
+    (dirty / "more.csv").write_text(text)
+    done = run("compare", "more.csv", "good.csv", "-m", "naive-bayes", "--cost", "cost.csv")
+    assert done.exit_code == 2
+    assert "1 of 2 data sets could not be evaluated. good: " in done.stderr
+
+
+def test_progress_of_bayes_error():
+    steps = []
+    found = cw.bayes_error_bound(
+        "sample:credit-g", progress=lambda done, total, text: steps.append((done, total))
+    )
+    assert steps == [(1000, 1000)]
+    assert found == cw.bayes_error_bound("sample:credit-g")
+
+
+def test_a_missing_cost_file(run, dirty):
+    message = refused(run("fit", "loans.csv", "-t", "result", "--cost", "no.csv", "-o", "x.cw"))
+    assert "there is no file 'no.csv'" in message
+
+
 def test_dates_are_shown_as_dates(run, dirty):
     assert run("fit", "loans.csv", "-t", "result", "-o", "loans.cw").exit_code == 0
     done = run("explain", "loans.cw", "loans.csv", "--row", "4")
