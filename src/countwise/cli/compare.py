@@ -157,7 +157,7 @@ def command(
     wheel = read_rule(rule, None, seed)
     columns = {"groups": group, "time": time, "folds": fold}
     named = {name: column for name, column in columns.items() if column is not None}
-    options = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
+    options: dict[str, Any] = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
     if len(files) > 1:
         from countwise.cli.compare_sets import compare_sets
 

@@ -40,7 +40,7 @@ def roc_figure(curves: Sequence[Mapping[str, Any]], words: str, width: float = 4
     if len(curves) > len(shown):
         lines.append(f"… and {len(curves) - len(shown)} more models")
     for at, text in enumerate(lines):
-        place = y + 34 + 16 * at
-        parts.append(label(_LEFT, place, text, size=11, classes="soft", room=width - _LEFT))
+        below = y + 34 + 16 * at
+        parts.append(label(_LEFT, below, text, size=11, classes="soft", room=width - _LEFT))
     bottom = y + 26 + 16 * len(lines)
     return drawing(width, bottom, "ROC curves", "; ".join(names), *parts)
