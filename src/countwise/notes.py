@@ -276,9 +276,8 @@ NOTES: dict[str, NoteKind] = {
     "F07": NoteKind(
         "One sheet of several",
         "caution",
-        "Sheet {sheet!r} was read; the workbook also has {others}.",
-        "The first sheet that holds rows is read. To read another sheet, save it as a separate "
-        "file.",
+        "Sheet {sheet!r} was read; the workbook also has {others}. Set `sheet=` to read another.",
+        "The first sheet that holds a table is read, unless `sheet=` names one.",
     ),
     "N01": NoteKind(
         "Singular covariance",

@@ -30,6 +30,7 @@ from countwise.errors import (
 from countwise.notes import Note
 from countwise.store.files import load
 from countwise.tables import datasets
+from countwise.tables.cell_forms import date_text
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import pieces_of, run_overlapped
 from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, scan
@@ -115,24 +116,25 @@ class PredictionSummary:
             r2 = "" if self.r2 is None else f"R² {self.r2:.4f}, "
             return [
                 f"{r2}mean absolute error {self.mean_absolute_error:.4g}, root mean squared error "
-                f"{self.root_mean_squared_error:.4g} on the {self.labelled_rows} rows whose value "
-                "is known."
+                f"{self.root_mean_squared_error:.4g} on the {self.labelled_rows:,} rows whose "
+                "value is known."
             ]
         if self.accuracy is None or self.decision_accuracy is None:
             return []
-        rows = f"on the {self.labelled_rows} rows whose class is known"
+        rows = f"on the {self.labelled_rows:,} rows whose class is known"
         if self.gain_per_row is None:
             return [f"Accuracy {self.accuracy:.4f} {rows}."]
         unit = self.unit and f" {self.unit}"
+        verb = "lose" if self.gain_per_row < 0 else "earn"
         return [
             f"Accuracy of the most probable class {self.accuracy:.4f}, of the decision "
             f"{self.decision_accuracy:.4f} {rows}.",
-            f"The decisions earn {self.gain_per_row:.4g}{unit} per row on them.",
+            f"The decisions {verb} {abs(self.gain_per_row):.4g}{unit} per row on them.",
         ]
 
     def __str__(self) -> str:
         done = "classified" if self.classes else "predicted"
-        head = f"{self.rows} rows were {done}."
+        head = f"{self.rows:,} rows were {done}."
         return "\n".join([head, *self.sentences(), *map(str, self.notes)])
 
 
@@ -150,6 +152,7 @@ def predict_file(
     header: bool = True,
     separator: str | None = None,
     skip_lines: int | None = None,
+    sheet: str | int | None = None,
     progress: Progress | None = None,
 ) -> PredictionSummary:
     """Classify the rows of a file that may be larger than memory, and write the answers.
@@ -174,13 +177,13 @@ def predict_file(
     rule
         Another rule to decide by, such as ``RouletteWheel(random_state=0)``; not with `gain`.
     keep
-        Columns of `source` to carry over.
+        Columns of `source` to carry over; ``"all"`` for all but those with a name of the output.
     strict
         Refuse rows that lack a column of the model, which otherwise is taken as missing, with a
         note.
     missing, missing_only
         Marks that mean *missing*, beside those of the model or instead of them.
-    header, separator, skip_lines
+    header, separator, skip_lines, sheet
         As in `read`.
     progress
         Called with the bytes done, the bytes in all and a text, after each block.
@@ -213,7 +216,12 @@ def predict_file(
     look = LookAhead(path) if path and detect.is_delimited(path) else scan
     scorer = scorer_of(load_model(model, "predict"), gain if rule is None else rule, keep)
     scorer.strict = strict
-    options = scorer.read_options(header, separator, missing, missing_only, skip_lines)
+    arguments = (header, separator, missing, missing_only, skip_lines, sheet)
+    if scorer.keep == ("all",):
+        scorer.keep = ()
+        names = _source_names(place, scorer.read_options(*arguments))
+        scorer.keep = tuple(name for name in names if name not in scorer.names)
+    options = scorer.read_options(*arguments)
     if isinstance(place, str | Source):
         scorer.source_names = partial(detect.names, place, options)
     started = perf_counter()
@@ -257,6 +265,13 @@ def locate(source: Any) -> Any:
     if not path.startswith("sample:"):
         return path
     return str(datasets.find(path.removeprefix("sample:")).locate())
+
+
+def _source_names(place: Any, options: ReadOptions) -> list[str]:
+    """Return the names of all columns of a file or a frame."""
+    if isinstance(place, str | Source):
+        return detect.names(place, options)
+    return list(load_columns(place, ReadOptions())[0].columns)
 
 
 def _pieces(place: Any, options: ReadOptions, look: Any) -> Iterator[tuple[Any, int]]:
@@ -686,6 +701,7 @@ class Scorer:
         missing: Marks | None = None,
         missing_only: Marks | None = None,
         skip_lines: int | None = None,
+        sheet: str | int | None = None,
     ) -> ReadOptions:
         """Return how to read rows: the columns the model needs, the class, and those to keep."""
         used = [*(column for column in self.schema if not column.left_out), *self.extra]
@@ -699,6 +715,7 @@ class Scorer:
             header=header,
             separator=separator,
             skip_lines=skip_lines,
+            sheet=sheet,
         )
 
     def predict(self, block: RawTable, tally: Tally) -> Predictions | Numbered:
@@ -894,6 +911,8 @@ def _to_codes(raw: Raw) -> tuple[NDArray[Any], Sequence[Any]]:
     distinct, codes = np.unique(raw.values[known], return_inverse=True)
     every = np.full(len(raw), -1, dtype=np.int64)
     every[known] = codes
+    if raw.dates:
+        return every, [date_text(value) for value in distinct.tolist()]
     whole = raw.whole or bool(np.all(distinct == np.trunc(distinct)))
     return every, [int(value) for value in distinct] if whole else distinct.tolist()
 

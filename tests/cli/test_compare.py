@@ -128,7 +128,7 @@ def test_columns_of_groups_serve_several_files(run, folder):
 
 def test_what_is_for_one_file_or_for_several_is_said(run, folder):
     message = refused(run("compare", "sample:credit-g", "sample:iris", "--gain", "sample", "-q"))
-    assert "--gain, --cost and --rule belong to one data set" in message
+    assert "--gain sample is for one FILE" in message
     message = refused(run("compare", "sample:votes", "--baseline", "id3"))
     assert "--baseline is for several data sets" in message
     message = refused(run("compare", "sample:votes", "sample:iris", "--baseline", "idd"))

@@ -84,6 +84,13 @@ def test_a_png_is_twice_as_large_and_has_a_background(tmp_path):
         assert "#{:02x}{:02x}{:02x}".format(*corner) == scheme["paper"]
 
 
+def test_no_pixel_of_a_png_is_transparent(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    cw.draw(cw.NaiveBayes().fit(cw.read("sample:weather"))).save(tmp_path / "p.png")
+    opacity = image.open(tmp_path / "p.png").convert("RGBA").getchannel("A")
+    assert opacity.getextrema() == (255, 255)
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

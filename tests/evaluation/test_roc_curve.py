@@ -23,9 +23,18 @@ def test_two_classes():
     for curve in curves:
         truth, posteriors = pooled(trials, curve.name)
         assert curve.area == pytest.approx(roc_auc_score(truth, posteriors[:, 1]))
+        assert curve.auc == trials.score("auc", curve.name)
         assert (curve.false_positive[0], curve.true_positive[-1]) == (0.0, 1.0)
     other, _ = roc_curves(trials, "democrat")
     assert {c.name: c.area for c in other} == pytest.approx({c.name: c.area for c in curves})
+
+
+def test_the_picture_has_the_interval_of_the_area():
+    trials = cw.evaluate({"bayes": cw.NaiveBayes()}, "sample:votes", folds=5)
+    score = trials.score("auc", "bayes")
+    picture = str(cw.draw(trials, "roc"))
+    assert f"bayes (AUC {score.value:.3f} ({score.low:.3f} to {score.high:.3f}))" in picture
+    assert "AUC with its 95 % interval" in picture
 
 
 def test_three_classes_are_averaged():
@@ -44,10 +53,7 @@ def test_an_unknown_class_is_refused():
         roc_curves(trials, "rose")
 
 
-def test_the_picture_names_the_areas():
+def test_other_pictures_are_refused():
     trials = cw.evaluate({"bayes": cw.NaiveBayes()}, "sample:votes", folds=3)
-    picture = cw.draw(trials, "roc")
-    (curve,), _ = roc_curves(trials)
-    assert f"bayes (area {curve.area:.3f})" in picture.svg
     with pytest.raises(ParameterError, match="'roc', 'confusion' or None"):
         cw.draw(trials, "curve")

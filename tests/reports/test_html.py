@@ -167,3 +167,14 @@ def test_the_public_door_writes_a_page(tmp_path):
     read(page)
     with pytest.raises(ParameterError, match="trials must be the Trials that evaluate returns"):
         cw.report(votes, path)
+
+
+def test_the_page_ends_with_hash_and_command_and_gives_accuracy_in_percent(tmp_path):
+    votes = cw.read("sample:votes")
+    trials = cw.evaluate({"bayes": cw.NaiveBayes()}, votes, folds=3)
+    cw.report(trials, tmp_path / "page.html", votes, command="python votes.py")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.search(
+        r"Rows: hash [0-9a-f]{16}\.\s+Command: <code>python votes.py</code>\.\s+Its", page
+    )
+    assert "Accuracy (%)" in page

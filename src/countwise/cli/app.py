@@ -12,6 +12,7 @@ import click
 
 from countwise import __version__
 from countwise.cli.errors import ReaderLeftError, RefusedError, StoppedError, describe, guarded
+from countwise.cli.quick_start import start_quickly
 from countwise.errors import CountwiseError, did_you_mean
 
 #: Every command and what it does, so that ``--help`` imports none of them.
@@ -76,6 +77,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error names the options that this command has."""
+        if ctx.obj is start_quickly:
+            start_quickly()
         try:
             return super().invoke(ctx)
         except CountwiseError as error:
@@ -161,8 +164,9 @@ class App(click.Group):
 def app(context: click.Context) -> None:
     """Compare, train and apply interpretable models that classify tabular data.
 
-    FILE is a CSV, TSV, Parquet, JSON, ARFF, Excel or OpenDocument file, or a bundled data set
-    (sample:NAME). Text files may be gzipped. COMMAND --help shows the options of a command.
+    FILE is a CSV, TSV, Excel, OpenDocument, Parquet, JSON or ARFF file, plain, gzipped or zipped,
+    - for standard input, or a bundled data set (sample:NAME). COMMAND --help shows the options
+    of a command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -174,7 +178,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal may lack a character
     try:
-        app.main()
+        app.main(obj=start_quickly)  # only a process of its own may change what is imported
     finally:
         # A closed pipe must not make the interpreter complain while it shuts down.
         if getattr(sys.stdout, "closed", False) is False:

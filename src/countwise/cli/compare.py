@@ -15,6 +15,7 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import (
     Read,
+    add_rule,
     best_model,
     build_models,
     chosen_names,
@@ -26,6 +27,7 @@ from countwise.cli.options import (
     read_source,
     repeats_option,
     rule_option,
+    say_gains,
     take_gains,
 )
 
@@ -157,17 +159,14 @@ def command(
     wheel = read_rule(rule, None, seed)
     columns = {"groups": group, "time": time, "folds": fold}
     named = {name: column for name, column in columns.items() if column is not None}
-    options = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
+    options: dict[str, Any] = {"score": ranked_by, "n_jobs": jobs, "max_seconds": max_seconds}
     if len(files) > 1:
         from countwise.cli.compare_sets import compare_sets
 
-        if gain is not None or wheel is not None:
-            raise click.UsageError(
-                "--gain, --cost and --rule belong to one data set; name one FILE"
-            )
+        say_gains(gain, out.quiet)
         read_rows = partial(_read_rows, reading, named)
-        options["baseline"] = baseline
-        compare_sets(files, read_rows, protocol, names, seed, options, report, out)
+        options |= {"baseline": baseline, "gain": gain}
+        compare_sets(files, read_rows, protocol, names, seed, wheel, options, report, out)
         return
     if baseline is not None:
         raise click.UsageError("--baseline is for several data sets; name more than one FILE")
@@ -176,13 +175,7 @@ def command(
     table = read.table
     gain = take_gains(gain, table, out.quiet)
     started = monotonic()
-    compared = build_models(read, names, COMPARED, seed)
-    if wheel is not None:
-        from countwise.decisions.decide import Decide
-
-        # Over the very same models: they are trained once.
-        drawn = {f"{name} by roulette": Decide(model, wheel) for name, model in compared.items()}
-        compared |= drawn
+    compared = add_rule(build_models(read, names, COMPARED, seed), wheel)
     with out.progress() as tell:
         trials = evaluate(
             compared,

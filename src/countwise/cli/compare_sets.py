@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.errors import RefusedError, describe
-from countwise.cli.options import build_models
+from countwise.cli.options import add_rule, build_models
 from countwise.errors import CountwiseError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def compare_sets(
     protocol: dict[str, Any],
     names: list[str] | None,
     seed: int,
+    rule: Any,
     options: dict[str, Any],
     report: str | None,
     out: Output,
@@ -54,7 +55,7 @@ def compare_sets(
         raise RefusedError(_list_failures(failures, len(files)))
     shared = {key: by_set.pop(key)[next(iter(reads))] for key in protocol if key != "folds"}
     some = next((read for read in reads.values() if read.table.schema.numeric), None)
-    models = build_models(some or next(iter(reads.values())), names, COMPARED, seed)
+    models = add_rule(build_models(some or next(iter(reads.values())), names, COMPARED, seed), rule)
     with out.progress() as tell:
         experiment = evaluate(
             models,

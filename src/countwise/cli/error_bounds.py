@@ -36,7 +36,8 @@ def bayes_error(file: str, reading: ReadOptions, seed: int, out: Output) -> None
     from countwise.evaluation.bayes_error import bayes_error_bound
 
     read = read_source(reading, file, "bayes-error")
-    found = bayes_error_bound(read.table, random_state=seed)
+    with out.progress() as tell:
+        found = bayes_error_bound(read.table, random_state=seed, progress=tell)
     facts = {
         "command": "bayes-error",
         "source": file,

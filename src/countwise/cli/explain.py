@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     help="Largest number of attributes to show.",
 )
 @gain_options
-@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines")
+@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines", "sheet")
 @output_options("File to write the explanations to: .csv or .json.", ".csv", ".json")
 def command(
     model: str,

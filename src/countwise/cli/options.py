@@ -245,6 +245,17 @@ def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], se
     return {model.name: model.build(seed) for model in compared}
 
 
+def add_rule(models: dict[str, Any], rule: Any) -> dict[str, Any]:
+    """Return the models, and each of them once more if there is a rule that draws decisions."""
+    if rule is None:
+        return models
+    from countwise.decisions.decide import Decide
+
+    # Over the very same models: they are trained once.
+    drawn = {f"{name} by roulette": Decide(model, rule) for name, model in models.items()}
+    return models | drawn
+
+
 def best_model(trials: Trials) -> str | None:
     """Return the best model of a ranking that can be saved, by its name; None if there is none."""
     from countwise.models.registry import COMMANDS
@@ -333,7 +344,10 @@ def gain_options(function: Any) -> Any:
     @functools.wraps(function)
     def gathered(*args: Any, **options: Any) -> Any:
         given = [options.pop(name) for name in ("gain", "cost", "unit", "as_written")]
-        gain = read_gains(options["file"] if "file" in options else options["files"][0], *given)
+        files = options["files"] if "files" in options else (options["file"],)
+        if "sample" in given[:2] and len(files) > 1:
+            raise click.UsageError("--gain sample is for one FILE; for several name a CSV file")
+        gain = read_gains(files[0], *given)
         return function(*args, gain=gain, **options)
 
     return add_options(
@@ -436,6 +450,10 @@ _READING: dict[str, dict[str, Any]] = {
         "type": click.IntRange(min=0),
         "metavar": "N",
         "help": "Number of lines above the header. Default: detected.",
+    },
+    "sheet": {
+        "metavar": "NAME|NUMBER",
+        "help": "Sheet of a workbook. Default: the first that holds a table.",
     },
     "separator": {"metavar": "CHAR", "help": "Field separator (use 'tab' for a tab)."},
     "no_header": {

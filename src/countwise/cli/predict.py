@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         "countwise predict model.cw new.csv -o answers.csv",
-        "countwise predict model.cw new.xlsx -o answers.xlsx",
+        "countwise predict model.cw new.xlsx --sheet January --keep all -o answers.xlsx",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
         "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
     ),
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 @gain_options
 @rule_option
 @seed_option
-@click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output.")
+@click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output, or 'all'.")
 @click.option("--strict", is_flag=True, help="Refuse a FILE that lacks a column of the model.")
-@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines")
+@reading_options("missing", "missing_only", "separator", "no_header", "skip_lines", "sheet")
 @output_options(
     "File to write the predictions to: .csv, .parquet, .xlsx or .ods. Default: CSV on stdout.",
     ".csv",
@@ -91,7 +91,7 @@ def command(
             progress=tell,
             **reading,
         )
-    written = [] if out.path is None else [f"{summary.rows} rows written to {out.path}."]
+    written = [] if out.path is None else [f"{summary.rows:,} rows written to {out.path}."]
     out.finish(
         {"model": model, "file": file, "output": out.path, **summary.to_dict()},
         notes=[*summary.notes, *summary.sentences(), *written],

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from countwise.cli.app import Command
+from countwise.cli.errors import spelling
 from countwise.cli.options import output_options
+from countwise.errors import spell_parameters
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -46,6 +48,7 @@ def command(file: str, form: str | None, most: int, out: Output) -> None:
     The data it was trained on, how it decides, and its parameters are printed first. --json prints
     all of it, without limits.
     """
+    from countwise.cli.fit import command as fit
     from countwise.reports.describe import model_file_facts
 
     facts = model_file_facts(file, form)
@@ -53,7 +56,7 @@ def command(file: str, form: str | None, most: int, out: Output) -> None:
         facts,
         None if out.path else lambda screen: _show(screen, facts, most),
         records=[],
-        notes=facts["notes"],
+        notes=[spell_parameters(text, spelling(click.Context(fit))) for text in facts["notes"]],
         written={"Model": out.path},
     )
 

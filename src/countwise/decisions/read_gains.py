@@ -214,6 +214,8 @@ def grid_from_file(path: PathLike) -> Grid:
 def _decode(path: Path) -> str:
     try:
         content = path.read_bytes()
+    except FileNotFoundError:
+        raise GainError(f"GainMatrix: there is no file {str(path)!r}. Check the path.") from None
     except OSError as trouble:
         raise GainError(
             f"GainMatrix: {str(path)!r} must be a readable CSV file; got {trouble.strerror!r}.",

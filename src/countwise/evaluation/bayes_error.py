@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from sklearn.neighbors import NearestNeighbors
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
@@ -21,6 +19,7 @@ from countwise.evaluation.intervals import LEVEL, wilson
 from countwise.models.linear.encoder import Features
 from countwise.notes import Note
 from countwise.params import check
+from countwise.progress import Progress, open_progress
 
 
 @dataclass(frozen=True)
@@ -140,6 +139,8 @@ def _plug_in(cells: FloatArray, prior: ArrayLike | None) -> BayesError:
 
 def _exact(densities: list[Any], prior: FloatArray) -> BayesError:
     discrete = [hasattr(density, "pmf") and not hasattr(density, "pdf") for density in densities]
+    from scipy import stats  # slow to import
+
     kinds = [isinstance(getattr(density, "dist", None), stats.rv_discrete) for density in densities]
     if any(discrete) or any(kinds):
         if not all(kinds):
@@ -227,12 +228,19 @@ def _between_normals(densities: Sequence[Any], prior: FloatArray) -> FloatArray:
 
 #: The most rows whose neighbors are searched.
 MAX_ROWS = 20_000
+#: Rows after which progress is reported.
+_BLOCK = 1_000
 #: With fewer rows than this a column, the bound is far from that of many rows.
 FEW_ROWS = 50
 
 
 def bayes_error_bound(
-    data: Any, target: Any = None, level: float = 0.95, random_state: Seed = 0, **read_options: Any
+    data: Any,
+    target: Any = None,
+    level: float = 0.95,
+    random_state: Seed = 0,
+    progress: Progress | bool | None = None,
+    **read_options: Any,
 ) -> BayesError:
     """Bound the Bayes error of rows by the errors of their nearest neighbors, with an interval.
 
@@ -250,6 +258,8 @@ def bayes_error_bound(
         The confidence of the interval.
     random_state
         The random seed of the rows that are searched, where there are more than 20 000.
+    progress
+        True for a bar on a terminal, or a function that gets rows done, rows in all and a text.
 
     Examples
     --------
@@ -269,7 +279,17 @@ def bayes_error_bound(
     if len(rows) > MAX_ROWS:
         rows = generator(who, random_state).choice(rows, MAX_ROWS, replace=False)
     X = Features.learn(table).matrix(table)
-    near = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X[rows], return_distance=False)
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
+    search = NearestNeighbors(n_neighbors=2).fit(X)
+    parts = []
+    with open_progress(who, progress) as report:
+        for start in range(0, len(rows), _BLOCK):
+            part = X[rows[start : start + _BLOCK]]
+            parts.append(search.kneighbors(part, return_distance=False))
+            if report is not None:
+                report(start + part.shape[0], len(rows), "nearest rows")
+    near = np.concatenate(parts)
     # Of equal rows either may be listed first: the other one is the neighbor.
     other = np.where(near[:, 0] == rows, near[:, 1], near[:, 0])
     missed = table.target[other] != table.target[rows]

@@ -12,7 +12,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
@@ -53,7 +52,7 @@ from countwise.evaluation.from_counts import (
     predict_majority,
 )
 from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
-from countwise.evaluation.refit import Material, expected_seconds, prepare_rows, refit
+from countwise.evaluation.refit import Material, expected_seconds, is_pipeline, prepare_rows, refit
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import Trials
 from countwise.models import registry
@@ -183,7 +182,7 @@ def _note_text(task: Task) -> list[Note]:
     names = [
         one.name
         for one in task.learners
-        if not (one.baseline or getattr(one.model, "uses_text", isinstance(one.model, Pipeline)))
+        if not (one.baseline or getattr(one.model, "uses_text", is_pipeline(one.model)))
     ]
     if not names:
         return []

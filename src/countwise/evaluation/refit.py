@@ -10,6 +10,7 @@ column that says so; classifiers that take missing values get them. A pipeline t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,10 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
@@ -52,6 +49,8 @@ class Material:
         """Return an unfitted copy of the model, with the steps before it if any are needed."""
         if self.steps is None:
             return clone(model)
+        from sklearn.pipeline import Pipeline
+
         return Pipeline([("encode", clone(self.steps)), ("model", clone(model))])
 
     def rows(self, index: Rows) -> Any:
@@ -67,11 +66,21 @@ class Material:
         if self.steps is not None:
             inner = Material(self.X, self.y).weights(model, weight)
             return None if inner is None else {f"model__{name}": w for name, w in inner.items()}
-        if isinstance(model, Pipeline):
+        if is_pipeline(model):
             name, last = model.steps[-1]
             weighted = has_fit_parameter(last, "sample_weight")
             return {f"{name}__sample_weight": weight} if weighted else None
         return {"sample_weight": weight} if has_fit_parameter(model, "sample_weight") else None
+
+
+def is_pipeline(model: Any) -> bool:
+    """Return whether a model is a scikit-learn pipeline, without importing that class."""
+    return _is_instance(model, "sklearn.pipeline", "Pipeline")
+
+
+def _is_instance(value: Any, module: str, name: str) -> bool:
+    """Check for a class of a module; nothing can be an instance if the module is not imported."""
+    return module in sys.modules and isinstance(value, getattr(sys.modules[module], name))
 
 
 def prepare_rows(model: Any, table: Table) -> Material:
@@ -79,7 +88,9 @@ def prepare_rows(model: Any, table: Table) -> Material:
     labels = table.labels
     if hasattr(model, "counts_needed"):
         return Material(table, labels)
-    if isinstance(model, Pipeline) and isinstance(model.steps[0][1], ColumnTransformer):
+    if is_pipeline(model) and _is_instance(
+        model.steps[0][1], "sklearn.compose", "ColumnTransformer"
+    ):
         return Material(_frame(table), labels)
     table = table.without_text()
     columns = table.schema.attributes
@@ -93,6 +104,10 @@ def prepare_rows(model: Any, table: Table) -> Material:
         missing = []
     if not nominal and not missing:
         return Material(X, labels)
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
     width = sum(columns[at].width + 1 for at in nominal) + len(columns)
     steps = ColumnTransformer(
         [

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import auc, roc_curve
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.evaluation.intervals import Estimate
 from countwise.evaluation.predictions import Entry
 from countwise.evaluation.trials import Trials
 
@@ -19,12 +19,17 @@ _POINTS = 201
 
 @dataclass(frozen=True, eq=False)
 class RocCurve:
-    """The curve of one model: its rate of false alarms, its rate of hits, and the area below."""
+    """The curve of one model: its rate of false alarms, its rate of hits, and the area below.
+
+    The curve and its area are those of the rows of all folds together; `auc` is the mean of the
+    areas of the folds, with its interval.
+    """
 
     name: str
     false_positive: FloatArray
     true_positive: FloatArray
     area: float
+    auc: Estimate
 
 
 def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
@@ -52,7 +57,10 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
     for entry in trials.entries.values():
         if not entry.baseline and not entry.certain:
             first.setdefault(entry.model, entry)
-    curves = [_curve(entry, truth, weight, places) for entry in first.values()]
+    curves = [
+        _curve(entry, truth, weight, places, trials.score("auc", entry.name, label=label))
+        for entry in first.values()
+    ]
     if not curves:
         raise ParameterError("draw: an ROC curve needs a model that gives probabilities.")
     words = "each class against all others, averaged"
@@ -62,8 +70,14 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
 
 
 def _curve(
-    entry: Entry, truth: np.ndarray[Any, Any], weight: FloatArray | None, places: list[int]
+    entry: Entry,
+    truth: np.ndarray[Any, Any],
+    weight: FloatArray | None,
+    places: list[int],
+    score: Estimate,
 ) -> RocCurve:
+    from sklearn.metrics import auc, roc_curve  # slow to import
+
     posteriors = np.concatenate([fold.posteriors for fold in entry.predictions])
     lines = [
         roc_curve(truth == place, posteriors[:, place], sample_weight=weight)[:2]
@@ -72,8 +86,8 @@ def _curve(
     area = float(np.mean([auc(across, up) for across, up in lines]))
     if len(lines) == 1:
         across, up = lines[0]
-        return RocCurve(entry.model, across, up, area)
+        return RocCurve(entry.model, across, up, area, score)
     grid = np.linspace(0.0, 1.0, _POINTS)
     mean = np.mean([np.interp(grid, across, up) for across, up in lines], axis=0)
     mean[0] = 0.0
-    return RocCurve(entry.model, grid, mean, area)
+    return RocCurve(entry.model, grid, mean, area, score)

@@ -44,6 +44,7 @@ def compose_verdict(
     baseline: str | None,
     difference: Callable[[str], Estimate],
     score: str,
+    unit: str = "",
 ) -> str:
     """Return a sentence: whom the leader is ahead of, by how much, and whom it ties with."""
     if not others:
@@ -57,22 +58,23 @@ def compose_verdict(
     if baseline is not None and baseline in tied:
         return (
             f"{leader} leads in {score}, but the data do not show that it beats {baseline}: the "
-            f"difference is {_quote_gap(gaps[baseline])}."
+            f"difference is {_quote_gap(gaps[baseline], unit)}."
         )
     if not behind:
         return f"{leader} leads in {score}, but {_name_tied(leader, tied)}."
     nearest = min(behind, key=lambda name: gaps[name].value)
     more = f", the nearest of them, {nearest}, by" if len(behind) > 1 else " by"
-    ahead = f"{leader} is ahead of {_join(behind)} in {score}{more} {_quote_gap(gaps[nearest])}"
+    gap = _quote_gap(gaps[nearest], unit)
+    ahead = f"{leader} is ahead of {_join(behind)} in {score}{more} {gap}"
     return f"{ahead}; {_name_tied('it', tied)}." if tied else f"{ahead}."
 
 
-def _compare_yardstick(name: str, gap: Estimate) -> str:
+def _compare_yardstick(name: str, gap: Estimate, unit: str) -> str:
     """Return a sentence on the best yardstick; `gap` is the leader's score minus its score."""
     if gap.low > 0:
-        return f"The best yardstick, {name}, is behind by {_quote_gap(gap)}."
+        return f"The best yardstick, {name}, is behind by {_quote_gap(gap, unit)}."
     if gap.high < 0:
-        ahead = _quote_gap(replace(gap, value=-gap.value, low=-gap.high, high=-gap.low))
+        ahead = _quote_gap(replace(gap, value=-gap.value, low=-gap.high, high=-gap.low), unit)
         return f"The best yardstick, {name}, which cannot be saved, does better by {ahead}."
     return f"The best yardstick, {name}, is not significantly better or worse."
 
@@ -87,10 +89,11 @@ def _join(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _quote_gap(gap: Estimate) -> str:
+def _quote_gap(gap: Estimate, unit: str = "") -> str:
+    value = f"{gap.value:.3g} {unit}".rstrip()
     if math.isnan(gap.low):
-        return f"{gap.value:.3g}"
-    return f"{gap.value:.3g} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
+        return value
+    return f"{value} ({100 * gap.level:g} % interval {gap.low:.3g} to {gap.high:.3g})"
 
 
 def align_columns(lines: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
@@ -382,11 +385,17 @@ class Trials:
             leader.name if leader.baseline else baseline,
             difference,
             find_score("Trials", self.ranked_by).phrase,
+            self.unit,
         )
         yardstick = next((entry.name for entry in entries if entry.yardstick), None)
         if yardstick is None:
             return verdict
-        return f"{verdict} {_compare_yardstick(yardstick, difference(yardstick))}"
+        return f"{verdict} {_compare_yardstick(yardstick, difference(yardstick), self.unit)}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the score that ranks: that of the gains, or nothing."""
+        return self.gain.unit if self.gain and self.ranked_by == "expected_gain" else ""
 
     def confusion(self, model: str) -> Confusion:
         """Return the true classes against the decisions of all folds together."""

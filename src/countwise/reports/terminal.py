@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
 from typing import IO, Any
 
 from rich import box
@@ -25,6 +24,7 @@ from countwise.reports.sentences import (
     short,
     signed,
 )
+from countwise.tables.cell_forms import date_text
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -168,7 +168,9 @@ class Screen:
         columns: dict[str, list[str]] = {
             "#": [str(line["rank"] or "") for line in lines],
             "model": [line["model"] for line in lines],
-            score_phrase(key): [short(line[key]) for line in lines],
+            f"{score_phrase(key)} ({trials.unit})".removesuffix(" ()"): [
+                short(line[key]) for line in lines
+            ],
             "interval": [_interval(line[f"{key}_low"], line[f"{key}_high"]) for line in lines],
             "accuracy": [short(line["accuracy"]) for line in lines],
             "log loss": [short(line["log_loss"]) for line in lines],
@@ -406,15 +408,7 @@ def _holds(column: Mapping[str, Any]) -> str:
         words = f"{column['words']:.0f} words on average"
         return f"{counted(column['texts'])} different texts, {words}"
     if "quartiles" in column:
-        write = _date if column.get("dates") else brief
+        write = date_text if column.get("dates") else brief
         low, middle, high = column["least"], column["quartiles"][1], column["most"]
         return f"{write(low)} to {write(high)}, median {write(middle)}"
     return "nothing" if column["kind"] == "numeric" else ""
-
-
-def _date(days: float) -> str:
-    """Return the date so many days after 1970-01-01."""
-    try:
-        return (date(1970, 1, 1) + timedelta(days=int(days // 1))).isoformat()
-    except OverflowError:
-        return short(days)

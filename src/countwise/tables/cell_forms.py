@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from countwise.numeric import read_number
@@ -135,6 +135,15 @@ def days_since_epoch(moment: datetime) -> float:
     """Return a time as days since 1970-01-01."""
     passed = moment - _EPOCH
     return (passed.days * _DAY + passed.seconds * 1_000_000 + passed.microseconds) / _DAY
+
+
+def date_text(days: float) -> str:
+    """Return the date so many days after 1970-01-01, with the time unless it is midnight."""
+    try:
+        moment = _EPOCH + timedelta(seconds=round(days * 86_400))
+    except (OverflowError, ValueError):
+        return f"{days:g}"
+    return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
 
 
 def read_date(text: str, order: DateOrder = "") -> float | None:

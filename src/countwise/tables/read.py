@@ -111,6 +111,7 @@ def read(
     fold_case: bool = False,
     day_first: bool | None = None,
     skip_lines: int | None = None,
+    sheet: str | int | None = None,
 ) -> Table:
     """Read a file, a data frame or an array as a table of nominal, numeric and text columns.
 
@@ -155,6 +156,9 @@ def read(
     skip_lines
         For text files and workbooks: lines before the header. If it is not given, title lines are
         found, with a note.
+    sheet
+        For workbooks: the sheet to read, by name or by number from 1. If it is not given, the first
+        sheet that holds a table is read, with a note if there are others.
     keep_rows
         Keep rows without a class and rows that ``when_missing="drop"`` would drop, as prediction
         needs.
@@ -187,6 +191,7 @@ def read(
         fold_case,
         day_first,
         skip_lines,
+        sheet,
     )
     labels = None if target is None or is_name(target) else target
     return read_with(source, options, labels, keep_rows)

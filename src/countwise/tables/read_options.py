@@ -39,6 +39,8 @@ class ReadOptions:
     day_first: bool | None = None
     #: Lines before the header of a text file; None: they are found.
     skip_lines: int | None = None
+    #: The sheet of a workbook, by name or by number from 1; None: the first that holds a table.
+    sheet: str | int | None = None
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -61,6 +63,7 @@ class ReadOptions:
         fold_case: bool = False,
         day_first: bool | None = None,
         skip_lines: int | None = None,
+        sheet: str | int | None = None,
     ) -> ReadOptions:
         """Gather the arguments of `read`, of which some change the columns of a schema."""
         if identifiers not in ("drop", "drop named", "keep"):
@@ -69,6 +72,8 @@ class ReadOptions:
             )
         if skip_lines is not None and (isinstance(skip_lines, bool) or skip_lines < 0):
             raise ParameterError("read", "skip_lines", "a whole number from 0", skip_lines)
+        if isinstance(sheet, bool) or (sheet is not None and not isinstance(sheet, str | int)):
+            raise ParameterError("read", "sheet", "a sheet's name or its number from 1", sheet)
         if missing is not None and missing_only is not None:
             raise ParameterError(
                 "read: `missing=` adds marks to the usual ones and `missing_only=` replaces them; "
@@ -94,6 +99,7 @@ class ReadOptions:
             identifiers,
             day_first,
             skip_lines,
+            sheet,
         )
         changes: dict[str | int, dict[str, Any]] = {}
         if known is not None:

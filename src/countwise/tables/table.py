@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.show_rows import align, html_table
+from countwise.tables.cell_forms import date_text
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.words import TextCodes
 
@@ -263,7 +264,9 @@ class Table:
             return self.texts(name).shorten(row) or "missing"
         if not column.coded:
             number = float(self.values(name)[row])
-            return "missing" if number != number else f"{number:g}"
+            if number != number:
+                return "missing"
+            return date_text(number) if column.dates else f"{number:g}"
         code = int(self.codes(name)[row])
         if code < column.width:
             return str(column.levels[code])

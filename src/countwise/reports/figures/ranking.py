@@ -7,7 +7,13 @@ from typing import Any
 
 from countwise.reports.figures.axes import Scale, number_marks, padded_range, tick_label
 from countwise.reports.figures.svg import circle, drawing, label, line, width_of
-from countwise.reports.sentences import interval_words, lower_is_better, score_text, score_words
+from countwise.reports.sentences import (
+    FRACTIONS,
+    interval_words,
+    lower_is_better,
+    score_text,
+    score_words,
+)
 
 
 def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: float = 680) -> str:
@@ -43,9 +49,13 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     bottom = top + pitch * len(estimates)
     parts = []
     for value, text in number_marks(scale, 5 if stacked else 7):
+        text = f"{100 * value:.4g}" if what in FRACTIONS else text
         parts.append(line(scale(value), top, scale(value), bottom, "grid"))
         parts.append(tick_label(scale(value), bottom + 15, text))
-    words = score_words(what) + (", less is better" if lower_is_better(what) else "")
+    unit = ranking.get("unit", "") if what == "expected_gain" else "%" if what in FRACTIONS else ""
+    words = f"{score_words(what)} ({unit})".removesuffix(" ()") + (
+        ", less is better" if lower_is_better(what) else ""
+    )
     parts.append(label(scale.start, bottom + 33, words, size=11, classes="soft"))
     for place, (entry, estimate) in enumerate(estimates):
         parts += _entry(entry, estimate, what, scale, top + pitch * place, width, stacked)

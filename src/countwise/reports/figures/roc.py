@@ -8,6 +8,7 @@ from typing import Any
 from countwise.reports.figures.axes import Scale, bottom_axis, left_axis, legend
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import drawing, label, line, path
+from countwise.reports.sentences import interval_words
 
 #: Points of a line that are drawn at most.
 _MAX_POINTS = 600
@@ -17,7 +18,7 @@ _SIDE, _LEFT = 340.0, 46.0
 def roc_figure(curves: Sequence[Mapping[str, Any]], words: str, width: float = 460) -> str:
     """Draw curves in a square; `words` say what counts as a hit."""
     shown = curves[:HUES]
-    names = [f"{curve['name']} (area {curve['area']:.3f})" for curve in shown]
+    names = [f"{curve['name']} (AUC {interval_words(curve['auc'])})" for curve in shown]
     swatches, high = legend(names, width)
     side = min(_SIDE, width - _LEFT - 16)
     top, right = high + 12, _LEFT + side
@@ -34,11 +35,12 @@ def roc_figure(curves: Sequence[Mapping[str, Any]], words: str, width: float = 4
         kept = [*points[:-1:step], points[-1]]
         parts.append(path([(across(x), up(y)) for x, y in kept], f"s{place}"))
     y = top + side
-    below = "false positive rate (across), true positive rate (up)"
-    parts.append(label(_LEFT, y + 34, below, size=11, classes="soft", room=width - _LEFT))
-    parts.append(label(_LEFT, y + 50, words, size=11, classes="soft", room=width - _LEFT))
-    more = len(curves) - len(shown)
-    if more:
-        parts.append(label(_LEFT, y + 66, f"… and {more} more models", size=11, classes="soft"))
-    description = "; ".join(names)
-    return drawing(width, y + (74 if more else 58), "ROC curves", description, *parts)
+    lines = ["false positive rate (across), true positive rate (up)", words]
+    lines.append(f"AUC with its {100 * shown[0]['auc']['level']:g} % interval")
+    if len(curves) > len(shown):
+        lines.append(f"… and {len(curves) - len(shown)} more models")
+    for at, text in enumerate(lines):
+        below = y + 34 + 16 * at
+        parts.append(label(_LEFT, below, text, size=11, classes="soft", room=width - _LEFT))
+    bottom = y + 26 + 16 * len(lines)
+    return drawing(width, bottom, "ROC curves", "; ".join(names), *parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -101,6 +102,8 @@ def label(
 
 def drawing(width: float, height: float, title: str, description: str, *children: str) -> str:
     """Return a whole figure: an ``svg`` element with title, description and a view box."""
+    # Whole sides: the last line of pixels of a PNG would be half transparent otherwise.
+    width, height = math.ceil(width), math.ceil(height)
     return element(
         "svg",
         element("title", escape(title)),

@@ -182,7 +182,7 @@ def _preface(text: str, options: ReadOptions) -> tuple[int, str | None, tuple[No
 
 
 def count_titles(records: list[list[str]]) -> int:
-    """Count the records above the header: they hold one cell, the table several.
+    """Count the records above the header: they hold one cell, or less than half a row.
 
     A title is text, and below it stand a header and two rows, each with several cells.
     """
@@ -194,9 +194,9 @@ def count_titles(records: list[list[str]]) -> int:
     full = [at for at, cells in enumerate(held) if len(cells) > 1 and len(records[at]) == width]
     if len(full) < _FEWEST_RECORDS or full[0] >= _MOST_TITLES:
         return 0
-    above = held[: full[0]]
     is_header = not any(map(NUMBER.fullmatch, held[full[0]]))
-    return full[0] if is_header and all(len(cells) < 2 for cells in above) else 0
+    is_title = all(len(cells) < max(2, width / 2) for cells in held[: full[0]])
+    return full[0] if is_header and is_title else 0
 
 
 def _check_separator(separator: str) -> None:
@@ -293,12 +293,10 @@ def _find_separator(source: Source, text: str, whole: bool) -> str:
         width, times = widths.most_common(1)[0]
         share = times / max(1, len(records[1:] or records))
         header = len(records[0])
-        if header > 1:
-            score = (1.0 if header == width else 0.5, share, header)
-        elif width > 1 and share > 0.95:
-            score = (0.25, share, width)
-        else:
+        if header == 1 and (width == 1 or share <= 0.95):
             continue
+        # A first line of another width may be a title, in which any separator may stand.
+        score = (1.0 if header == width else 0.5, share, max(header, width))
         if score > best_score:
             best, best_score = candidate, score
     return best

@@ -30,7 +30,7 @@ Place = str | os.PathLike[str] | Source
 def names(path: Place, options: ReadOptions | None = None) -> list[str]:
     """Return the names of the columns of a file in file order; a JSON file is read to its end."""
     source = Source.at(path)
-    module = _module(source)
+    module = _module(source, options)
     with _plain_errors(source):
         found: list[str] = module.names(source, options or ReadOptions())
         return found
@@ -39,7 +39,7 @@ def names(path: Place, options: ReadOptions | None = None) -> list[str]:
 def read(path: Place, options: ReadOptions | None = None) -> RawTable:
     """Read a file into raw columns."""
     source = Source.at(path)
-    module = _module(source)
+    module = _module(source, options)
     with _plain_errors(source):
         raw: RawTable = module.read(source, options or ReadOptions())
         return raw
@@ -52,7 +52,7 @@ def blocks(
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("blocks", "rows", "a positive integer", rows)
     source = Source.at(path)
-    return _blocks(source, _module(source), options or ReadOptions(), rows)
+    return _blocks(source, _module(source, options), options or ReadOptions(), rows)
 
 
 def _blocks(source: Source, module: Any, options: ReadOptions, rows: int) -> Iterator[RawTable]:
@@ -81,9 +81,13 @@ def _plain_errors(source: Source) -> Iterator[None]:
         ) from None
 
 
-def _module(source: Source) -> Any:
+def _module(source: Source, options: ReadOptions | None) -> Any:
     """Return the module of the format of a file."""
     form = _BY_EXTENSION.get(source.extension) or _form_of(source.head(1 << 16))
+    if options is not None and options.sheet is not None and form != "workbook":
+        raise TableError(
+            f"Table: `sheet=` is for workbooks; {source.path!r} is none.", hint="Leave it out."
+        )
     return import_module(f"countwise.tables.formats.{form}")
 
 

@@ -1,4 +1,4 @@
-"""Workbooks: the first sheet of an Excel or OpenDocument file that holds a table."""
+"""Workbooks: one sheet of an Excel or OpenDocument file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from countwise.errors import TableError, listing
+from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables.formats.csv_dialect import count_titles
 from countwise.tables.formats.parquet import apply_options
@@ -25,7 +25,7 @@ def names(source: Source, options: ReadOptions) -> list[str]:
 
 
 def read(source: Source, options: ReadOptions) -> RawTable:
-    """Read the first sheet that holds rows."""
+    """Read one sheet."""
     header, rows, notes = _sheet(source, options)
     columns: dict[str, Raw] = {}
     for at, name in enumerate(header):
@@ -47,7 +47,7 @@ def blocks(source: Source, options: ReadOptions, rows: int) -> Iterator[RawTable
 def _sheet(
     source: Source, options: ReadOptions
 ) -> tuple[list[str], list[Sequence[Any]], list[Note]]:
-    """Return the header and the rows of the first sheet with more than a title, and notes."""
+    """Return the header and the rows of a sheet, and notes."""
     try:
         import python_calamine
     except ImportError:
@@ -57,12 +57,10 @@ def _sheet(
         ) from None
     try:
         with source.open() as file, python_calamine.load_workbook(file) as book:
-            for name in book.sheet_names:
-                every: list[list[Any]] = book.get_sheet_by_name(name).to_python()
-                rows = [row for row in every if any(map(_holds, row))]
-                if rows:
-                    others = [other for other in book.sheet_names if other != name]
-                    return _table(source, rows, options, name, others)
+            name, rows = _choose(source, book, options.sheet)
+            others = [] if options.sheet else [one for one in book.sheet_names if one != name]
+            if rows:
+                return _table(source, rows, options, name, others)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         if isinstance(error, TableError):
             raise
@@ -70,7 +68,31 @@ def _sheet(
             f"Table: {source.path!r} must be a workbook; it cannot be read as one ({error}). "
             "Save it again, or save the sheet as CSV."
         ) from None
-    raise TableError(f"Table: {source.path!r} must hold rows; its sheets are empty.")
+    which = "its sheets are empty" if options.sheet is None else f"sheet {name!r} is empty"
+    raise TableError(f"Table: {source.path!r} must hold rows; {which}.")
+
+
+def _choose(source: Source, book: Any, asked: str | int | None) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the sheet asked for, or of the first that holds a table."""
+    found = ("", list[list[Any]]())
+    for name in book.sheet_names if asked is None else [_find(source, book.sheet_names, asked)]:
+        rows = [row for row in book.get_sheet_by_name(name).to_python() if any(map(_holds, row))]
+        if len(rows) > 1 and sum(map(_holds, rows[-1])) > 1:
+            return name, rows
+        found = found if found[1] else (name, rows)
+    return found
+
+
+def _find(source: Source, names: list[str], asked: str | int) -> str:
+    """Return the name of a sheet given by name or by number from 1."""
+    if asked in names:
+        return str(asked)
+    if str(asked).isdecimal() and 1 <= int(asked) <= len(names):
+        return names[int(asked) - 1]
+    raise TableError(
+        f"Table: `sheet=` must name a sheet of {source.path!r}; got {asked!r}."
+        f"{did_you_mean(asked, names)} The sheets are {listing(names)}."
+    )
 
 
 def _table(
