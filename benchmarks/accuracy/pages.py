@@ -40,20 +40,26 @@ Lines = list[list[str]]
 
 def write_pages(facts: Facts) -> list[Path]:
     """Write the page and its picture, and the figures that other pages quote."""
-    texts = {
-        PAGE: accuracy_page(facts),
-        PICTURE: standalone(draw_ranks(facts["ranks"]["log_loss"], _ours(facts))),
-        MODELS: _between(MODELS.read_text(encoding="utf-8"), models_lines(facts)),
-        README: _replace_row(README.read_text(encoding="utf-8"), readme_row(facts)),
-        LISTED: json.dumps(listed_figures(facts), indent=1) + "\n",
-    }
+    texts = page_texts(facts)
     for path, text in texts.items():
         with atomic_write(path, "accuracy") as draft:
             draft.write_text(text, encoding="utf-8")
     return list(texts)
 
 
-def _ours(facts: Facts) -> list[str]:
+def page_texts(facts: Facts) -> dict[Path, str]:
+    """Return all files that are written from the results."""
+    return {
+        PAGE: accuracy_page(facts),
+        PICTURE: standalone(draw_ranks(facts["ranks"]["log_loss"], our_models(facts))),
+        MODELS: _between(MODELS.read_text(encoding="utf-8"), models_lines(facts)),
+        README: _replace_row(README.read_text(encoding="utf-8"), readme_row(facts)),
+        LISTED: json.dumps(listed_figures(facts), indent=1) + "\n",
+    }
+
+
+def our_models(facts: Facts) -> list[str]:
+    """Return the names of our models."""
     return [one["name"] for one in facts["models"] if one["origin"] == "countwise"]
 
 
@@ -223,7 +229,7 @@ def accuracy_page(facts: Facts) -> str:
 
 def models_lines(facts: Facts) -> str:
     """Return what docs/models.md says of accuracy: our models, and the best of the others."""
-    ours = _ours(facts)
+    ours = our_models(facts)
     means = facts["means"]
     others = [one for one in means if one["model"] not in ours and one["model"] != "majority"]
     shown = [one for one in means if one["model"] in ours or one in others[:3]]
@@ -256,7 +262,7 @@ def models_lines(facts: Facts) -> str:
 def readme_row(facts: Facts) -> str:
     """Return the line of the README's table."""
     means = {one["model"]: one for one in facts["means"]}
-    ours = _ours(facts)
+    ours = our_models(facts)
     best = next(one for one in facts["means"] if one["model"] in ours)
     forest = means.get("sklearn-forest") or next(
         one for one in facts["means"] if one["model"] not in ours
@@ -276,7 +282,7 @@ def readme_row(facts: Facts) -> str:
 
 def listed_figures(facts: Facts) -> Facts:
     """Return the figures that `countwise models` shows."""
-    shared = {*_ours(facts), "sklearn-forest", "majority"}
+    shared = {*our_models(facts), "sklearn-forest", "majority"}
     sets = sum(one["group"] == "main" for one in facts["sets"])
     figures = {
         one["model"]: {key: round(one[key], 4) for key in ("accuracy", "log_loss")}
