@@ -20,7 +20,7 @@ from benchmarks.accuracy.pages import show_tables, write_pages
 from benchmarks.accuracy.results import HERE, Kept, Store
 from benchmarks.accuracy.run import Run, run
 from benchmarks.accuracy.summary import summarize
-from countwise.atomic_write import atomic_write
+from countwise.atomic_write import atomic_write, check_writable
 from countwise.errors import CountwiseError, ParameterError, did_you_mean
 from countwise.parallel import threads
 
@@ -53,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         "scikit-learn's if none is given",
     )  # fmt: skip
     parser.add_argument("--folds", help="measure only so many folds of each set, the first ones")
-    parser.add_argument("--reference", default="additive", help="the model that others are up to")
+    parser.add_argument(
+        "--reference", default="additive", help="the model that the others are compared with"
+    )
     parser.add_argument("--jobs", help="processes at a time; one a core if not given")
     parser.add_argument("--json", help="file to write; benchmarks/results/accuracy.json by default")
     parser.add_argument(
@@ -80,6 +82,7 @@ def _run(chosen: argparse.Namespace, folder: Path) -> None:
     if chosen.list:
         _list_models()
         return
+    check_writable(chosen.json, "--json", (".json",))
     first, jobs = _whole(chosen.folds, "folds"), _whole(chosen.jobs, "jobs") or threads()
     measured = find_contestants(_split(chosen.models))
     if chosen.reference not in all_contestants():
@@ -98,11 +101,12 @@ def _run(chosen: argparse.Namespace, folder: Path) -> None:
                 measure=False)  # fmt: skip
     found = _with_results(found)
     facts = describe_run(found) | summarize(found, chosen.reference)
-    show_tables(facts, Console(width=None if sys.stdout.isatty() else 140))
+    show_tables(facts, Console(width=None if sys.stdout.isatty() else 180))
     narrowed = bool(chosen.sets or chosen.folds or chosen.models)
     name = "accuracy-part.json" if narrowed else "accuracy.json"
     path = Path(chosen.json) if chosen.json else folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not chosen.json:
+        path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "accuracy") as draft:
         draft.write_text(_json(facts), encoding="utf-8")
     print(f"written to {_near(path)}")
@@ -126,8 +130,20 @@ def _near(path: Path) -> Path:
 
 def _json(facts: dict[str, Any]) -> str:
     """Return JSON with numbers of six digits, one set or model a line."""
-    plain = json.loads(json.dumps(facts), parse_float=lambda text: round(float(text), 6))
-    return json.dumps(plain, indent=1, allow_nan=False) + "\n"
+    plain = json.loads(
+        json.dumps(facts, allow_nan=False), parse_float=lambda text: round(float(text), 6)
+    )
+    parts = [f"{json.dumps(name)}: {_lines(value)}" for name, value in plain.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        items = [f" {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(items) + "\n}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f" {json.dumps(one)}" for one in value) + "\n]"
+    return json.dumps(value)
 
 
 def describe_run(found: Run) -> dict[str, Any]:
@@ -180,4 +196,4 @@ def _keep_peers(found: Run, store: Store) -> None:
 def _list_models() -> None:
     for one in all_contestants().values():
         state = "" if one.versions() is not None else f" (not installed: {one.install})"
-        print(f"{one.name:22} {one.origin:13} {one.about}{state}")
+        print(f"{one.name:24} {one.origin:13} {one.about}{state}")

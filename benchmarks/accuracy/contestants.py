@@ -22,7 +22,10 @@ OURS = (
 )  # fmt: skip
 _TOGETHER = "Run make peers, which installs it in an environment of its own."
 _JAVA = "Install Java, and run make peers, which installs python-weka-wrapper3."
-_AODE = f"Set {weka.ENVIRONMENT} to the weka.jar of Weka 3.6, such as Debian's package weka."
+_AODE = (
+    "Install Java, run make peers, and set "
+    f"{weka.ENVIRONMENT} to the weka.jar of Weka 3.6, such as that of Debian's package weka."
+)
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def _weka(
     return Contestant(name, about, "Weka", predict, words, versions, install, heavy=True)
 
 
+_NAIVE_BAYES = "weka.classifiers.bayes.NaiveBayes"
 _DISCRETIZE = "weka.filters.supervised.attribute.Discretize"
 
 
@@ -173,7 +177,7 @@ def _libraries() -> list[Contestant]:
 
 def _weka_models() -> list[Contestant]:
     return [
-        _weka("weka-naive-bayes", "MDL cuts", "weka.classifiers.bayes.NaiveBayes", "-D"),
+        _weka("weka-naive-bayes", "naive Bayes, MDL cuts", _NAIVE_BAYES, "-D"),
         _weka(
             "weka-tan", "tree-augmented naive Bayes", "weka.classifiers.bayes.BayesNet", "-D", "-Q",
             "weka.classifiers.bayes.net.search.local.TAN", "--", "-S", "BAYES",

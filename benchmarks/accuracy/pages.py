@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ _BY_SET = (
     "sklearn-boosting-native", "lightgbm", "khiops", "catboost", "ebm",
 )  # fmt: skip
 
+#: Characters in a line of a page.
+_WIDTH = 148
+
 Facts = dict[str, Any]
 Lines = list[list[str]]
 
@@ -56,6 +60,17 @@ def page_texts(facts: Facts) -> dict[Path, str]:
         README: _replace_row(README.read_text(encoding="utf-8"), readme_row(facts)),
         LISTED: json.dumps(listed_figures(facts), indent=1) + "\n",
     }
+
+
+def describe_folds(facts: Facts) -> str:
+    """Say which folds the means are over."""
+    numbers = facts["folds"]
+    if numbers == [10]:
+        return "ten folds"
+    if not numbers:
+        return "no folds"
+    span = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+    return f"the first {span} of ten folds"
 
 
 def our_models(facts: Facts) -> list[str]:
@@ -175,19 +190,25 @@ def show_tables(facts: Facts, screen: Console) -> None:
     """Print the tables."""
     sets, reference = sum(one["group"] == "main" for one in facts["sets"]), facts["reference"]
     tables = {
-        f"Means over {sets} sets; seconds are processor time a fold": mean_lines(facts),
+        f"Means over {sets} set{'s' * (sets != 1)}; seconds are processor time a fold": mean_lines(
+            facts
+        ),
         f"Run on some sets or folds, beside {reference} on the same": partial_lines(facts),
         "Accuracy beside Weka's counterparts": weka_lines(facts),
         "Sets not in the means: log loss (accuracy %)": set_lines(facts, ("small", "larger")),
     }
     for title, (head, lines) in tables.items():
         if lines:
-            table = grid(*head, right=range(1, len(head)))
+            texts = [at for at, name in enumerate(head) if at == 0 or name.startswith("more than")]
+            table = grid(*head, right=[at for at in range(len(head)) if at not in texts])
             table.columns[0].no_wrap, table.columns[0].overflow = True, "fold"
             for line in lines:
                 table.add_row(*line)
             screen.print(title, style="bold")
             screen.print(table)
+    kept = [one["name"] for one in facts["models"] if not one["installed"]]
+    if kept:
+        screen.print(f"Not installed; results kept from earlier runs: {', '.join(kept)}")
     for one in facts["failures"]:
         where = f"{one['set']}, fold {one['fold'] + 1}"
         screen.print(f"{one['model']} failed on {where}: {one['why']}", markup=False)
@@ -213,6 +234,7 @@ def accuracy_page(facts: Facts) -> str:
         fewest=min(rows),
         most=max(rows),
         seed=facts["seed"],
+        folds=describe_folds(facts),
         reference=facts["reference"],
         means=_markdown(*mean_lines(facts)),
         picture=PICTURE.name,
@@ -244,19 +266,17 @@ def models_lines(facts: Facts) -> str:
     ]
     best = next(one for one in means if one["model"] in ours)
     accurate = max((one for one in means if one["model"] in ours), key=lambda one: one["accuracy"])
-    text = f"`{best['model']}` has the best probabilities"
-    if accurate is best:
-        text += " and the best accuracy"
-    else:
-        text += f", `{accurate['model']}` the best accuracy"
+    text = f"`{best['model']}` has the lowest log loss"
+    joint = " and the highest accuracy"
+    text += joint if accurate is best else f", and `{accurate['model']}` has{joint[4:]}"
     sets = sum(one["group"] == "main" for one in facts["sets"])
-    return "\n".join([
-        f"Among our models, {text}. The figures are means over {sets} UCI sets in ten folds,",
-        "with default settings; *fit* is the processor time of one fit. [Accuracy](accuracy.md)",
-        "has more figures.",
-        "",
-        _markdown(["model", "accuracy", "log loss", "fit"], lines),
-    ])  # fmt: skip
+    words = (
+        f"Among our models, {text}. The figures are means over {sets} UCI sets in "
+        f"{describe_folds(facts)}, with default settings; *fit* is the processor time of one fit. "
+        "[Accuracy](accuracy.md) has more figures."
+    )
+    table = _markdown(["model", "accuracy", "log loss", "fit"], lines)
+    return "\n".join([*textwrap.wrap(words, _WIDTH), "", table])
 
 
 def readme_row(facts: Facts) -> str:
@@ -273,11 +293,8 @@ def readme_row(facts: Facts) -> str:
         for one in (best, forest)
     )
     name = "random forest" if forest["model"] == "sklearn-forest" else forest["model"]
-    link = "[accuracy](docs/accuracy.md)"
-    return (
-        f"| {link}: mean of {sets} UCI sets, ten folds {ROW} | `{best['model']}` {mine} | "
-        f"scikit-learn {name} {theirs} | – |"
-    )
+    task = f"[accuracy](docs/accuracy.md): mean of {sets} UCI sets, {describe_folds(facts)}"
+    return f"| {task} {ROW} | `{best['model']}` {mine} | scikit-learn {name} {theirs} | – |"
 
 
 def listed_figures(facts: Facts) -> Facts:

@@ -1,8 +1,8 @@
 """Tables over sets: means, mean ranks, wins with Wilcoxon's test, and Weka's counterparts.
 
-Means and ranks are over the sets of at least 100 rows and at most 3 000, on which every compared
-model has all folds. A model that was run on fewer sets or folds is compared with the reference on
-the folds that both have, in a table of its own.
+Means and ranks are over the sets of 100 to 3 000 rows, and over the folds that the reference has. A
+model that lacks some of these is compared with the reference on the folds that both have, in a
+table of its own.
 """
 
 from __future__ import annotations
@@ -39,10 +39,21 @@ def done_folds(run: Run, data: str, model: str) -> set[int]:
     return {fold for fold, one in run.kept[data, model].folds.items() if "failed" not in one}
 
 
-def has_all(run: Run, model: str, group: str = "main") -> bool:
-    """Return whether a model was measured in every fold of every set of a group."""
-    sets = [one for one in run.sets if one.group == group]
-    return bool(sets) and all(len(done_folds(run, s.name, model)) == s.folds for s in sets)
+def main_folds(run: Run, reference: str | None = None) -> dict[str, set[int]]:
+    """Return the folds of the main sets that a reference has; all, if it lacks a set."""
+    sets = [one for one in run.sets if one.group == "main"]
+    if reference in [one.name for one in run.models]:
+        done = {one.name: done_folds(run, one.name, str(reference)) for one in sets}
+        if all(done.values()):
+            return done
+    return {one.name: set(range(one.folds)) for one in sets}
+
+
+def has_all(run: Run, model: str, folds: dict[str, set[int]]) -> bool:
+    """Return whether a model was measured in these folds of every set."""
+    return bool(folds) and all(
+        wanted <= done_folds(run, data, model) for data, wanted in folds.items()
+    )
 
 
 def compare_pair(run: Run, model: str, reference: str, score: str, group: str = "main") -> Any:
@@ -84,29 +95,34 @@ def wilcoxon_p(gaps: Any) -> float | None:
 def summarize(run: Run, reference: str) -> dict[str, Any]:
     """Return all tables as plain data."""
     models = [one.name for one in run.models]
-    complete = [name for name in models if has_all(run, name)]
+    folds = main_folds(run, reference)
+    complete = [name for name in models if has_all(run, name, folds)]
     partial = [name for name in models if name not in complete]
     scores = {
         one.name: {name: mean_scores(run, one.name, name) for name in models} for one in run.sets
     }
-    main = [one.name for one in run.sets if one.group == "main"]
+    main = [
+        {name: mean_scores(run, data, name, wanted) for name in complete}
+        for data, wanted in folds.items()
+    ]
     lines = []
     for name in complete:
-        means = {key: float(np.mean([scores[data][name][key] for data in main])) for key in SCORES}
+        means = {key: float(np.mean([found[name][key] for found in main])) for key in SCORES}
         lines.append({"model": name, **means, "against": _against(run, name, reference)})
     ranks = {
-        score: rank_sets([[scores[data][name][score] for name in complete] for data in main],
+        score: rank_sets([[found[name][score] for name in complete] for found in main],
                          complete, lower_is_better=score != "accuracy")
         for score in ("log_loss", "accuracy")
     }  # fmt: skip
     return {
         "reference": reference,
+        "folds": sorted({len(wanted) for wanted in folds.values()}),
         "means": sorted(lines, key=lambda line: line["log_loss"]),
         "ranks": ranks,
         "partial": [
             {"model": name, "against": _against(run, name, reference)}
             for name in partial
-            if any(done_folds(run, data, name) for data in main)
+            if any(done_folds(run, data, name) for data in folds)
         ],
         "scores": {
             data: {name: one for name, one in found.items() if one is not None}
@@ -138,11 +154,11 @@ def rank_sets(table: list[list[float]], models: list[str], lower_is_better: bool
 
 def compare_weka(run: Run) -> list[dict[str, Any]]:
     """Compare our models with Weka's counterparts on the sets of the means."""
-    names = {one.name for one in run.models}
+    names, folds = {one.name for one in run.models}, main_folds(run)
     rows = []
     for ours, theirs in COUNTERPARTS.items():
-        if {ours, theirs} <= names and has_all(run, ours) and has_all(run, theirs):
-            sets = [one.name for one in run.sets if one.group == "main"]
+        if {ours, theirs} <= names and all(has_all(run, name, folds) for name in (ours, theirs)):
+            sets = list(folds)
             mine, other = (
                 np.array([mean_scores(run, data, name)["accuracy"] for data in sets])
                 for name in (ours, theirs)

@@ -49,6 +49,7 @@ def test_a_tiny_run_writes_complete_json(tiny):
     assert pair["wins"] + pair["ties"] + pair["losses"] == 2
     assert lines["tan"]["against"] is None
     assert facts["failures"] == []
+    assert facts["folds"] == [10]
     assert facts["ranks"]["log_loss"]["data_sets"] == 2
     assert set(facts["machine"]) >= {"python", "cores"}
 
@@ -78,6 +79,13 @@ def test_finished_folds_are_not_run_again(tiny, monkeypatch, capsys):
     assert part[0]["model"] == "majority"
     assert part[0]["against"]["log_loss"]["folds"] == [2, 2]
     assert "majority" in capsys.readouterr().out
+    # If it is the reference, the means of all models are over its folds.
+    main([*TINY[:-1], "majority", "--models", "majority", "--folds", "2"], tiny)
+    facts = facts_of(tiny)
+    assert facts["folds"] == [2]
+    assert {one["model"] for one in facts["means"]} == {"majority", "naive-bayes", "tan"}
+    assert facts["means"][0]["against"]["log_loss"]["mean"] == facts["means"][0]["log_loss"]
+    main([*TINY, "--models", "naive-bayes", "tan"], tiny)
 
 
 def test_every_model_gets_the_same_folds(tmp_path, monkeypatch):
@@ -181,6 +189,7 @@ def test_results_of_a_missing_library_come_from_the_repository(tmp_path):
         (["--models", "additiv"], "Did you mean 'additive'?"),
         (["--reference", "tann"], "Did you mean 'tan'?"),
         (["--folds", "0"], "folds must be a whole number of at least 1; got '0'"),
+        (["--json", "table.csv"], "--json must name a .json file; got 'table.csv'"),
         (["--jobs", "many"], "jobs must be a whole number of at least 1; got 'many'"),
     ],
 )
