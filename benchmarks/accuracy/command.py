@@ -100,7 +100,8 @@ def _run(chosen: argparse.Namespace, folder: Path) -> None:
     found = run(sets, find_contestants(["all", *(one.name for one in measured)]), store,
                 measure=False)  # fmt: skip
     found = _with_results(found)
-    facts = describe_run(found) | summarize(found, chosen.reference)
+    text = _json(describe_run(found) | summarize(found, chosen.reference))
+    facts = json.loads(text)  # rounded as in the file, from which the pages can be written again
     show_tables(facts, Console(width=None if sys.stdout.isatty() else 180))
     narrowed = bool(chosen.sets or chosen.folds or chosen.models)
     name = "accuracy-part.json" if narrowed else "accuracy.json"
@@ -108,7 +109,7 @@ def _run(chosen: argparse.Namespace, folder: Path) -> None:
     if not chosen.json:
         path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "accuracy") as draft:
-        draft.write_text(_json(facts), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
     print(f"written to {_near(path)}")
     if chosen.keep_peers:
         _keep_peers(found, store)

@@ -167,6 +167,14 @@ def weka_lines(facts: Facts) -> tuple[list[str], Lines]:
     return head, lines
 
 
+def _cell(score: Facts | None, folds: int) -> str:
+    """Write log loss and accuracy; a star marks a mean over fewer folds than the set has."""
+    if score is None:
+        return "–"
+    star = "*" if score["folds"] < folds else ""
+    return f"{loss(score['log_loss'])} ({100 * score['accuracy']:.1f}){star}"
+
+
 def set_lines(facts: Facts, groups: tuple[str, ...]) -> tuple[list[str], Lines]:
     """Return log loss and accuracy of some models on each set of some groups."""
     known = {name for found in facts["scores"].values() for name in found}
@@ -175,11 +183,7 @@ def set_lines(facts: Facts, groups: tuple[str, ...]) -> tuple[list[str], Lines]:
     for one in facts["sets"]:
         if one["group"] in groups:
             found = facts["scores"][one["name"]]
-            cells = [
-                f"{loss(found[name]['log_loss'])} ({100 * found[name]['accuracy']:.1f})"
-                if name in found else "–"
-                for name in shown
-            ]  # fmt: skip
+            cells = [_cell(found.get(name), one["folds"]) for name in shown]
             lines.append([one["name"], f"{one['rows']:,}".replace(",", " "), *cells])
     used = [place for place in range(len(shown)) if any(line[place + 2] != "–" for line in lines)]
     head = ["set", "rows", *(shown[place] for place in used)]
@@ -195,7 +199,9 @@ def show_tables(facts: Facts, screen: Console) -> None:
         ),
         f"Run on some sets or folds, beside {reference} on the same": partial_lines(facts),
         "Accuracy beside Weka's counterparts": weka_lines(facts),
-        "Sets not in the means: log loss (accuracy %)": set_lines(facts, ("small", "larger")),
+        "Sets not in the means: log loss (accuracy %), * over fewer folds": set_lines(
+            facts, ("small", "larger")
+        ),
     }
     for title, (head, lines) in tables.items():
         if lines:

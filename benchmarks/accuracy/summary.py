@@ -125,7 +125,11 @@ def summarize(run: Run, reference: str) -> dict[str, Any]:
             if any(done_folds(run, data, name) for data in folds)
         ],
         "scores": {
-            data: {name: one for name, one in found.items() if one is not None}
+            data: {
+                name: {**one, "folds": len(done_folds(run, data, name))}
+                for name, one in found.items()
+                if one is not None
+            }
             for data, found in scores.items()
         },
         "weka": compare_weka(run),

@@ -40,7 +40,7 @@ def test_a_tiny_run_writes_complete_json(tiny):
     }
     assert {one["name"] for one in facts["models"]} == {"naive-bayes", "tan"}
     for found in facts["scores"].values():
-        assert all(set(found[name]) == set(SCORES) for name in ("naive-bayes", "tan"))
+        assert all(set(found[name]) == {*SCORES, "folds"} for name in ("naive-bayes", "tan"))
     lines = {one["model"]: one for one in facts["means"]}
     for score in ("accuracy", "log_loss", "brier"):
         by_set = [facts["scores"][data]["tan"][score] for data in ("iris", "breast-cancer")]

@@ -43,3 +43,10 @@ def test_the_row_of_the_readme_names_the_best_of_ours(facts):
     row = pages.readme_row(facts)
     assert f"`{first['model']}` log loss {pages.loss(first['log_loss'])}" in row
     assert row.count("|") == 5
+
+
+def test_a_star_marks_a_mean_over_fewer_folds(facts):
+    score = {"log_loss": 0.5, "accuracy": 0.75, "folds": 3}
+    some = {**facts, "scores": {one["name"]: {"additive": score} for one in facts["sets"]}}
+    assert {line[2] for line in pages.set_lines(some, ("main",))[1]} == {".500 (75.0)*"}
+    assert {line[2] for line in pages.set_lines(some, ("larger",))[1]} <= {".500 (75.0)"}
