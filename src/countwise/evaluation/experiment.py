@@ -8,7 +8,7 @@ them differ if their ranks are further apart than Nemenyi's critical difference 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -41,6 +41,25 @@ class Ranks:
     p_value: float | None
     critical_difference: float | None
     level: float
+
+
+def rank_models(models: Sequence[str], lines: Sequence[Sequence[float]], level: float) -> Ranks:
+    """Return mean ranks from one line of ranks a data set, with the tests of Demšar (2006)."""
+    number, k = len(lines), len(models)
+    if not lines:
+        return Ranks(0, dict.fromkeys(models, math.nan), None, None, level)
+    ranks = np.asarray(lines)
+    mean = dict(zip(models, ranks.mean(axis=0).tolist(), strict=True))
+    if number < 2 or k < 2:
+        return Ranks(number, mean, None, None, level)
+    # Distributions are imported only where they are needed: it takes a while.
+    from scipy.stats import chi2, studentized_range
+
+    spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (number * (k - 1))
+    between = number * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
+    p_value = float(chi2.sf(between / spread, k - 1)) if spread > 0 else None
+    q = float(studentized_range.ppf(level, k, np.inf)) / math.sqrt(2)
+    return Ranks(number, mean, p_value, q * math.sqrt(k * (k + 1) / (6 * number)), level)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -160,21 +179,7 @@ class Experiment:
             for line in self.rows(level)
             if all(s and s["value"] is not None for s in line["scores"].values())
         ]
-        number, k = len(lines), len(self.models)
-        if not lines:
-            return Ranks(0, dict.fromkeys(self.models, math.nan), None, None, level)
-        ranks = np.asarray(lines)
-        mean = dict(zip(self.models, ranks.mean(axis=0).tolist(), strict=True))
-        if number < 2 or k < 2:
-            return Ranks(number, mean, None, None, level)
-        # Distributions are imported only where they are needed: it takes a while.
-        from scipy.stats import chi2, studentized_range
-
-        spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (number * (k - 1))
-        between = number * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
-        p_value = float(chi2.sf(between / spread, k - 1)) if spread > 0 else None
-        q = float(studentized_range.ppf(level, k, np.inf)) / math.sqrt(2)
-        return Ranks(number, mean, p_value, q * math.sqrt(k * (k + 1) / (6 * number)), level)
+        return rank_models(self.models, lines, level)
 
     def verdict(self, level: float = 0.95) -> str:
         """Say in a few sentences how the models compare with the baseline and with each other."""
