@@ -53,7 +53,7 @@ def prepare(table, weight=None, pairs=PAIRS) -> tuple[Rows, Design]:
         )
         for column, code in zip(bins, codes, strict=True)
     ]
-    groups = [group_column(column, 8, 8) for column in bins]
+    groups = [group_column(column, 8, 8, smooth=True) for column in bins]
     bounds = np.asarray([0, len(y) // 5, len(y)], dtype=np.int64)
     return Rows(codes, y, weight, classes, bounds, 1), lay_out(bases, groups, pairs)
 

@@ -15,8 +15,9 @@ from countwise.counts.row_hash import row_keys, scattered, uniforms
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.additive.basis import find_knots
 from countwise.models.additive.bins import class_counts, code_columns, learn_bins, sum_weights
-from countwise.models.additive.choose import Space, choose, fit_last
+from countwise.models.additive.choose import choose
 from countwise.models.additive.fit import Rows, both_sides
+from countwise.models.additive.space import Space
 from countwise.models.additive.terms import Terms, gather_terms
 from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
@@ -147,23 +148,25 @@ class Additive(Classifier):
                 code_columns(bins, table, order), y, weights, classes, np.zeros(1, np.int64), 0
             )
             scale = float(weights.sum() / some_weight.sum())
-        parameters = fit_last(rows, choice, scale)
+        best = choice.best
+        tables, biases = choice.fits.fit_all(rows, choice.pairs, best, scale)
         bins = [
             replace(column, counts=sum_weights(code, rows.weight, column.width + 2))
             for column, code in zip(bins, rows.codes, strict=True)
         ]
         self.terms_ = gather_terms(
-            choice.design,
+            space.design(choice.pairs, best.penalties),
             bins,
             space.groups,
             rows.codes,
             rows.weight,
-            parameters,
+            tables,
+            biases,
             choice.fold_tables,
             choice.temperature,
         )
-        self.penalties_ = choice.penalties
-        self.temperature_, self.validation_loss_ = choice.temperature, choice.loss
+        self.penalties_ = best.penalties
+        self.temperature_, self.validation_loss_ = choice.temperature, best.loss
 
     def _keep_one_class(self, bins: Sequence[Any]) -> None:
         """Keep what there is to know with one class: nothing."""
