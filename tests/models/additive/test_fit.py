@@ -15,8 +15,9 @@ from countwise.models.additive.basis import (
     group_column,
     lay_out,
 )
-from countwise.models.additive.bins import class_counts, code_columns, learn_bins
+from countwise.models.additive.bins import class_counts, learn_bins
 from countwise.models.additive.fit import Rows, fit_parameters, predict_range, to_probabilities
+from countwise.models.additive.words import code_columns
 from countwise.tables.read import read
 
 PAIRS = ((0, 1), (1, 2), (0, 2))

@@ -9,7 +9,7 @@ import numpy as np
 
 from countwise._typing import FloatArray
 from countwise.models.additive.basis import CELL, KINDS, LINE, MISSING, STEP, SURFACE, Pair
-from countwise.models.additive.dual import DualFits, has_few_rows
+from countwise.models.additive.dual import DualFits, is_dual_cheaper
 from countwise.models.additive.fit import Rows, losses, predict_range
 from countwise.models.additive.folds import (
     Fits,
@@ -55,7 +55,7 @@ class _Search:
 
     def __init__(self, rows: Rows, space: Space, report: Report) -> None:
         self.rows, self.space, self.report = rows, space, report
-        self.fits: Fits = (DualFits if has_few_rows(rows, space) else TableFits)(rows, space)
+        self.fits: Fits = (DualFits if is_dual_cheaper(rows, space) else TableFits)(rows, space)
         self.lists: list[list[Pair]] = [[]] * (rows.folds + 1)
         self.count = 0
         report("penalty")
@@ -74,9 +74,8 @@ class _Search:
             found = best.folds[0].coefficients
             rest = predict_range(rows, design, found, len(probabilities), len(rows))
             probabilities = np.concatenate([probabilities, rest])
-        free = [place for place, sign in enumerate(self.space.directions) if not sign]
         ridge = max(float(best.penalties[0]), 1.0)
-        self.lists = rank_pairs(rows, self.space.coarse, probabilities, free, ridge)
+        self.lists = rank_pairs(rows, self.space.coarse, probabilities, self.space.paired, ridge)
 
     def with_pairs(
         self, count: int, rival: Validated | None, strongest: float = _PAIR_FACTORS[0]

@@ -27,17 +27,25 @@ from countwise.models.additive.fit import (
     to_probabilities,
 )
 from countwise.models.additive.folds import FoldFit, Pairs, Validated
+from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
 
 #: The bias has a prior, too, with a variance that is as good as none.
 _BIAS = 1e4
-#: Up to so many rows, the dual form is the cheaper one where there are more than two classes.
+#: The dual form is for no more rows than these.
 _MOST_ROWS = 500
+#: What a step costs for each parameter of a pair, next to what it costs for each kernel.
+_PARAMETER_COST = 20
 
 
-def has_few_rows(rows: Rows, space: Space) -> bool:
-    """Return whether the dual form serves these rows: few, several classes, nothing monotone."""
-    return rows.scores > 1 and len(rows) <= _MOST_ROWS and not any(space.directions)
+def is_dual_cheaper(rows: Rows, space: Space) -> bool:
+    """Return whether the dual form suits: few rows, several classes, many parameters of pairs."""
+    if rows.scores == 1 or len(rows) > _MOST_ROWS or any(space.directions):
+        return False
+    sizes = np.asarray([space.groups[at].basis.size for at in space.paired], dtype=np.float64)
+    pairs = len(sizes) * (len(sizes) - 1) / 2
+    parameters = (sizes.sum() ** 2 - (sizes**2).sum()) / 2 * min(1.0, MAX_PAIRS / max(pairs, 1.0))
+    return len(rows) ** 2 < len(rows) * min(pairs, MAX_PAIRS) + _PARAMETER_COST * parameters
 
 
 class DualFits:
@@ -55,7 +63,9 @@ class DualFits:
             part.group[code].astype(np.intp)
             for part, code in zip(space.groups, rows.codes, strict=True)
         ]
-        self._equal = [code[:, None] == code for code in self._grouped]
+        self._equal = {
+            place: self._grouped[place][:, None] == self._grouped[place] for place in space.paired
+        }
         self._columns = np.zeros((KINDS, len(rows), len(rows)))
         for place, codes in enumerate(rows.codes):
             for kind, factors in self._factors(place):

@@ -23,9 +23,10 @@ from countwise.models.additive.basis import (
 )
 from countwise.models.additive.bins import ColumnBins
 
-#: A column has this many groups when pairs are compared; from so many rows on, more in its tables.
+#: A column has this many groups when pairs are compared, and in the tables of few rows.
 GROUPS = 8
-_MORE_GROUPS = ((4_000, 32), (1_500, 16))
+#: From so many rows on, tables of two numeric columns are smooth, with so many groups.
+_SMOOTH_GROUPS = ((4_000, 32), (1_500, 16), (500, 8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,21 @@ class Space:
         rows: float,
     ) -> Space:
         """Return the tables for so many rows, two classes' worth of them."""
-        numbers = next((many for least, many in _MORE_GROUPS if rows >= least), GROUPS)
+        numbers = next((many for least, many in _SMOOTH_GROUPS if rows >= least), 0)
         coarse = [group_column(column, GROUPS, GROUPS, smooth=False) for column in bins]
         groups = coarse
-        if numbers > GROUPS:
+        if numbers:
             groups = [group_column(column, numbers, GROUPS, smooth=True) for column in bins]
         return cls(bins, knots, directions, coarse, groups)
+
+    @property
+    def paired(self) -> list[int]:
+        """The columns that may be part of a pair: neither monotone nor words."""
+        return [
+            place
+            for place, (column, sign) in enumerate(zip(self.bins, self.directions, strict=True))
+            if not sign and column.word is None
+        ]
 
     def columns(self, penalties: FloatArray) -> list[TermBasis]:
         """Return the basis of each column, given the penalties of lines and of steps."""
