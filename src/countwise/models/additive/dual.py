@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.models.additive._dual import solve
@@ -30,6 +32,8 @@ from countwise.models.additive.folds import FoldFit, Pairs, Validated
 from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
 
+Places = NDArray[np.intp]
+
 #: The bias has a prior, too, with a variance that is as good as none.
 _BIAS = 1e4
 #: The dual form is for no more rows than these.
@@ -45,7 +49,8 @@ def is_dual_cheaper(rows: Rows, space: Space) -> bool:
     sizes = np.asarray([space.groups[at].basis.size for at in space.paired], dtype=np.float64)
     pairs = len(sizes) * (len(sizes) - 1) / 2
     parameters = (sizes.sum() ** 2 - (sizes**2).sum()) / 2 * min(1.0, MAX_PAIRS / max(pairs, 1.0))
-    return len(rows) ** 2 < len(rows) * min(pairs, MAX_PAIRS) + _PARAMETER_COST * parameters
+    plain = len(rows) * min(pairs, MAX_PAIRS) + _PARAMETER_COST * float(parameters)
+    return len(rows) ** 2 < plain
 
 
 class DualFits:
@@ -58,7 +63,6 @@ class DualFits:
 
     def __init__(self, rows: Rows, space: Space) -> None:
         self.rows, self.space = rows, space
-        every = np.arange(len(rows))
         self._grouped = [
             part.group[code].astype(np.intp)
             for part, code in zip(space.groups, rows.codes, strict=True)
@@ -69,7 +73,7 @@ class DualFits:
         self._columns = np.zeros((KINDS, len(rows), len(rows)))
         for place, codes in enumerate(rows.codes):
             for kind, factors in self._factors(place):
-                found = factors[codes[every]]
+                found = factors[codes]
                 self._columns[kind] += found @ found.T
         self._pairs: dict[Pairs, FloatArray] = {}
 
@@ -114,7 +118,7 @@ class DualFits:
         self._pairs[pairs] = both
         return both
 
-    def _gram(self, pairs: Pairs, penalties: FloatArray) -> FloatArray:
+    def gram(self, pairs: Pairs, penalties: FloatArray) -> FloatArray:
         """Return the kernels of all rows."""
         gram = np.full((len(self.rows), len(self.rows)), _BIAS)
         for kind in (LINE, STEP, LEVEL, MISSING):
@@ -125,7 +129,7 @@ class DualFits:
             gram += lines / penalties[SURFACE]
         return gram
 
-    def _training(self, fold: int) -> FloatArray:
+    def _training(self, fold: int) -> Places:
         first, last = self.rows.bounds[fold : fold + 2].tolist()
         return np.concatenate([np.arange(first), np.arange(last, len(self.rows))])
 
@@ -140,7 +144,7 @@ class DualFits:
         """Fit all rows but those of a fold; return coefficients and the fold's probabilities."""
         rows = self.rows
         train = self._training(fold)
-        gram = self._gram(pairs, penalties)
+        gram = self.gram(pairs, penalties)
         weight = rows.weight[train]
         begin = np.zeros((rows.scores, len(train)))
         if start is not None:
@@ -162,7 +166,7 @@ class DualFits:
         return self._tables(self._training(fold), fit.pairs, fit.penalties, fit.coefficients.T)
 
     def _tables(
-        self, train: FloatArray, pairs: Pairs, penalties: FloatArray, coefficients: FloatArray
+        self, train: Places, pairs: Pairs, penalties: FloatArray, coefficients: FloatArray
     ) -> FloatArray:
         """Return the tables that coefficients of training rows amount to."""
         tables = []
@@ -178,7 +182,7 @@ class DualFits:
         return np.concatenate(tables)
 
     def _pair_table(
-        self, train: FloatArray, pair: Pair, penalties: FloatArray, coefficients: FloatArray
+        self, train: Places, pair: Pair, penalties: FloatArray, coefficients: FloatArray
     ) -> FloatArray:
         a, b = pair
         one, two = self.space.groups[a].cells, self.space.groups[b].cells
@@ -196,7 +200,7 @@ class DualFits:
     ) -> tuple[FloatArray, FloatArray]:
         """Fit all rows; return tables and biases."""
         found, _ = solve(
-            self._gram(pairs, best.penalties),
+            self.gram(pairs, best.penalties),
             rows.y,
             rows.weight,
             np.zeros((rows.scores, len(rows))),
@@ -208,7 +212,7 @@ class DualFits:
         return tables, _BIAS * found.sum(axis=1)
 
 
-def _sum_cells(cells: FloatArray, width: int, coefficients: FloatArray) -> FloatArray:
+def _sum_cells(cells: NDArray[Any], width: int, coefficients: FloatArray) -> FloatArray:
     """Return the sums of coefficients in each cell."""
     sums = np.zeros((width, coefficients.shape[1]))
     np.add.at(sums, cells, coefficients)
