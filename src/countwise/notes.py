@@ -222,7 +222,8 @@ NOTES: dict[str, NoteKind] = {
     "W02": NoteKind(
         "Text left out",
         "caution",
-        "Column {column!r} holds free text and was left out by {who}; {models} counts its words.",
+        "Column {column!r} holds free text and was left out by {who}; its words are used "
+        "by {models}.",
         "The model was trained on the other columns alone.",
     ),
     "W03": NoteKind(

@@ -45,6 +45,14 @@ def test_compare_takes_only_models_that_count_words_where_there_is_only_text(run
     assert names == {"naive-bayes", "majority"}
 
 
+def test_the_additive_model_names_words(run, notes):
+    options = ["--text", "note", "--model", "additive", "-o", "m.cw"]
+    fitted = run("fit", notes, *options)
+    assert fitted.exit_code == 0, fitted.stderr
+    why = json.loads(run("explain", "m.cw", notes, "--row", "2", "--json").stdout)
+    assert "'good'" in json.dumps(why)
+
+
 def test_fit_predict_and_explain(run, notes):
     fitted = run("fit", notes, "--text", "note", "-o", "m.cw", "--param", "text=bernoulli")
     assert fitted.exit_code == 0

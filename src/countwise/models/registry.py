@@ -369,6 +369,7 @@ for _entry in (
         "sum of look-up tables for columns and pairs of columns, fitted together",
         (Command("additive"),),
         ({}, {"pairs": 0, "max_bins": 8}, {"pairs": 2, "unseen": "ignore", "random_state": 3}),
+        counts_words=True,
     ),
     Entry(
         "DiscreteBayes",

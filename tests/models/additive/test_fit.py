@@ -15,8 +15,9 @@ from countwise.models.additive.basis import (
     group_column,
     lay_out,
 )
-from countwise.models.additive.bins import class_counts, code_columns, learn_bins
+from countwise.models.additive.bins import class_counts, learn_bins
 from countwise.models.additive.fit import Rows, fit_parameters, predict_range, to_probabilities
+from countwise.models.additive.words import code_columns
 from countwise.tables.read import read
 
 PAIRS = ((0, 1), (1, 2), (0, 2))
@@ -53,7 +54,7 @@ def prepare(table, weight=None, pairs=PAIRS) -> tuple[Rows, Design]:
         )
         for column, code in zip(bins, codes, strict=True)
     ]
-    groups = [group_column(column, 8, 8) for column in bins]
+    groups = [group_column(column, 8, 8, smooth=True) for column in bins]
     bounds = np.asarray([0, len(y) // 5, len(y)], dtype=np.int64)
     return Rows(codes, y, weight, classes, bounds, 1), lay_out(bases, groups, pairs)
 

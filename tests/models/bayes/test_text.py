@@ -144,7 +144,8 @@ def test_other_models_leave_text_out_with_a_note(desk):
     model = cw.ID3().fit(desk)
     note = next(note for note in model.notes_ if note.code == "W02")
     assert str(note) == (
-        "Column 'message' holds free text and was left out by ID3; 'NaiveBayes' counts its words."
+        "Column 'message' holds free text and was left out by ID3; its words are used "
+        "by 'NaiveBayes', 'Additive'."
     )
     assert model.predict({"channel": ["chat"], "order value": [10.0]}).shape == (1,)
     assert model.predict(desk).shape == (600,)
@@ -152,7 +153,8 @@ def test_other_models_leave_text_out_with_a_note(desk):
         cw.ID3().fit(desk.select(["message"]))
     trials = cw.evaluate({"nb": cw.NaiveBayes(), "tan": cw.TAN()}, desk, folds=3)
     assert [str(n) for n in trials.notes if n.code == "W02"] == [
-        "Column 'message' holds free text and was left out by tan; 'NaiveBayes' counts its words."
+        "Column 'message' holds free text and was left out by tan; its words are used "
+        "by 'NaiveBayes', 'Additive'."
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,10 +14,12 @@ from countwise._typing import FloatArray
 from countwise.counts.row_hash import row_keys, scattered, uniforms
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.models.additive.basis import find_knots
-from countwise.models.additive.bins import class_counts, code_columns, learn_bins, sum_weights
-from countwise.models.additive.choose import Space, choose, fit_last
+from countwise.models.additive.bins import ColumnBins, class_counts, learn_bins, sum_weights
+from countwise.models.additive.choose import choose
 from countwise.models.additive.fit import Rows, both_sides
+from countwise.models.additive.space import Space
 from countwise.models.additive.terms import Terms, gather_terms
+from countwise.models.additive.words import code_columns, learn_words, name_words
 from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
 from countwise.notes import Note
@@ -38,9 +40,9 @@ class Additive(Classifier):
     """Add up tables of columns and of a few pairs of columns, all fitted together.
 
     The score of a class is that of the average row, plus an entry for the value of each column,
-    plus an entry for some pairs of values; softmax makes probabilities of the scores. A ridge
-    penalty decides how much to believe of each table. The penalties, the pairs and a temperature
-    are chosen by validation within the training rows.
+    plus an entry for some pairs of values and for each word of a text; softmax makes probabilities
+    of the scores. A ridge penalty decides how much to believe of each table. The penalties, the
+    pairs and a temperature are chosen by validation within the training rows.
 
     Attributes
     ----------
@@ -116,7 +118,7 @@ class Additive(Classifier):
         directions: Sequence[int],
         stages: Stages,
     ) -> None:
-        names = [column.name for column in table.schema.attributes]
+        names = [column.name for column in table.schema.attributes if column.kind != "text"]
         order, weights = _order_rows(table, weight, draw_seed(self.random_state))
         y, classes = target[order], len(self.classes_)
         sample = _sample(y, classes) if len(y) > SAMPLE_ROWS else None
@@ -127,6 +129,9 @@ class Additive(Classifier):
         bins = [
             learn_bins(some, name, some_y, some_weight, classes, self.max_bins) for name in names
         ]
+        for column in table.schema.text:
+            bins += learn_words(some, column.name, some_weight, len(y))
+        directions = [*directions, *[0] * (len(bins) - len(names))]
         codes = code_columns(bins, some)
         if classes == 1:
             self._keep_one_class(bins)
@@ -146,23 +151,25 @@ class Additive(Classifier):
                 code_columns(bins, table, order), y, weights, classes, np.zeros(1, np.int64), 0
             )
             scale = float(weights.sum() / some_weight.sum())
-        parameters = fit_last(rows, choice, scale)
+        best = choice.best
+        tables, biases = choice.fits.fit_all(rows, choice.pairs, best, scale)
         bins = [
             replace(column, counts=sum_weights(code, rows.weight, column.width + 2))
             for column, code in zip(bins, rows.codes, strict=True)
         ]
         self.terms_ = gather_terms(
-            choice.design,
+            space.design(choice.pairs, best.penalties),
             bins,
             space.groups,
             rows.codes,
             rows.weight,
-            parameters,
+            tables,
+            biases,
             choice.fold_tables,
             choice.temperature,
         )
-        self.penalties_ = choice.penalties
-        self.temperature_, self.validation_loss_ = choice.temperature, choice.loss
+        self.penalties_ = best.penalties
+        self.temperature_, self.validation_loss_ = choice.temperature, best.loss
 
     def _keep_one_class(self, bins: Sequence[Any]) -> None:
         """Keep what there is to know with one class: nothing."""
@@ -177,7 +184,7 @@ class Additive(Classifier):
             if name not in known:
                 hint = f"{did_you_mean(name, known).strip()} The columns are {listing(known)}."
                 raise ParameterError("Additive", "monotone", "of known columns", name, hint.strip())
-            if known[name].coded:
+            if known[name].kind != "numeric":
                 raise ParameterError(
                     "Additive", "monotone", "of numeric columns", name, "Leave it out."
                 )
@@ -191,18 +198,25 @@ class Additive(Classifier):
                 wanted,
                 f"There are {len(self.classes_)}; join some of them first.",
             )
-        return [int(wanted.get(name, 0)) for name in known]
+        return [int(wanted.get(name, 0)) for name, column in known.items() if column.kind != "text"]
 
     def after_load(self) -> None:
         """Refuse terms that do not fit the schema or the classes."""
         self._check_classes()
         classes = len(self.classes_)
-        names = [column.bins.name for column in self.terms_.columns]
-        expected = [column.name for column in self.schema_.attributes] if classes > 1 else []
-        widths_fit = names == expected and all(
-            column.bins.numeric != self.schema_[column.bins.name].coded
-            and (column.bins.numeric or column.bins.width == self.schema_[column.bins.name].width)
-            for column in self.terms_.columns
+        bins = [column.bins for column in self.terms_.columns]
+        text = {column.name for column in self.schema_.text}
+        expected = [column.name for column in self.schema_.attributes if column.name not in text]
+        named = [column for column in bins if column.word is None]
+        widths_fit = [column.name for column in named] == (expected if classes > 1 else [])
+        widths_fit &= all(
+            column.numeric != self.schema_[column.name].coded
+            and (column.numeric or column.width == self.schema_[column.name].width)
+            for column in named
+            if widths_fit
+        )
+        widths_fit &= all(
+            column.name in text and column.width == 2 for column in bins if column.word is not None
         )
         if not widths_fit or len(self.terms_.base) != (1 if classes == 2 else classes):
             raise ParameterError("Additive: its terms must fit its columns and classes.")
@@ -211,7 +225,7 @@ class Additive(Classifier):
         """Return what `describe` tells of a saved model first."""
         return {
             "classes": self.classes_.tolist(),
-            "columns": len(self.terms_.columns),
+            "columns": len(self.schema_.attributes),
             "pairs": len(self.terms_.pairs),
         }
 
@@ -231,23 +245,40 @@ class Additive(Classifier):
         table = self._rows(X)
         if len(self.classes_) == 1:
             return super().explain(table)
-        terms = self.terms_
-        names = [column.bins.name for column in terms.columns]
-        pairs = [(names[pair.first], names[pair.second]) for pair in terms.pairs]
-        parts = both_sides(terms.parts(self._codes(table)))
-        base = both_sides(terms.base)
-        values = []
-        for row in range(len(table)):
-            cells = {name: table.cell_text(name, row) for name in names}
-            values.append((*cells.values(), *(f"{cells[a]}, {cells[b]}" for a, b in pairs)))
+        codes = self._codes(table)
+        parts, base = both_sides(self.terms_.parts(codes)), both_sides(self.terms_.base)
+        named = list(self._named_parts(table, codes, parts))
         return Explanation(
             classes=tuple(self.classes_.tolist()),
-            attributes=(*names, *(f"{a} × {b}" for a, b in pairs)),
-            values=tuple(values),
+            attributes=tuple(name for name, _, _ in named),
+            values=tuple(zip(*(values for _, _, values in named), strict=True))
+            or ((),) * len(table),
             base=base,
-            parts=parts,
+            parts=np.stack([part for _, part, _ in named], axis=1) if named else parts,
             joint=base + parts.sum(axis=1),
         )
+
+    def _named_parts(
+        self, table: Table, codes: NDArray[np.uint16], parts: FloatArray
+    ) -> Iterator[tuple[str, FloatArray, list[str]]]:
+        """Yield a name, what it adds, and the values of all rows: columns, pairs, words."""
+        terms, number = self.terms_, len(self.terms_.columns)
+        cells: dict[str, list[str]] = {}
+        words: dict[str, list[tuple[int, ColumnBins]]] = {}
+        for place, column in enumerate(terms.columns):
+            name = column.bins.name
+            if column.bins.word is not None:
+                words.setdefault(name, []).append((place, column.bins))
+                continue
+            cells[name] = [table.cell_text(name, row) for row in range(len(table))]
+            yield name, parts[:, place], cells[name]
+        for place, pair in enumerate(terms.pairs, start=number):
+            a, b = (terms.columns[at].bins.name for at in (pair.first, pair.second))
+            both = [f"{one}, {two}" for one, two in zip(cells[a], cells[b], strict=True)]
+            yield f"{a} × {b}", parts[:, place], both
+        for name, kept in words.items():
+            for part, values in name_words(kept, codes, parts):
+                yield name, part, values
 
     def views(self) -> Sequence[View]:
         """Return the shapes of the columns, then the tables of the strongest pairs."""

@@ -45,11 +45,16 @@ class TermBasis:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The coarser groups of a column in the tables of pairs, and their basis."""
+    """The coarser groups of a column in the tables of pairs, and their basis.
+
+    Two columns that have a ``line`` (the standardized number of each group) share one parameter
+    more, for the product of their lines.
+    """
 
     group: NDArray[np.uint16]
     counts: FloatArray
     basis: TermBasis
+    line: TermBasis | None = None
 
     @property
     def cells(self) -> int:
@@ -78,7 +83,7 @@ def column_basis(
     """
     if not bins.numeric:
         return _level_basis(bins.counts, LEVEL)
-    steps = _line_and_steps(bins.counts[:-2], bins.centers, knots, line)
+    steps = line_and_steps(bins.counts[:-2], bins.centers, knots, line)
     return _number_basis(steps, bins.counts, STEP, direction)
 
 
@@ -90,7 +95,7 @@ def _level_basis(counts: FloatArray, kind: int) -> TermBasis:
     return TermBasis(len(counts), None, counts[:size], kinds, np.zeros(size, bool))
 
 
-def _line_and_steps(
+def line_and_steps(
     counts: FloatArray, centers: FloatArray, knots: NDArray[np.intp], line: float
 ) -> FloatArray:
     """Return the straight line and a step at every knot, centered by the counts."""
@@ -127,11 +132,12 @@ def _number_basis(
     return TermBasis(width + 2, matrix, counts @ matrix**2, kinds, bounded)
 
 
-def group_column(bins: ColumnBins, numbers: int, levels: int) -> Groups:
+def group_column(bins: ColumnBins, numbers: int, levels: int, smooth: bool) -> Groups:
     """Return the groups of a column in pairs: of about equal weight, or the most frequent levels.
 
     Up to `numbers` groups of a numeric column; a nominal one keeps up to `levels` + 2 levels as
-    they are, else the `levels` - 1 most frequent ones and the rest.
+    they are, else the `levels` - 1 most frequent ones and the rest. The basis of a `smooth` numeric
+    column is a line and steps, else a parameter for each group beside the line.
     """
     width, counts = bins.width, bins.counts[:-2]
     group = np.arange(width)
@@ -149,8 +155,14 @@ def group_column(bins: ColumnBins, numbers: int, levels: int) -> Groups:
         return Groups(group.astype(np.uint16), weights, _level_basis(weights, CELL))
     sums = np.bincount(group[:-2], counts * bins.centers, minlength=found)
     centers = sums / np.where(weights[:found] > 0, weights[:found], 1.0)
-    steps = _line_and_steps(weights[:found], centers, np.arange(1, found), 1.0)
-    return Groups(group.astype(np.uint16), weights, _number_basis(steps, weights, SURFACE))
+    if smooth:
+        steps = line_and_steps(weights[:found], centers, np.arange(1, found), 1.0)
+        return Groups(group.astype(np.uint16), weights, _number_basis(steps, weights, SURFACE))
+    line = np.concatenate([centers, np.zeros(2)])[:, None]
+    straight = TermBasis(
+        found + 2, line, weights @ line**2, np.asarray([SURFACE]), np.zeros(1, bool)
+    )
+    return Groups(group.astype(np.uint16), weights, _level_basis(weights, CELL), straight)
 
 
 Pair = tuple[int, int]
@@ -203,21 +215,32 @@ def lay_out(
         norms.append(basis.norms)
         kinds.append(basis.kinds)
         bounded.append(basis.bounded)
+    extra = []
     for a, b in pairs:
-        one, two = groups[a].basis, groups[b].basis
-        shapes.append((one.cells, one.size, place(one), two.cells, two.size, place(two)))
+        one, two = groups[a], groups[b]
+        factors = [(one.basis, two.basis)]
+        if one.line is not None and two.line is not None:
+            extra.append(len(shapes) + 1)
+            factors.append((one.line, two.line))
+        for left, right in factors:
+            shapes.append(
+                (left.cells, left.size, place(left), right.cells, right.size, place(right))
+            )
         if (a, b) not in products:
-            rows = groups[a].counts.sum() or 1.0
-            kind = np.minimum.outer(one.kinds, two.kinds).ravel()
-            products[a, b] = (np.outer(one.norms, two.norms).ravel() / rows, kind)
+            products[a, b] = _product_of(factors, groups[a].counts.sum() or 1.0)
         norms.append(products[a, b][0])
         kinds.append(products[a, b][1])
-        bounded.append(np.zeros(one.size * two.size, bool))
+        bounded.append(np.zeros(len(products[a, b][0]), bool))
     sizes = np.asarray([line[1] * line[4] for line in shapes], dtype=np.int64)
     cells = np.asarray([line[0] * line[3] for line in shapes], dtype=np.int64)
+    # The product of two lines adds to the cells of the line before it.
+    cells[extra] = 0
     first_parameter, first_cell = starts_of(sizes), starts_of(cells)
+    first_cell[extra] = first_cell[np.asarray(extra, dtype=np.intp) - 1]
     lines = np.asarray(shapes, dtype=np.int64).reshape(-1, 6)
     lines = np.column_stack([lines, first_parameter, first_cell]).astype(np.int64)
+    first_parameter = np.delete(first_parameter, extra)
+    first_cell = np.delete(first_cell, extra)
     group_sizes = np.asarray([len(part.group) for part in groups], dtype=np.int64)
     layout = Layout(
         first_cell,
@@ -237,6 +260,13 @@ def lay_out(
         first_parameter,
         first_cell,
     )
+
+
+def _product_of(factors: Sequence[tuple[TermBasis, TermBasis]], rows: float) -> Product:
+    """Return the squared lengths and the kinds of products of parameters."""
+    norms = [np.outer(one.norms, two.norms).ravel() / rows for one, two in factors]
+    kinds = [np.minimum.outer(one.kinds, two.kinds).ravel() for one, two in factors]
+    return np.concatenate(norms), np.concatenate(kinds)
 
 
 def starts_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

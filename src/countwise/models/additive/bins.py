@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,8 @@ class ColumnBins:
     """The bins of a column, and the weight of the training rows in each.
 
     The last two bins are those of missing cells and of unseen levels. ``centers`` are the means of
-    the standardized numbers in the bins.
+    the standardized numbers in the bins. With a ``word``, the bins are those of texts without it
+    and with it.
     """
 
     name: str
@@ -37,6 +37,12 @@ class ColumnBins:
     cuts: FloatArray
     counts: FloatArray
     centers: FloatArray
+    word: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name for people."""
+        return self.name if self.word is None else f"{self.name}: '{self.word}'"
 
     @property
     def width(self) -> int:
@@ -149,14 +155,3 @@ def _centers(
     standard = np.clip((known - mean) / (deviation or 1.0), -5, 5)
     sums = np.bincount(codes, weight * standard, minlength=width)[:width]
     return np.asarray(sums / np.where(counts[:width] > 0, counts[:width], 1.0))
-
-
-def code_columns(
-    bins: Sequence[ColumnBins], table: Table, rows: NDArray[np.intp] | None = None
-) -> Codes:
-    """Return the bins of rows, a line for each column."""
-    codes = np.empty((len(bins), len(table) if rows is None else len(rows)), np.uint16)
-    for line, column in zip(codes, bins, strict=True):
-        found = column.code(table)
-        line[:] = found if rows is None else found[rows]
-    return codes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +19,10 @@ _RANGE, _MAX_RANGES = 8192, 16
 #: From so many table entries a pass on, its ranges run in threads.
 _THREADED = 1_000_000
 #: Along a path of penalties a search stops when a step lowers the mean loss by less than this.
-_LOSS_LIMIT = 5e-7
+LOSS_LIMIT = 2e-6
 #: The last fit stops when the gradient is this small, relative to that of empty tables.
-_SLOPE_LIMIT = 1e-7
-_MAX_STEPS = 1000
-#: A path of penalties stops when the loss is worse than the best one by this factor.
-_WORSE = 1.005
+SLOPE_LIMIT = 1e-7
+MAX_STEPS = 1000
 _LEAST = 1e-12
 
 
@@ -132,9 +129,9 @@ def fit_parameters(
         return solver
 
     if not tight:
-        return search(start, _LOSS_LIMIT * total, 0.0, _MAX_STEPS).solution()
+        return search(start, LOSS_LIMIT * total, 0.0, MAX_STEPS).solution()
     empty = search(start_at_shares(rows, design), 0.0, 0.0, 1).first_slope
-    return search(start, -1.0, _SLOPE_LIMIT * empty, _MAX_STEPS).solution()
+    return search(start, -1.0, SLOPE_LIMIT * empty, MAX_STEPS).solution()
 
 
 def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64]) -> None:
@@ -187,69 +184,3 @@ def predict_range(
 def losses(probabilities: FloatArray, y: NDArray[np.int32]) -> FloatArray:
     """Return minus the log probability of each row's class."""
     return -np.log(np.maximum(probabilities[np.arange(len(y)), y], _LEAST))
-
-
-@dataclass(frozen=True, eq=False)
-class Validated:
-    """Fits of all folds under the same penalties, and the probabilities of the rows left out."""
-
-    loss: float
-    penalties: FloatArray
-    probabilities: FloatArray
-    parameters: tuple[FloatArray, ...]
-
-
-def is_better(rows: Rows, new: Validated, old: Validated, errors: float) -> bool:
-    """Return whether the loss is lower by more than so many standard errors of the difference."""
-    part = rows.validated
-    y, weight = rows.y[part], rows.weight[part]
-    gain = losses(old.probabilities, y) - losses(new.probabilities, y)
-    total = float(weight.sum())
-    mean = float(weight @ gain) / total
-    deviation = np.sqrt(float(weight @ (gain - mean) ** 2) / total)
-    return bool(mean > errors * deviation / np.sqrt(total))
-
-
-def validate(
-    rows: Rows,
-    designs: Sequence[Design],
-    path: Iterable[FloatArray],
-    starts: Sequence[FloatArray | None],
-    spread: FloatArray | None = None,
-) -> Validated:
-    """Fit every fold along a path of penalties and return the best; stop where it gets worse."""
-    best: Validated | None = None
-    for penalties in path:
-        tried = _validate_once(rows, designs, penalties, starts, spread)
-        starts, spread = tried.parameters, spread_of(tried.probabilities)
-        if best is None or tried.loss < best.loss:
-            best = tried
-        elif tried.loss > best.loss * _WORSE:
-            break
-    assert best is not None
-    return best
-
-
-def _validate_once(
-    rows: Rows,
-    designs: Sequence[Design],
-    penalties: FloatArray,
-    starts: Sequence[FloatArray | None],
-    spread: FloatArray | None,
-) -> Validated:
-    """Fit every fold and predict the rows it leaves out; folds run in threads."""
-
-    def fit_fold(fold: int) -> tuple[FloatArray, FloatArray]:
-        parameters = fit_parameters(
-            rows, designs[fold], penalties, starts[fold], fold=fold, spread=spread
-        )
-        start, stop = rows.bounds[fold : fold + 2].tolist()
-        return parameters, predict_range(rows, designs[fold], parameters, start, stop)
-
-    done = in_threads(fit_fold, range(rows.folds))
-    probabilities = np.concatenate([found for _, found in done])
-    part = rows.validated
-    loss = rows.weight[part] @ losses(probabilities, rows.y[part]) / rows.weight[part].sum()
-    return Validated(
-        float(loss), penalties, probabilities, tuple(parameters for parameters, _ in done)
-    )

@@ -150,7 +150,8 @@ def gather_terms(
     groups: Sequence[Groups],
     codes: Codes,
     weight: FloatArray,
-    parameters: FloatArray,
+    tables: FloatArray,
+    biases: FloatArray,
     fold_tables: Sequence[FloatArray],
     temperature: float,
 ) -> Terms:
@@ -160,8 +161,7 @@ def gather_terms(
     analysis of variance), the mean of every table into the base: no row's sum changes. What
     training never met adds nothing.
     """
-    tables = design.basis.tables_of(np.ascontiguousarray(parameters[1:])) * temperature
-    base = parameters[0] * temperature
+    tables, base = tables * temperature, biases * temperature
     starts = [*design.first_cell.tolist(), design.basis.cells]
     by_column = [tables[starts[j] : starts[j + 1]].copy() for j in range(len(bins))]
     pairs = []

@@ -16,6 +16,8 @@ from countwise.tables.schema import Schema
 
 #: A column does nothing if its mean absolute log-odds are below this.
 NOTHING = 1e-3
+#: So many words have a shape, those that add the most.
+_SHOWN_WORDS = 30
 
 
 def shapes_of(terms: Terms, schema: Schema, classes: Sequence[Any]) -> Sequence[View]:
@@ -27,8 +29,10 @@ def shapes_of(terms: Terms, schema: Schema, classes: Sequence[Any]) -> Sequence[
     order = np.argsort(-strengths, kind="stable").tolist()
     number = len(terms.columns)
     columns, unused = [], []
-    for at in (at for at in order if at < number):
-        name = terms.columns[at].bins.name
+    words = [at for at in order if at < number and terms.columns[at].bins.word is not None]
+    hidden = set(words[_SHOWN_WORDS:])
+    for at in (at for at in order if at < number and at not in hidden):
+        name = terms.columns[at].bins.label
         if strengths[at] < NOTHING:
             unused.append(name)
         else:
@@ -80,7 +84,7 @@ def _shape(column: ColumnTerm, schema: Schema, strength: float, share: float) ->
     bins = column.bins
     kept = slice(0, bins.width)
     return Shape(
-        name=bins.name,
+        name=bins.label,
         levels=_level_names(column, schema),
         edges=_edges(bins.cuts) if bins.numeric else None,
         added=column.table[kept],
@@ -95,6 +99,8 @@ def _shape(column: ColumnTerm, schema: Schema, strength: float, share: float) ->
 def _level_names(column: ColumnTerm, schema: Schema) -> tuple[str, ...]:
     if column.bins.numeric:
         return interval_names(column.bins.cuts)
+    if column.bins.word is not None:
+        return ("without", "with")
     return tuple(text(level) for level in schema[column.bins.name].levels)
 
 

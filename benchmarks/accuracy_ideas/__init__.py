@@ -1,0 +1,1 @@
+"""Experiments on the accuracy of `Additive`: each module compares one idea on the same folds."""

@@ -1,0 +1,227 @@
+"""Validate penalties and pairs on folds: each fold is predicted by a fit to all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from countwise._typing import FloatArray
+from countwise.models.additive.basis import Design, Pair
+from countwise.models.additive.fit import (
+    Rows,
+    fit_parameters,
+    losses,
+    predict_range,
+    spread_of,
+)
+from countwise.models.additive.space import Space
+from countwise.parallel import in_threads
+
+#: A path of penalties stops when the loss is worse than the best one by this factor.
+_WORSE = 1.005
+
+Pairs = tuple[Pair, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFit:
+    """A fit to the rows outside a fold: its pairs and penalties, and what the search found."""
+
+    pairs: Pairs
+    penalties: FloatArray
+    coefficients: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """Fits of all folds under the same penalties, and the probabilities of the rows left out."""
+
+    loss: float
+    penalties: FloatArray
+    probabilities: FloatArray
+    folds: tuple[FoldFit, ...]
+
+    @property
+    def pairs(self) -> list[Pairs]:
+        """The pairs of each fold."""
+        return [fold.pairs for fold in self.folds]
+
+
+class Fits(Protocol):
+    """How the tables of a space are fitted to rows."""
+
+    rows: Rows
+    space: Space
+
+    def fit_fold(
+        self,
+        fold: int,
+        pairs: Pairs,
+        penalties: FloatArray,
+        start: FoldFit | None,
+        spread: FloatArray | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Fit all rows but those of a fold; return coefficients and the fold's probabilities."""
+
+    def tables_of(self, fold: int, fit: FoldFit) -> FloatArray:
+        """Return the tables of a fold's fit, behind each other."""
+
+    def fit_all(
+        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Fit the tables to all rows until the gradient is next to nothing.
+
+        There are `scale` times as many rows as the folds had. Returns the tables behind each other,
+        and the biases.
+        """
+
+
+class TableFits:
+    """Fits whose coefficients are the parameters of the tables: for any number of rows."""
+
+    def __init__(self, rows: Rows, space: Space) -> None:
+        self.rows, self.space = rows, space
+
+    def fit_fold(
+        self,
+        fold: int,
+        pairs: Pairs,
+        penalties: FloatArray,
+        start: FoldFit | None,
+        spread: FloatArray | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Fit all rows but those of a fold; return parameters and the fold's probabilities."""
+        rows, design = self.rows, self.space.design(pairs, penalties)
+        begin = None
+        if start is not None:
+            begin = self.space.carry(start.coefficients, start.penalties, penalties)
+            more = design.basis.parameters + 1 - len(begin)
+            begin = np.concatenate([begin, np.zeros((more, rows.scores))])
+        parameters = fit_parameters(rows, design, penalties, begin, fold=fold, spread=spread)
+        first, last = rows.bounds[fold : fold + 2].tolist()
+        return parameters, predict_range(rows, design, parameters, first, last)
+
+    def tables_of(self, fold: int, fit: FoldFit) -> FloatArray:
+        """Return the tables of a fold's fit, behind each other."""
+        design = self.space.design(fit.pairs, fit.penalties)
+        return design.basis.tables_of(np.ascontiguousarray(fit.coefficients[1:]))
+
+    def fit_all(
+        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Fit all rows, beginning at the mean of the folds; return tables and biases."""
+        design = self.space.design(pairs, best.penalties)
+        start = np.zeros((design.basis.parameters + 1, rows.scores))
+        number = len(self.space.bins)
+        columns = sum(basis.size for basis in self.space.columns(best.penalties)) + 1
+        start[:columns] = np.mean([fold.coefficients[:columns] for fold in best.folds], axis=0)
+        designs = [self.space.design(each, best.penalties) for each in best.pairs]
+        for place, pair in enumerate(pairs, start=number):
+            known = [
+                _part(design_, fold.coefficients, fold.pairs.index(pair) + number)
+                for design_, fold in zip(designs, best.folds, strict=True)
+                if pair in fold.pairs
+            ]
+            if known:
+                _part(design, start, place)[:] = np.mean(known, axis=0)
+        parameters = fit_parameters(
+            rows,
+            replace(design, norms=design.norms * scale),
+            best.penalties,
+            start,
+            spread=spread_of(best.probabilities),
+            tight=True,
+        )
+        return design.basis.tables_of(np.ascontiguousarray(parameters[1:])), parameters[0]
+
+
+def _part(design: Design, parameters: FloatArray, place: int) -> FloatArray:
+    """Return the parameters of one table."""
+    starts = [*design.first_parameter.tolist(), design.basis.parameters]
+    return parameters[1 + starts[place] : 1 + starts[place + 1]]
+
+
+def is_better(rows: Rows, new: Validated, old: Validated, errors: float) -> bool:
+    """Return whether the loss is lower by more than so many standard errors of the difference."""
+    part = rows.validated
+    y, weight = rows.y[part], rows.weight[part]
+    gain = losses(old.probabilities, y) - losses(new.probabilities, y)
+    total = float(weight.sum())
+    mean = float(weight @ gain) / total
+    deviation = np.sqrt(float(weight @ (gain - mean) ** 2) / total)
+    return bool(mean > errors * deviation / np.sqrt(total))
+
+
+def validate(
+    fits: Fits,
+    pairs: Sequence[Pairs],
+    path: Iterable[FloatArray],
+    starts: Validated | None = None,
+    rival: Validated | None = None,
+) -> Validated | None:
+    """Fit every fold along a path of penalties and return the best; stop where it gets worse.
+
+    Penalties that are not better than a `rival` on the first half of the folds are given up there;
+    None if there are no others.
+    """
+    best: Validated | None = None
+    begin: list[FoldFit | None] = [None] * fits.rows.folds
+    spread = None
+    if starts is not None:
+        begin, spread = list(starts.folds), spread_of(starts.probabilities)
+    for penalties in path:
+        tried = _validate_once(fits, pairs, penalties, begin, spread, rival)
+        if tried is None:
+            if best is not None:
+                break
+            continue
+        spread = spread_of(tried.probabilities)
+        if best is None or tried.loss < best.loss:
+            best = tried
+        elif tried.loss > best.loss * _WORSE:
+            break
+    return best
+
+
+def _validate_once(
+    fits: Fits,
+    pairs: Sequence[Pairs],
+    penalties: FloatArray,
+    begin: list[FoldFit | None],
+    spread: FloatArray | None,
+    rival: Validated | None,
+) -> Validated | None:
+    """Fit every fold and predict the rows it leaves out; folds run in threads.
+
+    The fits replace those in `begin`, where they started.
+    """
+    rows = fits.rows
+    half = rows.folds // 2 if rival is not None else 0
+    found = []
+
+    def fit_fold(fold: int) -> FloatArray:
+        coefficients, probabilities = fits.fit_fold(
+            fold, pairs[fold], penalties, begin[fold], spread
+        )
+        begin[fold] = FoldFit(pairs[fold], penalties, coefficients)
+        return probabilities
+
+    for part in (range(half), range(half, rows.folds)):
+        found += in_threads(fit_fold, part)
+        if rival is not None and 0 < len(found) < rows.folds:
+            some = np.concatenate(found)
+            if _mean_loss(rows, some) >= _mean_loss(rows, rival.probabilities[: len(some)]):
+                return None
+    probabilities = np.concatenate(found)
+    folds = tuple(fold for fold in begin if fold is not None)
+    return Validated(_mean_loss(rows, probabilities), penalties, probabilities, folds)
+
+
+def _mean_loss(rows: Rows, probabilities: FloatArray) -> float:
+    """Return the mean loss of the first rows, as many as have probabilities."""
+    part = slice(0, len(probabilities))
+    weight = rows.weight[part]
+    return float(weight @ losses(probabilities, rows.y[part]) / (weight.sum() or 1.0))
