@@ -44,7 +44,8 @@ def test_the_explanation_names_words_and_adds_up(model, reviews):
     np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-12)
     words = set(np.concatenate([values[1:] for values in why.values]).tolist())
     assert {"'good'", "'awful'", "missing"} <= words
-    assert why.attributes[0] == "size" and set(why.attributes[1:]) == {"review"}
+    assert why.attributes[0] == "size"
+    assert set(why.attributes[1:]) == {"review"}
     probabilities = np.exp(why.joint - np.logaddexp.reduce(why.joint, axis=1, keepdims=True))
     np.testing.assert_allclose(probabilities, model.predict_proba(reviews), atol=1e-12)
 
