@@ -94,7 +94,7 @@ def test_a_table_with_a_target_brings_its_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("fit", "houses.csv", "-t", "price", "--gain", "g.csv"), "must be a readable CSV file"),
+        (("fit", "houses.csv", "-t", "price", "--gain", "g.csv"), "there is no file"),
         (("fit", "houses.csv", "-t", "price", "--rule", "roulette"), "predicts a number"),
         (("fit", "houses.csv", "-t", "prize"), "--target must name a column; got 'prize'"),
         (("fit", "houses.csv"), "a numeric column to predict is needed"),

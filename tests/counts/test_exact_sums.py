@@ -124,6 +124,7 @@ def test_saved_sums_are_the_same_and_forged_ones_refused(tmp_path):
         ExactSums(10**9, sums.words),
         ExactSums(sums.low, sums.words[:, :2]),
         ExactSums(sums.low, sums.words[0]),
+        ExactSums.of(0, [10**6, 0, 0, 0], [1, 0, 0, 0]),
     ]
     for forged in forgeries:
         model.counts_.moments[name] = Moments(*true.arrays(), exact=forged)

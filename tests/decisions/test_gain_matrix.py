@@ -328,7 +328,7 @@ def test_files_that_are_no_gain_matrix(tmp_path, content, words):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(GainError, match=r"readable CSV file; got 'No such file.*Check the path\."):
+    with pytest.raises(GainError, match=r"there is no file '.*Check the path\."):
         GainMatrix.of(tmp_path / "none.csv")
 
 

@@ -94,7 +94,7 @@ BAD_GAINS = {
     "words": ([["a", "b"], ["c", "d"]], "must be a finite number"),
     "shape": (np.eye(3), "0, 1 need 2 rows of 2 gains"),
     "no matrix": ({0: 1.0, 1: 2.0}, "a dict must hold a dict for each true class"),
-    "no file": ("no such file.csv", "must be a readable CSV file"),
+    "no file": ("no such file.csv", "there is no file"),
 }
 
 

@@ -143,7 +143,7 @@ def test_the_path_of_a_gain_matrix_is_a_rule(tmp_path, monkeypatch):
     GainMatrix.of(CREDIT).write(tmp_path / "argmax")
     assert rule_of("argmax") == Argmax()
     for missing in ("gone.csv", "gone.json"):
-        with pytest.raises(GainError, match=f"'{missing}' must be a readable CSV file"):
+        with pytest.raises(GainError, match=f"there is no file '{missing}'"):
             rule_of(missing)
     for nowhere in ("", ".", "a\0b", "x" * 5000):
         with pytest.raises(ParameterError, match="rule must be 'argmax'"):

@@ -116,6 +116,14 @@ class ExactSums:
                 deviations.append(np.inf)
         return means, deviations
 
+    def possible(self, weight: list[float]) -> bool:
+        """Return whether so many numbers of each class can have these sums."""
+        # Squares of n numbers are at least the square of their sum, divided by n.
+        return all(
+            rows >= 0 and square * int(rows) >= plain * plain and (rows > 0 or not square)
+            for rows, plain, square in zip(weight, *self.whole(self.low), strict=True)
+        )
+
     def check(self) -> None:
         """Refuse what no sums could be."""
         if self.words.ndim != 3 or self.words.shape[0] != 2 or self.words.size == 0:
@@ -207,12 +215,7 @@ class Moments:
     def _less(self, other: Moments, weight: FloatArray, exact: ExactSums) -> Moments:
         """Return what exact sums leave, unless no rows could leave that."""
         missing = self.missing - other.missing
-        less = zip(weight.tolist(), *exact.whole(exact.low), strict=True)
-        for rows, plain, square in less:
-            # Squares of n numbers are at least the square of their sum, divided by n.
-            if rows < 0 or square * int(rows) < plain * plain or (rows == 0 and square):
-                raise _not_counted()
-        if np.any(missing < 0):
+        if np.any(missing < 0) or not exact.possible(weight.tolist()):
             raise _not_counted()
         return Moments.summed(weight, missing, exact)
 
@@ -304,6 +307,8 @@ class Moments:
             raise CountsError("Moments: there must be exact sums for each class.")
         if np.any(self.weight != np.floor(self.weight)) or self.weight.max() >= MOST_EXACT:
             raise CountsError("Moments: exact sums must be those of whole weights.")
+        if not exact.possible(self.weight.tolist()):
+            raise CountsError("Moments: exact sums must be those of so many numbers.")
         if self != Moments.summed(self.weight, self.missing, exact):
             raise CountsError("Moments: means and deviations must be those of the exact sums.")
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.show_rows import align, html_table
-from countwise.tables.cell_forms import date_text
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.words import TextCodes
 
@@ -266,6 +265,8 @@ class Table:
             number = float(self.values(name)[row])
             if number != number:
                 return "missing"
+            from countwise.tables.cell_forms import date_text
+
             return date_text(number) if column.dates else f"{number:g}"
         code = int(self.codes(name)[row])
         if code < column.width:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts, sum_out
-from countwise.counts.engines import _exact, _kernels
+from countwise.counts.engines import _kernels
 from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import MOST_EXACT, ExactSums, Moments
 from countwise.counts.plan import Plan
@@ -121,6 +121,8 @@ class Jobs:
         values = self.table.values(name)
         weight, mean, square, missing = np.zeros((4, self.slots - 1))
         if self.exact:
+            from countwise.counts.engines import _exact
+
             found = _exact.exact_sums(
                 values, self.target, self.weight, start, stop, weight, missing
             )
