@@ -48,6 +48,7 @@ _NAMES = {
     "countwise.reports.report": ("report",),
     "countwise.store.files": ("load", "save"),
     "countwise.tables.read": ("read",),
+    "countwise.tables.scan": ("Scan", "scan"),
     "countwise.tables.schema": ("Column", "Schema"),
     "countwise.tables.table": ("Table",),
     "countwise_papers.reproduce": ("Reproduction", "reproduce"),

@@ -63,6 +63,8 @@ from countwise.reports.report import report as report
 from countwise.store.files import load as load
 from countwise.store.files import save as save
 from countwise.tables.read import read as read
+from countwise.tables.scan import Scan as Scan
+from countwise.tables.scan import scan as scan
 from countwise.tables.schema import Column as Column
 from countwise.tables.schema import Schema as Schema
 from countwise.tables.table import Table as Table

@@ -280,6 +280,35 @@ NOTES: dict[str, NoteKind] = {
         "Sheet {sheet!r} was read; the workbook also has {others}. Set `sheet=` to read another.",
         "The first sheet that holds a table is read, unless `sheet=` names one.",
     ),
+    "S01": NoteKind(
+        "Counted piece by piece",
+        "info",
+        "{rows:,} rows of {what} were counted by the engine {engine} ({why}).",
+        "The rows stayed where they are; only their counts were kept. The result is the same as "
+        "that of rows in memory.",
+    ),
+    "S02": NoteKind(
+        "Levels counted together",
+        "caution",
+        "Column {column!r} has very many levels: {kept} of the most frequent are told apart, and "
+        "the {rows:,} rows of all others ({share:.1%}) are counted as one level (`max_levels=`).",
+        "Every level that occurs often enough is among those told apart, and all counts are exact. "
+        "Raise `max_levels=` if memory allows it, or group the levels yourself.",
+    ),
+    "S03": NoteKind(
+        "Rows that could not be read",
+        "warning",
+        "The rows of {piece} were skipped, because they could not be read: {reason}",
+        "A damaged piece of the source was left out as requested by `on_bad='skip'`. Nothing is "
+        "counted of its rows.",
+    ),
+    "S04": NoteKind(
+        "A sample of the rows",
+        "caution",
+        "{sample:,} of {rows:,} rows, drawn at random, were used to {purpose}.",
+        "The rows do not fit in memory, and this step needs rows instead of counts. Everything "
+        "else was learned from all rows.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

@@ -32,8 +32,8 @@ from countwise.store.files import load
 from countwise.tables import datasets
 from countwise.tables.cell_forms import date_text
 from countwise.tables.formats import detect
-from countwise.tables.formats.blocks import pieces_of, run_overlapped
-from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, scan
+from countwise.tables.formats.blocks import Piece, pieces_of, run_overlapped
+from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, look_through
 from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.read import code_columns, complete, load_columns
@@ -213,7 +213,7 @@ def predict_file(
     if isinstance(target, str | os.PathLike):
         check_writable(os.fspath(target), "target", EXTENSIONS, path)
     # The scan of the file begins while the model is loaded.
-    look = LookAhead(path) if path and detect.is_delimited(path) else scan
+    look = LookAhead(path) if path and detect.is_delimited(path) else look_through
     scorer = scorer_of(load_model(model, "predict"), gain if rule is None else rule, keep)
     scorer.strict = strict
     arguments = (header, separator, missing, missing_only, skip_lines, sheet)
@@ -229,12 +229,10 @@ def predict_file(
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     with _open_writer(target, scorer.names) as writer:
 
-        def predict(
-            blocks: Iterator[RawTable],
-        ) -> tuple[Tally, list[tuple[Any, Predictions | Numbered]]]:
+        def predict(piece: Piece) -> tuple[Tally, list[tuple[Any, Predictions | Numbered]]]:
             tally = Tally()
             rendered: list[tuple[Any, Predictions | Numbered]] = []
-            for block in blocks:
+            for block in piece():
                 predictions = scorer.predict(block, tally)
                 rendered.append((writer.render(predictions), predictions))
             return tally, rendered
@@ -888,11 +886,11 @@ def scorer_of(model: Any, rule: Any = None, keep: Sequence[str] = ()) -> Scorer:
 
 
 def run_in_turn(
-    pieces: Iterator[tuple[Any, int]], work: Callable[[Iterator[RawTable]], Any]
+    pieces: Iterator[tuple[Piece, int]], work: Callable[[Piece], Any]
 ) -> Iterator[tuple[Any, int]]:
     """Run `work` on one piece after the other, where the order of rows matters."""
     for piece, done in pieces:
-        yield work(piece()), done
+        yield work(piece), done
 
 
 def _check_finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> None:

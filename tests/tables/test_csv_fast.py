@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from countwise.tables.formats import csv
 from countwise.tables.formats.csv_dialect import Dialect, sniff
 from countwise.tables.formats.csv_fast import PlainRows
-from countwise.tables.formats.source import LookAhead, Scan, Source, scan
+from countwise.tables.formats.source import ByteFacts, LookAhead, Source, look_through
 from countwise.tables.raw_columns import Numbers
 
 from .options import options
@@ -72,7 +72,7 @@ def plain(content, reading=READING, names=("x", "w", "y"), separator=","):
 
 
 def sniff_of(names, separator):
-    return Dialect("utf-8", separator, names, 0, [], Scan())
+    return Dialect("utf-8", separator, names, 0, [], ByteFacts())
 
 
 def test_ordinary_lines_are_taken():
@@ -136,8 +136,8 @@ def test_a_look_ahead_finds_what_a_look_finds(tmp_path_factory, content):
     content = (content or b"a").removeprefix(b"\x1f\x8b").replace(b"\0", b"0") or b"a"
     source = file_of(folder, content)
     ahead = LookAhead(source.path)
-    wanted = Scan(_is_utf8(content), content.count(b'"'), b"0x" in content.lower())
-    assert scan(source, "utf-8", 0) == wanted
+    wanted = ByteFacts(_is_utf8(content), content.count(b'"'), b"0x" in content.lower())
+    assert look_through(source, "utf-8", 0) == wanted
     assert ahead(source, "utf-8", 0) == wanted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -15,6 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
+from countwise.notes import Note
+from countwise.progress import Progress, open_progress
+from countwise.tables.scan import Scan
+from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
@@ -24,14 +29,20 @@ ENGINES = {
     "memory": "countwise.counts.engines.memory",
     "reference": "countwise.counts.engines.reference",
 }
+#: Engines for rows outside memory, each with a function `fold_scan`.
+SCAN_ENGINES = {"stream": "countwise.counts.engines.stream"}
+#: What `count` takes for a plan that depends on columns which a scan has still to find out.
+PlanOf = Callable[[Schema], Plan]
 
 
 def count(
     rows: Any,
-    plan: Plan | None = None,
+    plan: Plan | PlanOf | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    engine: str = "memory",
+    engine: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | bool | None = None,
     **read_options: Any,
 ) -> Counts:
     """Count rows once, by class, as the plan says (each attribute by class if none is given).
@@ -39,13 +50,20 @@ def count(
     Parameters
     ----------
     rows
-        A `Table`, or anything `read` takes; further keywords are handed to it.
+        A `Table`, a `Scan`, or anything `read` takes; further keywords are handed to it.
     plan
-        What to count. A plan made with `Plan.within` needs `count_groups`.
+        What to count, or a function that returns it for a schema. A plan made with `Plan.within`
+        needs `count_groups`.
     sample_weight
         One weight a row; an integer weight equals repeating the row.
     engine
-        ``memory`` (compiled, threaded) or ``reference`` (NumPy, slow, obvious).
+        ``memory`` (compiled, threaded) or ``reference`` (NumPy, slow, obvious). For a `Scan`:
+        ``stream``, which counts its pieces by the engine ``memory``.
+    checkpoint
+        For a `Scan`: a file to which the counts so far are written after each piece. If it is
+        there, counting goes on from it.
+    progress
+        For a `Scan`: called with bytes done, bytes in all and a text; True shows a bar.
 
     Examples
     --------
@@ -53,6 +71,15 @@ def count(
     >>> cw.count("sample:weather", target="play").weight
     array([5., 9., 0.])
     """
+    if isinstance(rows, Scan) and not read_options:
+        if sample_weight is not None:
+            raise ParameterError("count: the rows of a Scan have no `sample_weight=`; got some.")
+        return _count_scan(rows, plan, engine, checkpoint, progress)
+    if checkpoint is not None:
+        raise ParameterError(
+            "count: only rows outside memory are counted with a `checkpoint=`.",
+            hint="Pass cw.scan(source, target=…)",
+        )
     table, plan, weight, fold = _read("count", rows, plan, sample_weight, engine, read_options)
     if plan.apart is not None:
         raise CountsError(
@@ -63,13 +90,36 @@ def count(
     return fold(table, plan, weight)
 
 
+def _count_scan(
+    scan: Scan,
+    plan: Plan | PlanOf | None,
+    engine: str | None,
+    checkpoint: str | os.PathLike[str] | None,
+    progress: Progress | bool | None,
+) -> Counts:
+    """Count rows outside memory by the engine that suits them, or the one that is asked for."""
+    name = engine or scan.source.engine
+    if name not in SCAN_ENGINES:
+        hint = did_you_mean(name, SCAN_ENGINES).strip()
+        raise ParameterError("count", "engine", f"one of {listing(SCAN_ENGINES)}", name, hint)
+    plan_of = (
+        plan if callable(plan) else (lambda schema: Plan.each(schema) if plan is None else plan)
+    )
+    with open_progress("count", progress) as report:
+        fold = import_module(SCAN_ENGINES[name]).fold_scan
+        counts: Counts = fold(scan, plan_of, checkpoint=checkpoint, progress=report)
+    why = "as requested" if engine else scan.source.why_engine
+    scan.add_note(Note.of("S01", rows=counts.rows, what=scan.source.what, engine=name, why=why))
+    return counts
+
+
 def count_groups(
     rows: Any,
     plan: Plan | None = None,
     groups: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    engine: str = "memory",
+    engine: str | None = None,
     **read_options: Any,
 ) -> list[Counts]:
     """Count groups of rows apart: the folds of a cross-validation, the parts of a curve.
@@ -107,9 +157,9 @@ def count_groups(
 def _read(
     who: str,
     rows: Any,
-    plan: Plan | None,
+    plan: Plan | PlanOf | None,
     sample_weight: ArrayLike | None,
-    engine: str,
+    engine: str | None,
     read_options: dict[str, Any],
 ) -> tuple[Table, Plan, NDArray[np.float64] | None, Engine]:
     """Return the rows as a table, the plan, the weights and the function that counts."""
@@ -125,6 +175,8 @@ def _read(
                 )
         rows = read(rows, **read_options)
     plan = Plan.each(rows.schema) if plan is None else plan
+    plan = plan(rows.schema) if callable(plan) else plan
+    engine = engine or "memory"
     if not isinstance(plan, Plan):
         raise ParameterError(who, "plan", "a Plan, such as Plan.each(table.schema)", plan)
     if engine not in ENGINES:

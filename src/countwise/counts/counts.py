@@ -219,6 +219,10 @@ class Counts:
             {key: words.slots(order, width) for key, words in self.words.items()},
         )
 
+    def onto(self, schema: Schema) -> Counts:
+        """Return the same counts with the levels in the order of another schema."""
+        return self._onto(schema, self.plan)
+
     def restricted(self, plan: Plan) -> Counts:
         """Return only what this plan names; a larger pass serves a smaller model."""
         if plan not in self.plan:

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
-from countwise.tables.schema import Column, Level, level_key
+from countwise.tables.schema import OTHER, Column, Level, level_key
 from countwise.tables.table import Table, code_type
 
 #: All tables of two columns together may have this many cells: a quarter of a gigabyte, of which
 #: learning holds a few copies.
 MOST_PAIR_CELLS = 1 << 25
-#: The level that rare levels become.
-OTHER = "(other)"
 
 
 def width_limit(widths: Sequence[int], classes: int, most: int | None = None) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import cut_points, cut_table
 from countwise.errors import SchemaError, TableError
 from countwise.notes import Note
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
@@ -59,7 +61,7 @@ class Recode:
     @classmethod
     def learn(
         cls,
-        table: Table,
+        table: Table | Scan,
         weight: FloatArray | None,
         method: str,
         bins: int = 10,
@@ -77,13 +79,18 @@ class Recode:
         if method == "quantizer":
             from countwise.discretize.quantizer import Quantizer
 
+            if isinstance(table, Scan):
+                raise TableError(
+                    "numeric='quantizer': the joint search needs rows in memory; got a Scan.",
+                    hint="Use numeric='cuts', or fit rows.sample(100_000)",
+                )
             found = Quantizer(random_state=0).fit(table.select(names), sample_weight=weight)
             return cls(dict(found.cut_points_), {}, tuple(found.notes_))
         grids = _grids(table, weight, names)
         return cls({name: cut_points(grids[name], method, bins) for name in names})
 
     def for_pairs(
-        self, table: Table, weight: FloatArray | None, method: str, who: str = "Recode"
+        self, table: Table | Scan, weight: FloatArray | None, method: str, who: str = "Recode"
     ) -> Recode:
         """Return a recode under which the counts of every two columns fit in memory."""
         from countwise.discretize.rare_levels import (
@@ -133,8 +140,23 @@ class Recode:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def apply(self, table: Table) -> Table:
+    @overload
+    def apply(self, table: Table) -> Table: ...
+    @overload
+    def apply(self, table: Scan) -> Scan: ...
+    @overload
+    def apply(self, table: Table | Scan) -> Table | Scan: ...
+    def apply(self, table: Table | Scan) -> Table | Scan:
         """Return the table with its numbers cut and its rare levels folded."""
+        if isinstance(table, Scan):
+            if not self:
+                return table
+            # What was counted of the recoded rows is kept with them, so there is one of each.
+            key = ("recode", id(self))
+            if key not in table.memo:
+                changed = table.map(self.apply, self.apply_to_schema(table.schema))
+                table.memo[key] = (self, changed)
+            return table.memo[key][1]  # type: ignore[no-any-return]
         table = cut_table(table, self.cut_points) if self.cut_points else table
         if not self.kept_levels:
             return table
@@ -183,6 +205,8 @@ def _keys(levels: Mapping[str, tuple[Level, ...]]) -> dict[str, list[tuple[str, 
     return {name: [level_key(level) for level in kept] for name, kept in levels.items()}
 
 
-def _grids(table: Table, weight: FloatArray | None, names: Iterable[str]) -> Mapping[str, Grid]:
+def _grids(
+    table: Table | Scan, weight: FloatArray | None, names: Iterable[str]
+) -> Mapping[str, Grid]:
     plan = Plan(grids=tuple(names))
     return count(table, plan, sample_weight=weight).grids if plan.grids else {}

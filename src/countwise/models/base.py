@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from countwise.tables.estimator import (
     drop_zero_weight,
     n_rows_of,
 )
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
@@ -157,6 +158,12 @@ class Classifier(ClassifierMixin, TableEstimator):
         from countwise.tables.read import extend, read
 
         who = type(self).__name__
+        if isinstance(X, Scan):
+            raise TableError(
+                f"{who}: it learns from rows in memory, not from counts; got a Scan.",
+                hint="Pass some of its rows, such as rows.sample(100_000), or choose a model made "
+                "from counts",
+            )
         options = {"nominal": self.nominal, "identifiers": "drop named"}
         if isinstance(X, Table) or isinstance(y, str):
             table = X if isinstance(X, Table) else read(X, target=y, **options)
@@ -187,7 +194,21 @@ class Classifier(ClassifierMixin, TableEstimator):
         return extend(X, known, target=labels)
 
 
-def leave_out_text(model: Any, table: Table) -> Table:
+def check_scan(model: Any, scan: Scan, y: Any, sample_weight: Any) -> None:
+    """Refuse labels or weights beside rows outside memory, and such rows without a class."""
+    who = type(model).__name__
+    if y is not None or sample_weight is not None:
+        raise TableError(f"{who}: a Scan brings its classes along and has no weights.")
+    if not scan.labelled:
+        raise TableError(
+            f"{who}: training needs classes; the scan has none. Scan it with target='column'."
+        )
+
+
+Rows = TypeVar("Rows", Table, Scan)
+
+
+def leave_out_text(model: Any, table: Rows) -> Rows:
     """Return the rows without text columns, with a note on each, unless the model uses them."""
     if not table.schema.text or getattr(model, "uses_text", False):
         return table
@@ -195,7 +216,7 @@ def leave_out_text(model: Any, table: Table) -> Table:
 
     who = type(model).__name__
     models = listing([entry.name for entry in registry.models() if entry.counts_words])
-    notes = [Note.of("W02", c.name, who=who, models=models) for c in table.schema.text]
+    notes: list[Note] = [Note.of("W02", c.name, who=who, models=models) for c in table.schema.text]
     rest = table.without_text()
     if not rest.schema.attributes:
         raise TableError(
@@ -203,4 +224,4 @@ def leave_out_text(model: Any, table: Table) -> Table:
             f"which {models} can use.",
             hint="Choose such a model.",
         )
-    return rest.with_notes([*table.notes, *notes])
+    return rest.with_notes((*table.notes, *notes))

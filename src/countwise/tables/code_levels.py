@@ -13,7 +13,7 @@ from countwise.notes import Note
 from countwise.numeric import read_number
 from countwise.tables.infer_schema import MANY_LEVELS
 from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value
+from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value, level_key
 from countwise.tables.table import code_type
 from countwise.tables.text_values import drop_marks, parse
 from countwise.tables.words import TextCodes, text_codes
@@ -96,7 +96,9 @@ def fold_case(plain: Words, column: Column) -> Words:
     """Make one word of those that differ only in case or blanks, as the levels spell it."""
     spelled = {_folded(level): level for level in reversed(column.levels)}
     counts = plain.counts()
-    for at in sorted(range(len(counts)), key=lambda at: -int(counts[at])):
+    for at in sorted(
+        range(len(counts)), key=lambda at: (-int(counts[at]), str(plain.distinct[at]))
+    ):
         spelled.setdefault(_folded(plain.distinct[at]), plain.distinct[at])
     place: dict[Level, int] = {}
     kept = [spelled[_folded(level)] for level in plain.distinct]
@@ -124,10 +126,17 @@ def _folded(level: Level) -> Level:
 
 
 def code(
-    plain: Words, column: Column, extend: bool
+    plain: Words, column: Column, extend: bool, given: Column | None = None
 ) -> tuple[NDArray[Any], Column, dict[Level, int]]:
-    """Return codes, the column (with new levels if `extend`) and the counts of unknown levels."""
-    where = [column.place(level) for level in plain.distinct]
+    """Return codes, the column (with new levels if `extend`) and the counts of unknown levels.
+
+    A level is found by its value, text or number. If the `given` column holds only some of the
+    levels, the others came from other rows of one source, and are found by their value alone.
+    """
+    if given is None:
+        where = [column.place(level) for level in plain.distinct]
+    else:
+        where = [_place_of(level, column, given) for level in plain.distinct]
     unknown = [position for position, found in enumerate(where) if found < 0]
     counts = plain.counts() if unknown else ()
     if extend and unknown:
@@ -136,7 +145,7 @@ def code(
             levels = by_value([*column.levels, *new])
         else:
             levels = [*column.levels, *(new if plain.declared else in_order(new))]
-        return code(plain, column.with_levels(levels), extend=False)
+        return code(plain, column.with_levels(levels), False, given)
     if column.when_missing == "value" and MISSING_VALUE not in column.levels:
         column = column.with_levels([*column.levels, MISSING_VALUE])
     width = column.width
@@ -146,3 +155,12 @@ def code(
         lookup[-1] = column.levels.index(MISSING_VALUE)
     still_unknown = {plain.distinct[at]: int(counts[at]) for at in unknown if counts[at]}
     return lookup[plain.codes], column, still_unknown
+
+
+def _place_of(level: Level, column: Column, given: Column) -> int:
+    """Return the code of a level: one of those given, however it is written, or this very one."""
+    key = level_key(level)
+    if key not in column.places and given.levels:
+        like = given.place(level)
+        key = key if like < 0 else level_key(given.levels[like])
+    return column.places.get(key, -1)

@@ -70,11 +70,31 @@ def _telling(days: NDArray[np.float64]) -> list[str]:
     known = days[np.isfinite(days)]
     if len(known) < FEWEST_DATES:
         return []
-    span = float(known.max() - known.min())
+    return telling_parts(len(known), float(known.max() - known.min()), parts_held(known))
+
+
+def parts_held(days: NDArray[np.float64]) -> dict[str, int]:
+    """Return which months, weekdays and hours occur among dates, as bits of a number."""
+    held = {}
+    for part in _SPANS:
+        codes = _codes(days, part)
+        held[part] = sum(1 << code for code in np.unique(codes[codes >= 0]).tolist())
+    return held
+
+
+def part_levels(part: str) -> tuple[str, ...]:
+    """Return the names of months or weekdays; none for the hour, which is a number."""
+    return _NAMES.get(part, ())
+
+
+def telling_parts(dates: int, span: float, held: Mapping[str, int]) -> list[str]:
+    """Return the parts that become columns: of enough dates, over enough days, that differ."""
+    if dates < FEWEST_DATES:
+        return []
     return [
         part
         for part, least in _SPANS.items()
-        if span >= least and len(np.unique(_codes(known, part))) > 1
+        if span >= least and held.get(part, 0).bit_count() > 1
     ]
 
 

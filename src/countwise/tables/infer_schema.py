@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise.errors import listing
 from countwise.notes import Note
@@ -30,9 +34,147 @@ _NAME_HINT = re.compile(
 _FEWEST_WORDS, _MOSTLY_UNIQUE = 4.0, 0.5
 
 
-def kind_of(name: str, raw: Raw) -> Kind:
-    """Return the kind of a column: numbers are numeric, sentences text, all else is nominal."""
-    return "text" if isinstance(raw, Words) and _is_prose(name, raw) else plain_kind(raw)
+class Facts(Protocol):
+    """What decides the kind of a column: of one in memory, or of parts that were put together."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds numbers; otherwise texts or booleans."""
+
+    @property
+    def declared(self) -> bool:
+        """Whether the source declares its levels."""
+
+    @property
+    def dates(self) -> bool:
+        """Whether its numbers are days."""
+
+    @property
+    def date_order(self) -> str:
+        """How its dates are written."""
+
+    @property
+    def rounded(self) -> int | None:
+        """A whole number that a double could not hold, if there is one."""
+
+    @property
+    def marks(self) -> Mapping[str, int]:
+        """The texts among numbers that were taken as missing, and how often."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is odd about its cells."""
+
+    @property
+    def rows(self) -> int:
+        """The cells that hold a value."""
+
+    @property
+    def distinct(self) -> int:
+        """The different values: of numbers those that occur, of texts those that are known."""
+
+    @property
+    def occurring(self) -> int:
+        """The different texts that occur."""
+
+    @property
+    def texts(self) -> Sequence[Any]:
+        """Some of the different texts."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all numbers are whole."""
+
+    @property
+    def low(self) -> float:
+        """The least number."""
+
+    @property
+    def high(self) -> float:
+        """The largest number."""
+
+    @property
+    def is_two_valued(self) -> bool:
+        """Whether no number lies between the least and the largest."""
+
+
+class RawFacts:
+    """The facts of a column in memory, each found when it is asked for."""
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = raw
+        self.is_number = isinstance(raw, Numbers)
+        self.notes = raw.notes
+        self.declared = isinstance(raw, Words) and raw.declared
+        self.dates, self.rounded, self.marks = False, None, dict[str, int]()
+        self.date_order = ""
+        if isinstance(raw, Numbers):
+            self.dates, self.rounded, self.marks = raw.dates, raw.rounded, dict(raw.marks)
+            self.date_order = raw.written.get("date_order", "")
+
+    @cached_property
+    def _values(self) -> NDArray[np.float64]:
+        assert isinstance(self._raw, Numbers)
+        return self._raw.values[~np.isnan(self._raw.values)]
+
+    @property
+    def rows(self) -> int:
+        """The cells that hold a value."""
+        if isinstance(self._raw, Numbers):
+            return len(self._values)
+        return int(np.count_nonzero(self._raw.codes >= 0))
+
+    @property
+    def distinct(self) -> int:
+        """The different values."""
+        raw = self._raw
+        return len(np.unique(self._values)) if isinstance(raw, Numbers) else len(raw.distinct)
+
+    @property
+    def occurring(self) -> int:
+        """The different texts that occur."""
+        return int(np.count_nonzero(self._raw.counts())) if isinstance(self._raw, Words) else 0
+
+    @property
+    def texts(self) -> Sequence[Any]:
+        """The different texts."""
+        return self._raw.distinct if isinstance(self._raw, Words) else ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all numbers are whole."""
+        return bool(np.all(self._values == np.trunc(self._values)))
+
+    @property
+    def low(self) -> float:
+        """The least number."""
+        return float(self._values.min())
+
+    @property
+    def high(self) -> float:
+        """The largest number."""
+        return float(self._values.max())
+
+    @property
+    def is_two_valued(self) -> bool:
+        """Whether no number lies between the least and the largest."""
+        return bool(np.all((self._values == self.low) | (self._values == self.high)))
+
+
+def decide_kind(
+    name: str, facts: Facts, kind: Kind, identifiers: str, is_array: bool = False
+) -> tuple[Kind, list[Note]]:
+    """Return what a column is taken as, and notes; its kind is inferred if it is ``infer``."""
+    notes: list[Note] = []
+    if kind == "infer":
+        kind = _infer_kind(name, facts)
+        if kind == "text":
+            notes.append(Note.of("W01", name, texts=facts.distinct))
+        elif not (identifiers == "keep" or is_array):
+            why = _why_identifier(name, facts, identifiers == "drop named")
+            if why is not None:
+                return "id", [Note.of("T01", name, why=why)]
+    return kind, [*notes, *(() if is_array else _note_oddities(name, facts, kind))]
 
 
 def plain_kind(raw: Raw) -> Kind:
@@ -40,64 +182,69 @@ def plain_kind(raw: Raw) -> Kind:
     return "numeric" if isinstance(raw, Numbers) else "nominal"
 
 
-def _is_prose(name: str, raw: Words) -> bool:
+def _infer_kind(name: str, facts: Facts) -> Kind:
+    """Return the kind of a column: numbers are numeric, sentences text, all else is nominal."""
+    if facts.is_number:
+        return "numeric"
+    return "text" if _is_prose(name, facts) else "nominal"
+
+
+def _is_prose(name: str, facts: Facts) -> bool:
     """Return whether a column holds many texts of several words that mostly differ."""
-    rows = int(np.count_nonzero(raw.codes >= 0))
-    if raw.declared or rows < FEWEST_ROWS or len(raw.distinct) < _MOSTLY_UNIQUE * rows:
+    rows = facts.rows
+    if facts.declared or rows < FEWEST_ROWS or facts.distinct < _MOSTLY_UNIQUE * rows:
         return False
-    return not _has_id_name(name) and count_words(raw.distinct) >= _FEWEST_WORDS
+    return not has_id_name(name) and count_words(facts.texts) >= _FEWEST_WORDS
 
 
-def why_identifier(name: str, raw: Raw, named_only: bool = False) -> str | None:
+def _why_identifier(name: str, facts: Facts, named_only: bool = False) -> str | None:
     """Return why a column identifies rows; None for numbers that merely take many values.
 
     With `named_only` numbers identify rows only if their name says so.
     """
-    if isinstance(raw, Words):
-        rows, distinct = int(np.count_nonzero(raw.codes >= 0)), len(raw.distinct)
-        fraction = 0.8 if _has_id_name(name) else 0.9
-        if raw.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
+    rows = facts.rows
+    if not facts.is_number:
+        distinct, fraction = facts.distinct, 0.8 if has_id_name(name) else 0.9
+        if facts.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
             return None
         return f"it holds {distinct} different texts in {rows} rows"
-    values = raw.values[~np.isnan(raw.values)]
-    rows = len(values)
-    if rows < FEWEST_ROWS or raw.dates or not np.all(values == np.trunc(values)):
+    if rows < FEWEST_ROWS or facts.dates or not facts.is_whole:
         return None
-    distinct = len(np.unique(values))
+    if named_only and not has_id_name(name):
+        return None
+    distinct = facts.distinct
     about = f"{distinct} different whole numbers in {rows} rows"
-    if named_only and not _has_id_name(name):
-        return None
-    if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
+    if distinct == rows and facts.low in (0, 1) and facts.high - facts.low + 1 == rows:
         return f"it numbers the rows ({about})"
-    if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):
+    if distinct >= 0.8 * rows and (has_id_name(name) or facts.rounded is not None):
         return f"its name and its {about} say so"
     return None
 
 
-def _has_id_name(name: str) -> bool:
+def has_id_name(name: str) -> bool:
+    """Return whether the name of a column says that it identifies rows."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return _NAME_HINT.search(spaced) is not None
 
 
-def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
+def _note_oddities(name: str, facts: Facts, kind: str) -> list[Note]:
     """Return notes about a column that stays: constant, empty, rounded, dates, very many levels."""
-    notes = list(raw.notes)
-    if isinstance(raw, Numbers):
-        seen = raw.values[~np.isnan(raw.values)]
-        low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
-        empty, constant = seen.size == 0, seen.size > 0 and low == high
-        if raw.rounded is not None:
-            notes.append(Note.of("T05", name, value=raw.rounded))
-        if raw.dates and not empty:
-            notes.append(Note.of("T06", name, order=_ORDERS[raw.written.get("date_order", "")]))
-        if raw.marks:
-            named, cells = listing(raw.marks), sum(raw.marks.values())
+    notes = list(facts.notes)
+    if facts.is_number:
+        rows = facts.rows
+        empty, constant = rows == 0, rows > 0 and facts.low == facts.high
+        if facts.rounded is not None:
+            notes.append(Note.of("T05", name, value=facts.rounded))
+        if facts.dates and not empty:
+            notes.append(Note.of("T06", name, order=_ORDERS[facts.date_order]))
+        if facts.marks:
+            named, cells = listing(facts.marks), sum(facts.marks.values())
             notes.append(Note.of("T21", name, marks=named, cells=cells))
-        is_measured = kind == "numeric" and not raw.dates and seen.size > 20
-        if is_measured and low < high and np.all((seen == low) | (seen == high)):
-            notes.append(Note.of("T09", name, low=low, high=high))
+        is_measured = kind == "numeric" and not facts.dates and rows > 20
+        if is_measured and not constant and facts.is_two_valued:
+            notes.append(Note.of("T09", name, low=facts.low, high=facts.high))
     else:
-        occurring = int(np.count_nonzero(raw.counts()))
+        occurring = facts.occurring
         empty, constant = occurring == 0, occurring == 1
         if occurring > MANY_LEVELS and kind != "text":
             notes.append(Note.of("T07", name, levels=occurring))

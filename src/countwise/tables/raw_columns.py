@@ -47,13 +47,15 @@ class Words:
     """A column of texts, booleans or mixed values as codes into `distinct`; -1 is an empty cell.
 
     `declared` says that the source declared `distinct` as the levels (a categorical, an ARFF
-    header) in that order, whether or not each of them occurs; `notes` what is odd about the texts.
+    header) in that order, whether or not each of them occurs; `notes` what is odd about the texts,
+    `marked` that some cells held a missing mark.
     """
 
     codes: NDArray[np.int64] | NDArray[np.int32]
     distinct: tuple[Level, ...]
     declared: bool = False
     notes: tuple[Note, ...] = ()
+    marked: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)

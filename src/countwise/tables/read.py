@@ -32,8 +32,9 @@ from countwise.tables.read_options import (
     ReadOptions,
     is_name,
 )
-from countwise.tables.schema import Column, Schema, level_number
+from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
+from countwise.tables.usable_rows import check_attributes, drop_unusable
 
 if TYPE_CHECKING:
     from countwise.tables.datasets import Sample
@@ -45,7 +46,7 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
         from countwise.tables import datasets
 
         sample = datasets.find(source.removeprefix("sample:"))
-        source, options = sample.locate(), _with_sample(options, sample)
+        source, options = sample.locate(), with_sample(options, sample)
     if isinstance(source, str | os.PathLike | Source):
         return _load_file(Source.at(source), options)
     if callable(getattr(source, "read", None)):
@@ -58,7 +59,8 @@ def load_columns(source: Any, options: ReadOptions) -> tuple[RawTable, ReadOptio
     return RawTable(frame_columns(source, options)), options
 
 
-def _with_sample(options: ReadOptions, sample: Sample) -> ReadOptions:
+def with_sample(options: ReadOptions, sample: Sample) -> ReadOptions:
+    """Return the options with what a sample knows of its columns."""
     if options.is_schema:
         return options
     target = sample.target if options.target is None else options.target
@@ -88,8 +90,6 @@ def _load_file(source: Source, options: ReadOptions) -> tuple[RawTable, ReadOpti
 
 #: How alike a name must be to one that the rows lack, to be taken for it.
 _NEAR = 0.85
-#: More classes than this are hardly classes, if they are numbers or every second row has a new one.
-MANY_CLASSES = 20
 
 
 def read(
@@ -209,8 +209,32 @@ def read_with(
         raw, options, labels = source.to_raw(), replace(options, target=None), None
     else:
         raw, options = load_columns(source, options)
-    columns, parts, part_notes = raw.columns, dict[str, tuple[str, str]](), list[Note]()
     is_array = isinstance(source, np.ndarray)
+    columns, options, decided, notes = decide_columns(raw, options, labels, is_array, keep_rows)
+    growing = {
+        column.name
+        for column in decided
+        if not (options.is_schema and (column.levels or keep_rows))
+    }
+    table = code_columns(columns, decided, _count_rows(columns), notes, growing)
+    if not keep_rows:
+        return drop_unusable(table)
+    check_attributes(table.schema)
+    return table
+
+
+def decide_columns(
+    raw: RawTable,
+    options: ReadOptions,
+    labels: Any = None,
+    is_array: bool = False,
+    keep_rows: bool = False,
+) -> tuple[dict[str, Raw], ReadOptions, Schema, list[Note]]:
+    """Return raw columns with parts of dates, the options resolved, a schema without levels, notes.
+
+    `labels` are the classes of the rows, if no column holds them.
+    """
+    columns, parts, part_notes = raw.columns, dict[str, tuple[str, str]](), list[Note]()
     has_dates = any(isinstance(raw, Numbers) and raw.dates for raw in columns.values())
     if has_dates and not (options.is_schema or is_array):
         columns, parts, part_notes = add_parts(columns, options)
@@ -221,13 +245,7 @@ def read_with(
     decided = decided.with_columns(
         replace(decided[name], part_of=part_of) for name, part_of in parts.items()
     )
-    growing = {
-        column.name
-        for column in decided
-        if not (options.is_schema and (column.levels or keep_rows))
-    }
-    notes = [*raw.notes, *part_notes, *notes]
-    return _finish(code_columns(columns, decided, _count_rows(columns), notes, growing), keep_rows)
+    return columns, options, decided, [*raw.notes, *part_notes, *notes]
 
 
 def _unchanged(table: Table, options: ReadOptions, labels: Any) -> Table:
@@ -292,20 +310,10 @@ def _decide(
         name, kind = column.name, column.kind
         if kind == "infer" or not (options.is_schema or column.left_out or kind == "target"):
             raw = columns[name]
-            why = None
-            if kind == "infer":
-                kind = infer_schema.kind_of(name, raw)
-                if kind == "text" and isinstance(raw, Words):
-                    notes.append(Note.of("W01", name, texts=len(raw.distinct)))
-                elif not (options.identifiers == "keep" or is_array):
-                    named_only = options.identifiers == "drop named"
-                    why = infer_schema.why_identifier(name, raw, named_only)
-            if why is not None:
-                notes.append(Note.of("T01", name, why=why))
-                column = options.settle(name, "id")
-            else:
-                notes += () if is_array else infer_schema.note_oddities(name, raw, kind)
-                column = options.settle(name, kind, raw)
+            facts = infer_schema.RawFacts(raw)
+            kind, found = infer_schema.decide_kind(name, facts, kind, options.identifiers, is_array)
+            notes += found
+            column = options.settle(name, kind, None if kind == "id" else raw)
         decided.append(column)
     return Schema(tuple(decided)), notes
 
@@ -316,8 +324,12 @@ def code_columns(
     rows: int,
     notes: Iterable[Note] = (),
     growing: Collection[str] = (),
+    given: Schema | None = None,
 ) -> Table:
-    """Code raw columns by a schema; columns in `growing` get the levels it does not know yet."""
+    """Code raw columns by a schema; columns in `growing` get the levels it does not know yet.
+
+    `given` has the levels that were known before any row was read (see `code_levels.code`).
+    """
     notes = list(notes)
     if any(column.part_of for column in schema):
         columns = make_parts(columns, schema)
@@ -339,58 +351,12 @@ def code_columns(
             plain = code_levels.fold_case(plain, column)
         elif name in growing:
             notes += code_levels.note_spellings(name, plain)
-        data[name], column, unknown = code_levels.code(plain, column, name in growing)
+        first = None if given is None else given[name]
+        data[name], column, unknown = code_levels.code(plain, column, name in growing, first)
         changed.append(column)
         if unknown:
             unseen[name] = unknown
     return Table.from_arrays(schema.with_columns(changed), data, notes, unseen, rows)
-
-
-def _finish(table: Table, keep_rows: bool = False) -> Table:
-    """Drop the rows that cannot be used, count them, and refuse a table without attributes."""
-    if keep_rows:
-        return _with_attributes(table)
-    schema = table.schema
-    notes = list(table.notes)
-    keep = np.ones(len(table), dtype=bool)
-    if table.labelled:
-        column = table.target_column
-        blank = table.target == column.width
-        if column.width == 0 and len(table):
-            raise TableError(
-                f"Table: column {column.name!r} is the class; it is missing in every row.",
-                hint="Name another `target=`.",
-            )
-        if blank.any():
-            keep &= ~blank
-            notes.append(Note.of("T03", column.name, dropped=int(blank.sum()), rows=len(table)))
-        if column.width > MANY_CLASSES and (
-            column.width > 0.5 * len(table)
-            or all(level_number(level) is not None for level in column.levels)
-        ):
-            notes.append(Note.of("T13", column.name, classes=column.width, rows=len(table)))
-        if column.width == 1:
-            notes.append(Note.of("T12", column.name, label=column.levels[0]))
-    for column in schema.attributes:
-        if column.when_missing != "drop":
-            continue
-        blank = table.missing(column.name)
-        gone = int(np.count_nonzero(blank & keep))
-        if gone:
-            keep &= ~blank
-            notes.append(Note.of("T04", column.name, dropped=gone))
-    kept = table if keep.all() else table.take(keep)
-    return _with_attributes(kept.with_notes(notes))
-
-
-def _with_attributes(table: Table) -> Table:
-    if not table.schema.attributes:
-        raise TableError(
-            "Table: there must be at least one nominal, numeric or text column beside the class; "
-            "none is left.",
-            hint=("check `target=` and `drop=`", "read the notes about identifiers"),
-        )
-    return table
 
 
 def extend(source: Any, known: Schema, target: Any = None) -> Table:
@@ -406,7 +372,7 @@ def extend(source: Any, known: Schema, target: Any = None) -> Table:
     columns, _ = _with_target(raw.columns, options, labels)
     _check_needed(columns, known)
     growing = [column.name for column in known]
-    return _finish(code_columns(columns, known, _count_rows(columns), raw.notes, growing))
+    return drop_unusable(code_columns(columns, known, _count_rows(columns), raw.notes, growing))
 
 
 def _check_needed(columns: Mapping[str, Raw], known: Iterable[Column]) -> None:

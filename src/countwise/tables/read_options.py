@@ -209,7 +209,7 @@ class ReadOptions:
             return settled
         found: dict[str, Any] = dict(raw.written)
         if raw.marks:
-            found["missing"] = tuple(dict.fromkeys((*column.missing, *raw.marks)))
+            found["missing"] = tuple(dict.fromkeys((*column.missing, *sorted(raw.marks))))
         return replace(settled, dates=raw.dates or column.dates, **found)
 
 

@@ -38,6 +38,8 @@ MISSING_MARKS: tuple[str, ...] = (
 )  # fmt: skip
 #: The level a missing cell becomes in a column with ``when_missing="value"``.
 MISSING_VALUE = "(missing)"
+#: The level that rare levels become where they are not told apart.
+OTHER = "(other)"
 _SHOWN_LEVELS = 6
 
 

@@ -56,6 +56,7 @@ class Table:
     """
 
     __slots__ = ("_data", "_rows", "_schema", "notes", "unseen")
+    notes: tuple[Note, ...]
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Table:
         rows: int | None = None,
     ) -> None:
         self._schema = schema
-        self.notes: tuple[Note, ...] = tuple(notes)
+        self.notes = tuple(notes)
         self.unseen: dict[str, dict[Level, int]] = {
             name: dict(levels) for name, levels in (unseen or {}).items()
         }

@@ -85,6 +85,8 @@ def settle_typed(name: str, raw: Raw, options: ReadOptions, offset: int = 0) -> 
         return raw
     texts = [level_text(level).strip() for level in raw.distinct]
     is_text = all(isinstance(level, str) for level in raw.distinct)
+    if is_text and column.kind == "infer" and options.marks(name).issuperset(texts):
+        return raw  # a column of texts stays one, also if all of them mean missing
     if column.kind != "numeric" and is_text and all(map(NUMBER.fullmatch, texts)):
         coded = [text for text in texts if LEADING_ZERO.match(text)]
         if coded:
@@ -319,7 +321,8 @@ def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
             return level.strip() in marks
         return not isinstance(level, bool) and level in numbers
 
-    return _without(raw, [is_mark(level) for level in raw.distinct])
+    gone = [is_mark(level) for level in raw.distinct]
+    return replace(_without(raw, gone), marked=True) if any(gone) else raw
 
 
 def drop_unused(words: Words) -> Words:

@@ -22,7 +22,7 @@ from countwise.discretize.cut_points import MAX_BINS, METHODS
 from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
-from countwise.models.base import Classifier
+from countwise.models.base import Classifier, check_scan, leave_out_text
 from countwise.models.bayes.score_terms import (
     ZERO,
     ScoreTerms,
@@ -32,6 +32,7 @@ from countwise.models.bayes.score_terms import (
 )
 from countwise.notes import Note
 from countwise.params import derived, fitted, one_of, parameter, whole
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -102,9 +103,29 @@ class CountedModel(Classifier):
     ) -> Self:
         """Count the rows and learn from the counts."""
         self.check_parameters()
+        if isinstance(X, Scan):
+            return self._fit_scan(X, y, sample_weight)
         table = self._read_training(X, y)
         self._begin(X, table, sample_weight)
         return self._learn(self._count(table, sample_weight), table)
+
+    def _fit_scan(self, scan: Scan, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """Count rows outside memory: once, or twice if numbers are cut by what was counted."""
+        check_scan(self, scan, y, sample_weight)
+        # The first scan finds out what the columns are, and counts what most models need.
+        count(scan, self._first_plan)
+        rows = leave_out_text(self, scan)
+        self._named = ()
+        self._given = {column.name: column.levels for column in rows.schema if column.coded}
+        self.recode_ = self._learn_recode(rows, None)
+        seen = self.recode_.apply(rows)
+        return self._learn(count(seen, self._plan), rows)
+
+    def _first_plan(self, schema: Schema) -> Plan:
+        """Return what the first scan of rows outside memory counts."""
+        schema = schema if self.uses_text else schema.without_text()
+        plan = self.counts_needed(schema)
+        return Plan.each(schema, numeric="grid") if plan is None else plan
 
     def _begin(self, X: Any, table: Table, sample_weight: ArrayLike | None) -> None:
         """Learn from the first rows what must be known before counting."""
@@ -113,7 +134,7 @@ class CountedModel(Classifier):
         self._given = _given_levels(X, table)
         self.recode_ = self._learn_recode(table, weight)
 
-    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+    def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         """Learn how rows are recoded before they are counted."""
         return Recode()
 
@@ -277,7 +298,7 @@ class CountedModel(Classifier):
             raise ParameterError(f"{who}: the sample weights must not all be zero.")
         return counts
 
-    def _learn(self, counts: Counts, table: Table | None = None) -> Self:
+    def _learn(self, counts: Counts, table: Table | Scan | None = None) -> Self:
         self.counts_ = counts = counts.without_unused_words()
         known = self.schema_ if table is None else table.schema
         self.schema_ = self.recode_.input_schema(known, counts.schema)
@@ -454,7 +475,7 @@ class JointClassifier(CountedModel):
         """The levels that were kept apart, of columns with too many of them."""
         return self.recode_.kept_levels
 
-    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+    def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         method = "quantizer" if self.numeric == "quantizer" else self.cuts
         recode = Recode.learn(table, weight, method, self.bins)
         return recode.for_pairs(table, weight, self.cuts, type(self).__name__)

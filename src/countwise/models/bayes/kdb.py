@@ -30,6 +30,7 @@ from countwise.params import (
     parameter,
     whole,
 )
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -93,7 +94,7 @@ class KDB(JointClassifier):
     def _plan(self, schema: Schema) -> Plan:
         return super()._plan(schema) if self._pairs_suffice else Plan(self.families_)
 
-    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+    def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         """Learn the families, too: both need the rows."""
         recode = super()._learn_recode(table, weight)
         seen = recode.apply(table)

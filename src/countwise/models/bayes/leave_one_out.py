@@ -25,6 +25,7 @@ from countwise.models.bayes.score_terms import (
     presence_logs,
 )
 from countwise.numeric import softmax
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
 
@@ -32,7 +33,7 @@ _BLOCK = 1 << 16
 
 
 def best_prefix(
-    table: Table,
+    table: Table | Scan,
     counts: Counts,
     families: Sequence[Family],
     rule: Smoothing | str,
@@ -43,7 +44,7 @@ def best_prefix(
 
 
 def prefix_losses(
-    table: Table,
+    table: Table | Scan,
     counts: Counts,
     families: Sequence[Family],
     rule: Smoothing | str,
@@ -55,6 +56,28 @@ def prefix_losses(
     totals of its parents' values. A row of weight 3 stands for three rows, of which one is left
     out. One pass over the rows serves all prefixes.
     """
+    if isinstance(table, Scan):
+        from countwise.tables.scan_pass import run_pass
+
+        summed = run_pass(
+            table,
+            lambda part: _summed_losses(part.table, counts, families, rule, None),
+            lambda left, right: (left[0] + right[0], left[1] + right[1]),
+        )
+    else:
+        summed = _summed_losses(table, counts, families, rule, weight)
+    losses: FloatArray = summed[0] / max(summed[1], 1e-300)
+    return losses
+
+
+def _summed_losses(
+    table: Table,
+    counts: Counts,
+    families: Sequence[Family],
+    rule: Smoothing | str,
+    weight: FloatArray | None,
+) -> tuple[FloatArray, float]:
+    """Return the summed losses of rows, and their weight."""
     losses = np.zeros(len(families) + 1)
     total = 0.0
     for start in range(0, len(table), _BLOCK):
@@ -65,7 +88,7 @@ def prefix_losses(
         left_out = LeftOut(rows, counts, np.minimum(block, 1.0))
         losses += _losses(left_out, families, rule, block)
         total += float(block.sum())
-    return losses / max(total, 1e-300)
+    return losses, total
 
 
 def _losses(

@@ -48,6 +48,7 @@ from countwise.params import (
     parameter,
     whole,
 )
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -286,7 +287,7 @@ class NaiveBayes(CountedModel):
         default=(),
     )
 
-    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+    def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         if isinstance(self.numeric, Mapping):
             names = [column.name for column in table.schema.numeric]
             for name in self.numeric:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from countwise._typing import FloatArray
-from countwise.discretize.rare_levels import OTHER, most_frequent
+from countwise.discretize.rare_levels import most_frequent
 from countwise.notes import Note
-from countwise.tables.schema import Level, Schema
+from countwise.tables.schema import OTHER, Level, Schema
 from countwise.tables.table import Table
 
 #: A column keeps so many levels, the most frequent ones; the rest share one.

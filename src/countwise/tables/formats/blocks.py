@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,7 @@ from countwise.parallel import threads
 from countwise.tables.formats import csv, detect
 from countwise.tables.formats.csv_dialect import Dialect, sniff
 from countwise.tables.formats.csv_fast import PlainRows
-from countwise.tables.formats.source import Content, Scan, Source, scan
+from countwise.tables.formats.source import ByteFacts, Content, Source, look_through
 from countwise.tables.raw_columns import RawTable
 from countwise.tables.read_options import ReadOptions
 
@@ -34,39 +34,44 @@ MOST_THREADS = 8
 _FEW_THREADS = 4
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 Piece = Callable[[], Iterator[RawTable]]
+Look = Callable[[Source, str, int], ByteFacts]
 
 
 def pieces_of(
-    path: str | Source, options: ReadOptions, look: Callable[[Source, str, int], Scan] = scan
+    path: str | Source, options: ReadOptions, look: Look = look_through
 ) -> Iterator[tuple[Piece, int]]:
     """Yield what parses the next piece of a file, and how many bytes of it are then done."""
     if isinstance(path, str) and detect.is_delimited(path):
         source = Source.at(path)
-        if not source.gzipped:
-            dialect = sniff(source, options, look)
-            if _is_plain(source, dialect):
-                yield from _segments(source, dialect, options)
-                return
+        dialect = plain_dialect(source, options, look)
+        if dialect is not None:
+            parser = Parser.of(source, dialect, options)
+            size = SEGMENT if threads() <= _FEW_THREADS else max(SEGMENT // 2, 1)
+            for start, stop in segments(source, dialect, size):
+                yield partial(parser.parse, start, stop), stop
+            return
     for block in detect.blocks(path, options, BLOCK_ROWS):
         yield partial(iter, (block,)), 0
 
 
-def _is_plain(source: Source, dialect: Dialect) -> bool:
-    """Return whether every line end ends a row, so that the file may be cut at any of them."""
+def plain_dialect(
+    source: Source, options: ReadOptions, look: Look = look_through
+) -> Dialect | None:
+    """Return the dialect of a file in which every line end ends a row; None for any other."""
+    if source.gzipped or type(source) is not Source:
+        return None
+    dialect = sniff(source, options, look)
     with source.open() as file:
         quotes = file.read(dialect.start).count(b'"')
         lines = b"\n" in file.read(SEGMENT)
     unquoted = dialect.encoding == "utf-8" and dialect.scan.quotes == quotes
-    return unquoted and lines and len(dialect.names) > 1
+    return dialect if unquoted and lines and len(dialect.names) > 1 else None
 
 
-def _segments(
-    source: Source, dialect: Dialect, options: ReadOptions
-) -> Iterator[tuple[Piece, int]]:
-    part = replace(dialect, start=0, scan=replace(dialect.scan, quotes=0))
-    parser = _Parser(source, part, options, PlainRows(part, options))
-    size = SEGMENT if threads() <= _FEW_THREADS else max(SEGMENT // 2, 1)
+def segments(source: Source, dialect: Dialect, size: int) -> Iterator[tuple[int, int]]:
+    """Cut a plain file at line ends into segments of about so many bytes."""
     start = dialect.start
     with source.open() as file:
         end = file.seek(0, io.SEEK_END)
@@ -74,12 +79,12 @@ def _segments(
             file.seek(min(start + size, end))
             file.readline()
             stop = file.tell()
-            yield partial(parser.parse, start, stop), stop
+            yield start, stop
             start = stop
 
 
 @dataclass(frozen=True)
-class _Parser:
+class Parser:
     """Reads a part of a plain file from the disk and parses it, on whatever thread."""
 
     source: Source
@@ -87,7 +92,14 @@ class _Parser:
     options: ReadOptions
     plain: PlainRows
 
+    @classmethod
+    def of(cls, source: Source, dialect: Dialect, options: ReadOptions) -> Parser:
+        """Return the parser of a plain file."""
+        part = replace(dialect, start=0, scan=replace(dialect.scan, quotes=0))
+        return cls(source, part, options, PlainRows(part, options))
+
     def parse(self, start: int, stop: int) -> Iterator[RawTable]:
+        """Yield the rows between two line ends."""
         with self.source.open() as file:
             file.seek(start)
             content = file.read(stop - start)
@@ -109,19 +121,15 @@ class _Parser:
 
 
 def run_overlapped(
-    pieces: Iterator[tuple[Piece, int]], work: Callable[[Iterator[RawTable]], Result]
+    items: Iterable[tuple[Item, int]], work: Callable[[Item], Result]
 ) -> Iterator[tuple[Result, int]]:
-    """Run `work` on the pieces in threads and yield the results in order."""
+    """Run `work` on the items in threads and yield the results in order."""
     workers = min(threads(), MOST_THREADS)
     waiting: deque[tuple[Future[Result], int]] = deque()
-
-    def one(piece: Piece) -> Result:
-        return work(piece())
-
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for piece, done in pieces:
-                waiting.append((pool.submit(one, piece), done))
+            for item, done in items:
+                waiting.append((pool.submit(work, item), done))
                 if len(waiting) > workers:
                     first, at = waiting.popleft()
                     yield first.result(), at

@@ -17,12 +17,12 @@ from countwise.errors import TableError, listing
 from countwise.notes import Note
 from countwise.numeric import NUMBER
 from countwise.tables.formats.source import (
-    Scan,
+    ByteFacts,
     Source,
+    look_through,
     not_text,
     one_byte_encoding,
     refuse_duplicates,
-    scan,
 )
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import MISSING_MARKS
@@ -59,7 +59,7 @@ class Dialect:
     names: tuple[str, ...]
     start: int  # the byte at which the rows begin
     records: list[list[str]]  # the first rows
-    scan: Scan
+    scan: ByteFacts
     notes: tuple[Note, ...] = ()
 
 
@@ -89,7 +89,7 @@ class _Head:
 def sniff(
     source: Source,
     options: ReadOptions,
-    look: Callable[[Source, str, int], Scan] = scan,
+    look: Callable[[Source, str, int], ByteFacts] = look_through,
 ) -> Dialect:
     """Find out how a delimited file is written; `look` scans all of it."""
     head = _head(source, options)
@@ -122,7 +122,7 @@ def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:
     """Return the names that `sniff` would find, looking no further than it must."""
     head = _head(source, options)
     plain = all(cell.isascii() for cell in head.records[0])
-    if not plain and head.encoding == "utf-8" and not scan(source, "utf-8", head.bom).utf8:
+    if not plain and head.encoding == "utf-8" and not look_through(source, "utf-8", head.bom).utf8:
         # Bytes far below the header say how its letters are to be read.
         head = head.decode(source, one_byte_encoding(source, head.bom), options)
     return _names(source, head.records[0], options.header)[0]
@@ -335,7 +335,7 @@ def _names(source: Source, first: list[str], header: bool) -> tuple[tuple[str, .
 
 
 def _refuse_open_quote(
-    source: Source, encoding: str, separator: str, start: int, found: Scan
+    source: Source, encoding: str, separator: str, start: int, found: ByteFacts
 ) -> None:
     """Refuse a quote that is opened and never closed; an even number of quotes needs no look."""
     if found.quotes % 2 == 0:

@@ -83,12 +83,22 @@ def _plain_errors(source: Source) -> Iterator[None]:
 
 def _module(source: Source, options: ReadOptions | None) -> Any:
     """Return the module of the format of a file."""
-    form = _BY_EXTENSION.get(source.extension) or _form_of(source.head(1 << 16))
+    form = form_of(source)
     if options is not None and options.sheet is not None and form != "workbook":
         raise TableError(
             f"Table: `sheet=` is for workbooks; {source.path!r} is none.", hint="Leave it out."
         )
     return import_module(f"countwise.tables.formats.{form}")
+
+
+def form_of(source: Source) -> str:
+    """Return the format of a file: the name of the module that reads it."""
+    return _BY_EXTENSION.get(source.extension) or _form_of(source.head(1 << 16))
+
+
+def is_known(path: str) -> bool:
+    """Return whether the name of a file ends as those of a known format do."""
+    return os.path.splitext(path.lower().removesuffix(".gz"))[1] in _BY_EXTENSION
 
 
 def _form_of(head: bytes) -> str:

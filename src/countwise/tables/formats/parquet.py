@@ -22,13 +22,13 @@ from countwise.tables.text_values import drop_marks, drop_unused, settle_typed
 
 def names(source: Source, options: ReadOptions) -> list[str]:
     """Return the names of the columns, from the footer."""
-    with _open(source) as file:
+    with open_parquet(source) as file:
         return list(file.schema_arrow.names)
 
 
 def read(source: Source, options: ReadOptions) -> RawTable:
     """Read a whole Parquet file."""
-    with _open(source) as file:
+    with open_parquet(source) as file:
         every = file.schema_arrow.names
         table = file.read(columns=_wanted(every, options))
         return RawTable(to_raw_columns(table, options, every))
@@ -37,7 +37,7 @@ def read(source: Source, options: ReadOptions) -> RawTable:
 def blocks(source: Source, options: ReadOptions, rows: int) -> Iterator[RawTable]:
     """Read a Parquet file block by block."""
     done = 0
-    with _open(source) as file:
+    with open_parquet(source) as file:
         needed = [name for name in file.schema_arrow.names if options.is_needed(name)]
         for batch in file.iter_batches(batch_size=rows, columns=_wanted(needed, options)):
             yield RawTable(to_raw_columns(batch, options, needed, done))
@@ -48,21 +48,26 @@ def _wanted(every: Iterable[str], options: ReadOptions) -> list[str]:
     return [name for name in every if not options.column(name).left_out]
 
 
-def _open(source: Source) -> Any:
+def open_parquet(source: Source, metadata: Any = None, empty_too: bool = False) -> Any:
+    """Open a Parquet file with its texts as dictionaries; refuse one without rows.
+
+    `metadata` is the footer, if it was read before.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(_file(source)) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
+        with pq.ParquetFile(_file(source), metadata=metadata) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            rows = metadata.num_rows
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         refuse_duplicates(schema.names, source.path)
-        if not rows or not schema.names:
+        if not (rows or empty_too) or not schema.names:
             raise TableError(
                 f"Table: {source.path!r} must hold rows; got {rows} rows of {len(schema.names)} "
                 "columns. Check that it was written."
             )
-        return pq.ParquetFile(_file(source), read_dictionary=texts)
+        return pq.ParquetFile(_file(source), metadata=metadata, read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
         raise TableError(
             f"Table: {source.path!r} must be a Parquet file; it cannot be read as one "

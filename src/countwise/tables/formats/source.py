@@ -229,7 +229,7 @@ class Zipped(Source):
 
 
 @dataclass(frozen=True)
-class Scan:
+class ByteFacts:
     """The findings of one look through all bytes: is it UTF-8, how many quotes, any ``0x``."""
 
     utf8: bool = True
@@ -237,7 +237,7 @@ class Scan:
     hexadecimal: bool = False
 
 
-def scan(source: Source, encoding: str, start: int) -> Scan:
+def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
     """Look through a text file once, refusing NUL and bytes that its encoding does not allow."""
     utf8, quotes, hexadecimal = True, 0, False
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -264,14 +264,14 @@ def scan(source: Source, encoding: str, start: int) -> Scan:
         if encoding != "utf-8":
             raise not_text(source, f"half a character of {encoding} at its end")
         utf8 = False
-    return Scan(utf8, quotes, hexadecimal)
+    return ByteFacts(utf8, quotes, hexadecimal)
 
 
 class LookAhead:
     """A scan of a file that begins at once, while others get ready to read it."""
 
     def __init__(self, path: str) -> None:
-        self._found: Future[Scan] = Future()
+        self._found: Future[ByteFacts] = Future()
         self._key: tuple[str, str, int] | None = None
         try:
             source = Source.at(path)
@@ -286,14 +286,14 @@ class LookAhead:
 
     def _look(self, source: Source, start: int) -> None:
         try:
-            self._found.set_result(scan(source, "utf-8", start))
+            self._found.set_result(look_through(source, "utf-8", start))
         except Exception as error:
             self._found.set_exception(error)
 
-    def __call__(self, source: Source, encoding: str, start: int) -> Scan:
+    def __call__(self, source: Source, encoding: str, start: int) -> ByteFacts:
         """Return the findings once the scan is done; scan again if other arguments are given."""
         if self._key != (source.path, encoding, start):
-            return scan(source, encoding, start)
+            return look_through(source, encoding, start)
         return self._found.result()
 
 

@@ -1,0 +1,95 @@
+"""The engine for rows outside memory: pieces are counted in threads and merged in order.
+
+Blocks of a piece are counted by the engine for rows in memory. Sums of counts do not depend on the
+order, so the result is that of all rows at once, to the last bit, whatever the size of blocks, the
+number of threads and the order of pieces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from countwise.counts.counts import Counts
+from countwise.counts.engines import memory
+from countwise.counts.plan import Plan
+from countwise.progress import Progress
+from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import run_pass
+from countwise.tables.schema import Schema
+
+PlanOf = Callable[[Schema], Plan]
+_COUNTS = "counts"
+
+
+def fold_scan(
+    scan: Scan,
+    plan_of: PlanOf,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Counts:
+    """Count the rows of a scan as the plan for its schema says; what it counted is kept."""
+    if scan.is_certain:
+        known = find_counts(scan, plan_of(scan.schema))
+        if known is not None:
+            return known
+    folder = BlockCounter(scan, plan_of)
+    counts = run_pass(scan, folder.fold, folder.add, progress=progress)
+    counts = finish(scan, counts, plan_of)
+    keep_counts(scan, counts)
+    return counts
+
+
+@dataclass
+class BlockCounter:
+    """Counts blocks; once a column has too many levels, nothing is counted in this pass."""
+
+    scan: Scan
+    plan_of: PlanOf
+    _plans: dict[int, tuple[Any, Plan]] = field(default_factory=dict)
+
+    def fold(self, block: Block) -> Counts | None:
+        """Count a block of rows."""
+        table, scan = block.table, self.scan
+        if not scan.is_certain:
+            most = max((column.width for column in table.schema.nominal), default=0)
+            if most > 2 * scan.max_levels:
+                return None
+        return memory.fold(table, self._plan(table.schema))
+
+    def _plan(self, schema: Schema) -> Plan:
+        # A pass has one decision and so one plan; levels do not matter to it.
+        decision = self.scan.decision
+        if id(decision) not in self._plans:
+            self._plans[id(decision)] = (decision, self.plan_of(schema))
+        return self._plans[id(decision)][1]
+
+    @staticmethod
+    def add(left: Counts | None, right: Counts | None) -> Counts | None:
+        """Add the counts of two parts."""
+        return None if left is None or right is None else left + right
+
+
+def finish(scan: Scan, counts: Counts | None, plan_of: PlanOf) -> Counts:
+    """Return the counts of all rows with the levels in the order of the schema."""
+    schema = scan.schema
+    plan = plan_of(schema)
+    if counts is None:
+        return Counts.zero(schema, plan)
+    return counts.restricted(plan).onto(schema)
+
+
+def find_counts(scan: Scan, plan: Plan) -> Counts | None:
+    """Return what was counted before, if it holds what a plan names."""
+    counts: Counts | None = scan.memo.get(_COUNTS)
+    if counts is None or plan not in counts.plan:
+        return None
+    return replace(counts.restricted(plan), schema=scan.schema)
+
+
+def keep_counts(scan: Scan, counts: Counts) -> None:
+    """Keep counts for those who ask again."""
+    scan.memo[_COUNTS] = counts

@@ -1,0 +1,395 @@
+"""A table that is not in memory: read piece by piece, as often as it is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ParameterError, TableError
+from countwise.notes import Note
+from countwise.parallel import threads
+from countwise.tables.schema import Column, Level, Schema
+from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.tables.raw_columns import Raw, RawTable
+    from countwise.tables.read_options import ReadOptions
+    from countwise.tables.sources.row_source import Piece, RowSource
+    from countwise.tables.survey import Survey
+    from countwise.tables.survey_decisions import Decision
+
+#: Rows that are looked at before the first scan.
+HEAD_ROWS = 20_000
+#: Levels of a column that are told apart; the rows of all others are counted together.
+MAX_LEVELS = 100_000
+#: Bytes that a scan may hold beside what it counts.
+MEMORY = 512 << 20
+_MOST_ROWS = 1 << 18
+_FEWEST_ROWS = 1 << 10
+#: What a cell of a block takes while it is read, coded and counted.
+_CELL_BYTES = 48
+_SIZES = {"": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a piece, and their numbers in it."""
+
+    piece: Piece
+    table: Table
+    #: Row `i` of the table is row ``numbers[i]`` of what the key of the piece names.
+    numbers: NDArray[np.int64]
+
+
+def scan(
+    source: Any,
+    target: Any = None,
+    *,
+    memory: int | str = MEMORY,
+    max_levels: int = MAX_LEVELS,
+    on_bad: str = "refuse",
+    **options: Any,
+) -> Scan:
+    """Return a table that stays where it is: it is read in pieces, whenever rows are needed.
+
+    Parameters
+    ----------
+    source
+        A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
+        ``data/*.parquet``, a pyarrow data set, or a RecordBatchReader (which can be read once).
+        Folders named ``key=value`` give a column.
+    target
+        The class: the name or position of a column.
+    memory
+        The memory that a scan may use beside what it counts, in bytes or as ``"512MB"``.
+    max_levels
+        Levels of a column that are told apart. If a column has more, the most frequent ones are
+        found, and the rows of all others are counted as one level, with a note.
+    on_bad
+        ``refuse`` a piece that cannot be read, or ``skip`` it with a note.
+    options
+        Options of `read`.
+
+    Examples
+    --------
+    >>> import countwise as cw
+    >>> rows = cw.scan("sample:weather")
+    >>> rows.classes, len(rows)
+    (('no', 'yes'), 14)
+    >>> cw.NaiveBayes().fit(rows).counts_ == cw.NaiveBayes().fit(cw.read("sample:weather")).counts_
+    True
+    """
+    from countwise.tables import sources
+    from countwise.tables.read_options import ReadOptions, is_name
+
+    if on_bad not in ("refuse", "skip"):
+        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
+    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
+        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
+    if target is not None and not is_name(target):
+        raise ParameterError("scan", "target", "the name or position of a column", target)
+    for name in options:
+        if name == "keep_rows" or name not in _read_names():
+            raise ParameterError(f"scan: there is no option {name!r}.")
+    given = ReadOptions.of(target, **options)
+    found, given = sources.open_source(source, given)
+    return Scan(found, given, read_memory(memory), max_levels, on_bad)
+
+
+def _read_names() -> list[str]:
+    import inspect
+
+    from countwise.tables.read import read
+
+    return list(inspect.signature(read).parameters)[1:]
+
+
+def read_memory(given: int | str) -> int:
+    """Return bytes from a number or a text such as 512MB."""
+    text = str(given).strip().lower().replace("_", "")
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(kb|mb|gb|)", text)
+    size = int(float(found[1]) * _SIZES[found[2]]) if found else 0
+    if size < 1 << 20 or isinstance(given, bool):
+        raise ParameterError("scan", "memory", "at least 1MB, such as 512MB or 2GB", given)
+    return size
+
+
+class Scan:
+    """Rows outside memory, coded by a schema; made by `scan`.
+
+    It takes the place of a `Table` wherever rows are counted. `schema`, `notes` and ``len`` scan
+    all rows once, unless counting has done so before.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        options: ReadOptions,
+        memory: int = MEMORY,
+        max_levels: int = MAX_LEVELS,
+        on_bad: str = "refuse",
+    ) -> None:
+        from countwise.tables.read import decide_columns
+        from countwise.tables.survey_decisions import first_schema
+
+        self.source, self.memory, self.max_levels, self.on_bad = source, memory, max_levels, on_bad
+        raw, options = source.head(options, HEAD_ROWS)
+        columns, self.options, decided, notes = decide_columns(raw, options)
+        self.decision = first_schema(columns, decided, self.options, notes, raw.notes, source)
+        self._survey: Survey | None = None
+        #: What counting remembers of this scan.
+        self.memo: dict[Any, Any] = {}
+        self._change: Callable[[Table], Table] | None = None
+        self._changed_schema: Schema | None = None
+        self.skipped: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
+        return f"<Scan of {self.source.what}: {rows}, {len(self.decision.schema)} columns>"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all rows were scanned, so that the schema will not change."""
+        return self._survey is not None
+
+    @property
+    def first_schema(self) -> Schema:
+        """The schema as the first rows suggest it, or the certain one."""
+        if self._changed_schema is not None:
+            return self._changed_schema
+        return self.decision.schema
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are, made certain by one scan of all rows."""
+        self.make_certain()
+        return self.first_schema
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was assumed, dropped or found odd."""
+        self.make_certain()
+        return self.decision.notes
+
+    def add_note(self, note: Note) -> None:
+        """Add a note, once."""
+        if note not in self.decision.notes:
+            self.decision = replace(self.decision, notes=(*self.decision.notes, note))
+
+    def __len__(self) -> int:
+        """Return the number of rows that can be used."""
+        self.make_certain()
+        assert self._survey is not None
+        return self._survey.rows - sum(self._survey.dropped.values())
+
+    @property
+    def survey(self) -> Survey:
+        """What a scan of all rows found out about the columns."""
+        self.make_certain()
+        assert self._survey is not None
+        return self._survey
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the rows have a class."""
+        return self.first_schema.target is not None
+
+    @property
+    def target_column(self) -> Column:
+        """The class column."""
+        target = self.schema.target
+        if target is None:
+            raise TableError(
+                "Scan: a class column is needed here; this one has none.",
+                hint="Name it with `target=`.",
+            )
+        return target
+
+    @property
+    def classes(self) -> tuple[Level, ...]:
+        """The class labels in code order (sorted)."""
+        return self.target_column.levels
+
+    def make_certain(self) -> None:
+        """Scan all rows once, if that was not done before."""
+        if self._survey is None:
+            from countwise.tables.scan_pass import run_pass
+
+            run_pass(self, None)
+
+    def map(self, change: Callable[[Table], Table], schema: Schema) -> Scan:
+        """Return the same rows with each block changed, such as cut into intervals."""
+        self.make_certain()
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        before = self._change
+        other._change = change if before is None else lambda table: change(before(table))
+        other._changed_schema = schema
+        other.memo = {}
+        return other
+
+    def without_text(self) -> Scan:
+        """Return the same rows without their texts, as models see them that count no words."""
+        if not self.schema.text:
+            return self
+        other = self.map(Table.without_text, self.schema.without_text())
+        other.memo = self.memo  # what was counted of the other columns stays true
+        return other
+
+    def with_notes(self, notes: Any) -> Scan:
+        """Return the same rows with these notes instead."""
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.decision = replace(self.decision, notes=tuple(notes))
+        return other
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces in a fixed order."""
+        return self.source.pieces()
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block may have, so that those in flight fit in memory."""
+        from countwise.tables.formats.blocks import MOST_THREADS
+
+        flight = min(threads(), MOST_THREADS) + 1
+        width = max(len(self.decision.schema), 1)
+        rows = self.memory // (flight * width * _CELL_BYTES)
+        return int(min(max(rows, _FEWEST_ROWS), _MOST_ROWS))
+
+    def blocks(self, piece: Piece, rows: int | None = None) -> Iterator[Block]:
+        """Yield the usable rows of a piece, coded by the certain schema, and their numbers."""
+        from countwise.tables.usable_rows import usable_rows
+
+        self.make_certain()
+        for start, columns, count in self.raw_blocks(piece, self.decision, rows):
+            table = self.code(columns, self.decision.schema, count)
+            keep, _ = usable_rows(table)
+            numbers = piece.first_row + start + np.flatnonzero(keep)
+            yield Block(piece, self.changed(table if keep.all() else table.take(keep)), numbers)
+
+    def changed(self, table: Table) -> Table:
+        """Return a block as those see it who changed the scan."""
+        return table if self._change is None else self._change(table)
+
+    def code(self, columns: Mapping[str, Raw], schema: Schema, rows: int) -> Table:
+        """Code a block by a schema; levels that may still come are added to it."""
+        from countwise.tables.read import code_columns
+
+        now = self.decision
+        return now.fold_rest(code_columns(columns, schema, rows, (), now.growing, now.given))
+
+    def raw_blocks(
+        self, piece: Piece, decision: Decision, rows: int | None = None
+    ) -> Iterator[tuple[int, dict[str, Raw], int]]:
+        """Yield the first row, the raw columns and the number of rows of the blocks of a piece."""
+        options = decision.reading(self.options, self.source.open_ended)
+        start = 0
+        try:
+            for raw in self.source.blocks(piece, options, rows or self.block_rows):
+                count = len(raw)
+                if count:
+                    yield start, self._complete(raw, decision, piece, count), count
+                start += count
+        except TableError as error:
+            raise _with_place(error, piece) from None
+
+    def _complete(
+        self, raw: RawTable, decision: Decision, piece: Piece, rows: int
+    ) -> dict[str, Raw]:
+        """Return the columns of a block, with those that it lacks as missing."""
+        from countwise.tables.raw_columns import Words, missing_numbers
+
+        columns = dict(raw.columns)
+        if self.source.open_ended and not self.options.is_schema:
+            for name in columns:
+                if name not in decision.schema:
+                    raise TableError(
+                        f"scan: every column must occur in the first rows; got {name!r} first in "
+                        f"{piece.name}.",
+                        hint=f"Leave it out with `drop=[{name!r}]`, or pass a `schema=`",
+                    )
+        for column in decision.schema:
+            name = column.name
+            if name in columns or column.left_out or column.part_of:
+                continue
+            is_word = column.coded or column.kind == "text"
+            columns[name] = (
+                Words(np.full(rows, -1, np.int32), ()) if is_word else missing_numbers(rows)
+            )
+        return columns
+
+    def survey_block(
+        self, table: Table, raw: Mapping[str, Raw], dropped: Mapping[str, int]
+    ) -> Survey:
+        """Survey a block of rows."""
+        from countwise.tables.raw_columns import Numbers, Words
+        from countwise.tables.survey import ColumnSurvey, Survey
+
+        parts, limit = self.decision.with_parts, self.max_levels
+        marks = {name: column.marks for name, column in raw.items() if isinstance(column, Numbers)}
+        columns = {
+            name: ColumnSurvey.of(table.schema[name], table, name in parts, limit, marks.get(name))
+            for name in table.names
+        }
+        for name, column in raw.items():
+            if name in columns and isinstance(column, Words) and column.marked:
+                columns[name] = replace(columns[name], marked=True)
+        return Survey(len(table), columns, dropped)
+
+    def without_many_levels(self, schema: Schema) -> Schema:
+        """Return the schema without the levels of columns that have too many to be told apart."""
+        many = [c for c in schema if c.coded and c.width > 2 * self.max_levels]
+        if any(column.kind == "target" for column in many):
+            raise TableError(
+                f"scan: column {schema.target.name!r} must be a class; it has more than "  # type: ignore[union-attr]
+                f"{self.max_levels} different values.",
+                hint="Name another `target=`.",
+            )
+        return schema.with_columns(column.with_levels(()) for column in many)
+
+    def skip(self, piece: Piece, error: TableError) -> None:
+        """Remember that a piece could not be read."""
+        self.skipped[piece.name] = str(error)
+
+    def settle(self, survey: Survey) -> bool:
+        """Decide by a survey of all rows; return whether they must be scanned again."""
+        from countwise.tables.survey_decisions import decide
+
+        decision = decide(self.decision, survey, self.options, self.source, self.max_levels)
+        again = decision.scan_again
+        if again and self.source.once:
+            raise TableError(
+                f"scan: {self.source.what} can be read once, and {decision.why_again}, which needs "
+                "a second scan.",
+                hint=("pass a `schema=`", "scan a data set or files"),
+            )
+        self.decision = decision
+        if not again:
+            from countwise.tables.usable_rows import check_attributes
+
+            for name, reason in self.skipped.items():
+                self.add_note(Note.of("S03", piece=name, reason=reason))
+            check_attributes(decision.schema)
+            self._survey = survey
+        return again
+
+    def sample(self, rows: int, random_state: int = 0) -> Table:
+        """Return so many rows as a table, drawn by their numbers: the same ones every time."""
+        from countwise.tables.scan_sample import draw
+
+        return draw(self, rows, random_state)
+
+
+def _with_place(error: TableError, piece: Piece) -> TableError:
+    """Return the error with the piece it occurred in, if it does not name the file."""
+    place = piece.name.split(" from ")[0]
+    if place in error.message:
+        return error
+    text = re.sub(r"^(Table|scan): ", "", error.message)
+    return type(error)(f"scan: in {piece.name}: {text}", hint=error.hint)

@@ -1,0 +1,132 @@
+"""One pass over the pieces of a scan: blocks are coded, surveyed and folded in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from countwise.errors import TableError
+from countwise.progress import Progress
+from countwise.tables.formats.blocks import run_overlapped
+from countwise.tables.scan import Block, Scan
+from countwise.tables.schema import Schema
+from countwise.tables.sources.row_source import Piece
+from countwise.tables.survey import Survey
+from countwise.tables.usable_rows import usable_rows
+
+Fold = Callable[[Block], Any]
+Add = Callable[[Any, Any], Any]
+
+
+class State(NamedTuple):
+    """What a pass has reached: the survey and the folded rows of the pieces that are done."""
+
+    survey: Survey
+    folded: Any
+    schema: Schema
+    done: tuple[tuple[Any, ...], ...] = ()
+
+
+def run_pass(
+    scan: Scan,
+    fold: Fold | None,
+    add: Add | None = None,
+    *,
+    begin: State | None = None,
+    finished: Callable[[State], None] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Fold the blocks of all pieces and add up the results in order; survey them, if need be.
+
+    A scan whose schema is not certain yet is surveyed on the way, and its blocks get levels as they
+    come; if the survey overturns the schema, all is done once more. `finished` is called after each
+    piece with what is reached, from which a later pass may `begin`.
+    """
+    while True:
+        state = _run_once(scan, fold, add, begin, finished, progress)
+        if scan.is_certain or not scan.settle(state.survey):
+            return state.folded
+        begin = None
+
+
+def _run_once(
+    scan: Scan,
+    fold: Fold | None,
+    add: Add | None,
+    begin: State | None,
+    finished: Callable[[State], None] | None,
+    progress: Progress | None,
+) -> State:
+    decision, is_certain = scan.decision, scan.is_certain
+    start = decision.schema if is_certain else decision.reading_schema
+    state = State(Survey(), None, start) if begin is None else begin
+    known = [state.schema]
+
+    def work(piece: Piece) -> tuple[Survey, Any, Schema] | TableError:
+        try:
+            return _fold_piece(scan, piece, fold, add, known[0])
+        except TableError as error:
+            if scan.on_bad == "skip":
+                return error
+            raise
+
+    done = set(state.done)
+    todo = _numbered(scan, done)
+    bytes_done = 0
+    for (piece, found), _ in run_overlapped(todo, lambda piece: (piece, work(piece))):
+        bytes_done += piece.size
+        if isinstance(found, TableError):
+            scan.skip(piece, found)
+            continue
+        survey, folded, schema = found
+        if folded is not None and state.folded is not None and add is not None:
+            folded = add(state.folded, folded)
+        elif folded is None:
+            folded = state.folded
+        survey = state.survey if is_certain else state.survey.add(survey, scan.max_levels)
+        # Later blocks begin with the levels so far, so that most of them add none.
+        schema = _united(state.schema, schema)
+        known[0] = schema
+        state = State(survey, folded, schema, (*state.done, piece.identity))
+        if finished is not None:
+            finished(state)
+        if progress is not None:
+            progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
+    return state
+
+
+def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
+    for piece in scan.pieces():
+        if piece.identity not in done:
+            yield piece, 0
+
+
+def _fold_piece(
+    scan: Scan, piece: Piece, fold: Fold | None, add: Add | None, schema: Schema
+) -> tuple[Survey, Any, Schema]:
+    survey, total = Survey(), None
+    is_certain, decision = scan.is_certain, scan.decision
+    for start, columns, rows in scan.raw_blocks(piece, decision):
+        table = scan.code(columns, schema, rows)
+        schema = table.schema
+        keep, dropped = usable_rows(table)
+        if not is_certain:
+            survey = survey.add(scan.survey_block(table, columns, dropped), scan.max_levels)
+            schema = scan.without_many_levels(schema)
+        if fold is None:
+            continue
+        numbers = piece.first_row + start + keep.nonzero()[0]
+        table = decision.outside(table, table.schema)
+        table = table if keep.all() else table.take(keep)
+        part = fold(Block(piece, scan.changed(table), numbers))
+        total = part if total is None or add is None else add(total, part)
+    return survey, total, schema
+
+
+def _united(left: Schema, right: Schema) -> Schema:
+    """Return the schema that knows more levels of each column."""
+    return left.with_columns(
+        column if column.width >= left[column.name].width else left[column.name]
+        for column in right
+        if column.coded
+    )

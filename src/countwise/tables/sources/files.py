@@ -1,0 +1,325 @@
+"""Files as a source of rows: one, many, a folder or a pattern, with the keys of partitions.
+
+A Parquet file is read by row group, a delimited file without quotes by segments of a few megabytes,
+any other file as one piece, block by block. Columns are matched by name over all files.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from countwise.errors import TableError, quote
+from countwise.tables.formats import detect
+from countwise.tables.formats.blocks import Parser, plain_dialect, segments
+from countwise.tables.formats.csv_dialect import Dialect
+from countwise.tables.formats.parquet import missing_column, open_parquet, to_raw_columns
+from countwise.tables.formats.source import Content, Source
+from countwise.tables.raw_columns import RawTable, from_arrow
+from countwise.tables.read_options import ReadOptions
+from countwise.tables.sources.row_source import Piece, RowSource, constant_column
+
+#: Bytes of a segment of a delimited file. Rows are identified by their segment, so that this never
+#: depends on the machine.
+SEGMENT = 4 << 20
+#: Row groups are put together until a piece has so many rows.
+PIECE_ROWS = 1 << 17
+#: Bytes of a text file that are looked at first.
+HEAD_BYTES = 1 << 21
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_PATTERN = frozenset("*?[")
+
+
+def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions] | None:
+    """Return the source of a path, a pattern, a folder or a list of paths; None for others."""
+    if isinstance(given, str) and given.startswith("sample:"):
+        from countwise.tables import datasets
+        from countwise.tables.read import with_sample
+
+        sample = datasets.find(given.removeprefix("sample:"))
+        options = with_sample(options, sample)
+        return FileSource([str(sample.locate())], "", given, options), options
+    if isinstance(given, str | os.PathLike):
+        path = os.fspath(given)
+        files, root = _expand(path)
+        return FileSource(files, root, quote(path), options), options
+    if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
+        paths = [os.fspath(path) for path in given]
+        root = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        return FileSource(paths, root, f"{len(paths)} files", options), options
+    return None
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | os.PathLike)
+
+
+def _expand(path: str) -> tuple[list[str], str]:
+    """Return the files of a path, a pattern or a folder in order, and where partitions begin."""
+    if os.path.isdir(path):
+        found = [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(path)
+            for name in names
+            if detect.is_known(name) and not _is_hidden(os.path.relpath(folder, path), name)
+        ]
+        if not found:
+            raise TableError(f"scan: folder {path!r} must hold files of a known format; got none.")
+        return sorted(found), path
+    if os.path.exists(path) or not _PATTERN & set(path):
+        return [path], ""
+    found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+    if not found:
+        raise TableError(f"scan: a file must match {path!r}; none does. Check the pattern.")
+    fixed = path[: min(path.index(sign) for sign in _PATTERN if sign in path)]
+    return sorted(found), os.path.dirname(fixed)
+
+
+def _is_hidden(folder: str, name: str) -> bool:
+    parts = [part for part in (*folder.split(os.sep), name) if part not in (".", "")]
+    return any(part.startswith((".", "_")) and "=" not in part for part in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    """One file: its path, its name below the root, the keys of its partition."""
+
+    path: str
+    label: str
+    keys: Mapping[str, str | None]
+    options: ReadOptions = field(repr=False)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source.at(self.path)
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether it holds no row: nothing at all, or a header alone."""
+        if os.path.isfile(self.path) and not os.path.getsize(self.path):
+            return True
+        if self.form == "parquet":
+            return bool(self.footer.metadata.num_rows == 0)
+        if self.form != "csv":
+            return False
+        lines = self.source.head(1 << 16).strip().splitlines()
+        return len(lines) < 2 and self.options.header and sum(map(len, lines)) < 1 << 15
+
+    @cached_property
+    def form(self) -> str:
+        return detect.form_of(self.source)
+
+    @cached_property
+    def footer(self) -> Any:
+        return open_parquet(self.source, empty_too=True)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns it holds; those of JSON lines may be known later."""
+        if self.form == "parquet":
+            return list(self.footer.schema_arrow.names)
+        return [] if self.form == "json_lines" else detect.names(self.source, self.options)
+
+    @cached_property
+    def dialect(self) -> Dialect | None:
+        """How a delimited file without quotes is written; None for other files."""
+        return plain_dialect(self.source, self.options) if self.form == "csv" else None
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        status = os.stat(self.path)
+        return (status.st_size, status.st_mtime_ns)
+
+
+class FileSource(RowSource):
+    """Rows of files, one after the other."""
+
+    def __init__(self, paths: Sequence[str], root: str, what: str, options: ReadOptions) -> None:
+        self.what = what if len(paths) == 1 else f"{what} ({len(paths)} files)"
+        every = [_File(path, *_partition(path, root), options) for path in paths]
+        self._files = [file for file in every if not file.is_empty]
+        if not self._files:
+            raise TableError(f"scan: {self.what} must hold rows; it holds none.")
+        self.size = sum(os.path.getsize(file.path) for file in self._files)
+        self.typed = self._files[0].form in ("parquet", "json_lines")
+        self.open_ended = any(file.form == "json_lines" for file in self._files)
+        self._keys = list(dict.fromkeys(name for file in self._files for name in file.keys))
+        _check_types([file for file in self._files if file.form == "parquet"])
+
+    def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
+        """Return the first rows of the first file, with all columns that later files have."""
+        from countwise.tables.read import load_columns
+
+        first = self._files[0]
+        every = dict.fromkeys(name for file in self._files for name in (*file.names, *file.keys))
+        if not options.is_schema and not self.open_ended:
+            options = options.resolve(list(every))
+        if first.form == "parquet":
+            raw = _parquet_head(first, options, rows)
+        else:
+            raw, options = load_columns(_first_bytes(first), options)
+        columns = dict(raw.columns)
+        for name in every:
+            if name not in columns and options.is_needed(name):
+                columns[name] = self._lacking(name, len(raw), options)
+        return RawTable(columns, raw.notes, raw.kinds), options
+
+    def _lacking(self, name: str, rows: int, options: ReadOptions) -> Any:
+        """Return a column that the first file lacks: the key of a partition, or all missing."""
+        if name in self._keys:
+            texts = [file.keys.get(name) for file in self._files]
+            known = dict.fromkeys(text for text in texts if text is not None)
+            return constant_columns(name, list(known), rows, options)
+        for file in self._files:
+            if file.form == "parquet" and name in file.names:
+                import pyarrow as pa
+
+                kind = file.footer.schema_arrow.field(name).type
+                return from_arrow(name, pa.nulls(rows, kind))
+        return missing_column(name, rows, options)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield row groups, segments or whole files."""
+        for file in self._files:
+            size, time = file.stamp
+            if file.form == "parquet":
+                yield from _row_groups(file, (size, time))
+            elif file.dialect is not None:
+                for start, stop in segments(file.source, file.dialect, SEGMENT):
+                    key = f"{file.label}@{start}"
+                    name = f"{file.path!r} from byte {start}"
+                    yield Piece(name, key, 0, (size, time), stop - start, (file, start, stop))
+            else:
+                yield Piece(repr(file.path), file.label, 0, (size, time), size, (file,))
+
+    def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+        """Yield a piece in blocks, with the keys of its partition as columns."""
+        file, *where = piece.place
+        if file.form == "parquet":
+            found = _parquet_blocks(file, where[0], options, rows, piece.first_row)
+        elif where:
+            found = Parser.of(file.source, file.dialect, options).parse(*where)
+        else:
+            found = detect.blocks(file.source, options, rows)
+        for raw in found:
+            columns = dict(raw.columns)
+            for name in self._keys:
+                if options.is_needed(name):
+                    text = file.keys.get(name)
+                    columns[name] = constant_column(name, text, len(raw), options)
+            yield RawTable(columns, raw.notes, raw.kinds)
+
+
+def constant_columns(name: str, texts: list[str], rows: int, options: ReadOptions) -> Any:
+    """Return a column that holds these texts in turn, so that its kind can be decided."""
+    import numpy as np
+
+    from countwise.tables.raw_columns import Words
+    from countwise.tables.text_values import settle
+
+    codes = np.arange(max(rows, len(texts))) % max(len(texts), 1)
+    raw = settle(name, Words(codes.astype(np.int32), tuple(texts)), options)
+    if isinstance(raw, Words):
+        return Words(raw.codes[:rows], raw.distinct)
+    return type(raw)(raw.values[:rows], raw.whole)
+
+
+def _partition(path: str, root: str) -> tuple[str, dict[str, str | None]]:
+    """Return the name of a file below the root, and the keys of its partition."""
+    label = os.path.relpath(path, root) if root else os.path.basename(path)
+    keys: dict[str, str | None] = {}
+    for part in os.path.dirname(label).split(os.sep):
+        name, between, text = part.partition("=")
+        if between and name:
+            keys[unquote(name)] = None if text == _NO_VALUE else unquote(text)
+    return label.replace(os.sep, "/"), keys
+
+
+def _first_bytes(file: _File) -> Source:
+    """Return the first lines of a text file, up to the end of a row."""
+    source = file.source
+    content = source.head(HEAD_BYTES + 1)
+    if file.form in ("workbook",) or len(content) <= HEAD_BYTES:
+        return source
+    if file.form == "json_lines" and content.lstrip()[:1] == b"[":
+        return source
+    end = content.rfind(b"\n") + 1
+    while end > 0 and content[:end].count(b'"') % 2:
+        end = content.rfind(b"\n", 0, end - 1) + 1
+    if not end:
+        return source
+    name = getattr(source, "member", "") or source.path
+    return Content(name, False, content[:end])
+
+
+def _parquet_head(file: _File, options: ReadOptions, rows: int) -> RawTable:
+    footer, names = file.footer, file.names
+    wanted = [name for name in names if not options.column(name).left_out]
+    batch = next(footer.iter_batches(batch_size=rows, columns=wanted))
+    return RawTable(to_raw_columns(batch, options, names))
+
+
+def _row_groups(file: _File, stamp: tuple[int, ...]) -> Iterator[Piece]:
+    meta = file.footer.metadata
+    groups, first, rows, size = list[int](), 0, 0, 0
+    for number in range(meta.num_row_groups):
+        group = meta.row_group(number)
+        groups.append(number)
+        rows += group.num_rows
+        size += group.total_byte_size
+        if rows >= PIECE_ROWS or number == meta.num_row_groups - 1:
+            if rows:
+                name = f"{file.path!r} from row {first + 1}"
+                yield Piece(name, file.label, first, stamp, size, (file, tuple(groups)))
+            groups, first, rows, size = [], first + rows, 0, 0
+
+
+def _parquet_blocks(
+    file: _File, groups: Sequence[int], options: ReadOptions, rows: int, done: int
+) -> Iterator[RawTable]:
+    names = [name for name in file.names if options.is_needed(name)]
+    wanted = [name for name in names if not options.column(name).left_out]
+    with open_parquet(file.source, file.footer.metadata) as footer:
+        for batch in footer.iter_batches(batch_size=rows, row_groups=groups, columns=wanted):
+            yield RawTable(to_raw_columns(batch, options, names, done))
+            done += len(batch)
+
+
+def _check_types(files: Sequence[_File]) -> None:
+    """Refuse a column that is text in one Parquet file and not in another."""
+    known: dict[str, tuple[str, str, Any]] = {}
+    for file in files:
+        for column in file.footer.schema_arrow:
+            family = _family(column.type)
+            before = known.setdefault(column.name, (family, file.path, column.type))
+            if "null" in (family, before[0]):
+                if before[0] == "null":
+                    known[column.name] = (family, file.path, column.type)
+            elif family != before[0]:
+                raise TableError(
+                    f"scan: column {column.name!r} must be of one type in all files; it is "
+                    f"{before[2]} in {before[1]!r} and {column.type} in {file.path!r}.",
+                    hint="Write one of them again, or leave the column out with `drop=`",
+                )
+
+
+def _family(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _family(kind.value_type)
+    families = {
+        "null": pa.types.is_null,
+        "boolean": pa.types.is_boolean,
+        "date": pa.types.is_temporal,
+        "number": lambda kind: (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        ),
+    }
+    found = [name for name, is_kind in families.items() if is_kind(kind)]
+    return found[0] if found else "text"

@@ -1,0 +1,149 @@
+"""What a source of rows outside memory offers: names, a head, and pieces that can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import TableError
+from countwise.tables.formats.parquet import to_raw_columns
+from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
+from countwise.tables.read_options import ReadOptions
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a source: a file, some of its rows, a partition.
+
+    Row `i` of a piece is identified by ``(key, first_row + i)``, whatever the size of blocks and
+    the order in which pieces are read.
+
+    Attributes
+    ----------
+    name
+        What it is called in messages.
+    key, first_row
+        What identifies its rows.
+    stamp
+        What tells whether it has changed, such as size and time of a file.
+    size
+        Its bytes, or its rows, for the progress of a scan.
+    place
+        Where the source finds it.
+    """
+
+    name: str
+    key: str
+    first_row: int = 0
+    stamp: tuple[int, ...] = ()
+    size: int = 0
+    place: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What says that it is the same piece with the same content."""
+        return (self.key, self.first_row, *self.stamp)
+
+
+class RowSource:
+    """A source that a `Scan` reads piece by piece; a module of this folder defines each kind.
+
+    Attributes
+    ----------
+    what
+        The source in words, for notes.
+    once
+        Whether it can be read only once.
+    typed
+        Whether it declares the types of its columns, so that texts stay texts.
+    open_ended
+        Whether a later row may add a column.
+    size
+        What the sizes of its pieces add up to, for the progress of a scan.
+    engine, why_engine
+        The engine that counts its rows unless another is asked for, and why in a few words.
+    """
+
+    engine: str = "stream"
+    why_engine: str = "piece by piece"
+    what: str = "rows"
+    once: bool = False
+    typed: bool = True
+    open_ended: bool = False
+    size: int = 0
+
+    def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
+        """Return the first rows as `read` takes them, and the options with names resolved."""
+        raise NotImplementedError
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces in a fixed order."""
+        raise NotImplementedError
+
+    def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+        """Yield a piece in blocks of at most about so many rows, in order."""
+        raise NotImplementedError
+
+
+class ArrowSource(RowSource):
+    """A source of Arrow batches: a kind defines `schema`, `pieces` and `batches`."""
+
+    schema: Any
+
+    def batches(self, piece: Piece, names: Sequence[str], rows: int) -> Iterator[Any]:
+        """Yield the columns `names` of a piece as Arrow batches of at most about so many rows."""
+        raise NotImplementedError
+
+    def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
+        """Return the first rows, and the options with names resolved."""
+        import pyarrow as pa
+
+        names = list(self.schema.names)
+        refuse_duplicates(names, self.what)
+        options = options.resolve(names) if not options.is_schema else options
+        wanted = [name for name in names if not options.column(name).left_out]
+        found, held = list[Any](), 0
+        for batch in (b for piece in self.pieces() for b in self.batches(piece, wanted, rows)):
+            found.append(batch.select(wanted))
+            held += len(batch)
+            if held >= rows:
+                break
+        if not held:
+            raise TableError(f"scan: {self.what} must hold rows; it holds none.")
+        table = pa.Table.from_batches(found).slice(0, rows)
+        return RawTable(to_raw_columns(table, options, names)), options
+
+    def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+        """Yield a piece in blocks of rows."""
+        wanted = [name for name in self.schema.names if _is_read(name, options)]
+        done = 0
+        for batch in self.batches(piece, wanted, rows):
+            yield RawTable(to_raw_columns(batch, options, wanted, done))
+            done += len(batch)
+
+
+def refuse_duplicates(names: Sequence[str], what: str) -> None:
+    """Refuse a source in which two columns have one name."""
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(
+            f"scan: column names must differ; got {twice!r} twice in {what}. Rename one of them."
+        )
+
+
+def _is_read(name: str, options: ReadOptions) -> bool:
+    return options.is_needed(name) and not options.column(name).left_out
+
+
+def constant_column(name: str, text: str | None, rows: int, options: ReadOptions) -> Raw:
+    """Return a column that holds one text in all rows, such as the key of a partition."""
+    from countwise.tables.text_values import settle
+
+    if options.column(name).left_out:
+        return missing_numbers(rows)
+    code = -1 if text is None else 0
+    words = Words(np.full(rows, code, np.int32), () if text is None else (text,))
+    return settle(name, words, options)
