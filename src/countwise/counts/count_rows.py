@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,13 @@ from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.notes import Note
-from countwise.progress import Progress, open_progress
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
+
+if TYPE_CHECKING:
+    from countwise.progress import Progress
 
 Engine = Callable[[Table, Plan, NDArray[np.float64] | None], Counts]
 #: Engines by name, and their modules, each with a function `fold`.
@@ -98,6 +100,8 @@ def _count_scan(
     progress: Progress | bool | None,
 ) -> Counts:
     """Count rows outside memory by the engine that suits them, or the one that is asked for."""
+    from countwise.progress import open_progress
+
     name = engine or scan.source.engine
     if name not in SCAN_ENGINES:
         hint = did_you_mean(name, SCAN_ENGINES).strip()

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from countwise.errors import ParameterError, TableError
 from countwise.notes import Note
-from countwise.parallel import threads
 from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
 
@@ -255,6 +254,7 @@ class Scan:
     @property
     def block_rows(self) -> int:
         """How many rows a block may have, so that those in flight fit in memory."""
+        from countwise.parallel import threads
         from countwise.tables.formats.blocks import MOST_THREADS
 
         flight = min(threads(), MOST_THREADS) + 1
