@@ -19,7 +19,6 @@ from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.discretize.cut_points import MAX_BINS, METHODS
-from countwise.discretize.rare_levels import width_limit
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier, check_scan, leave_out_text
@@ -452,6 +451,8 @@ class JointClassifier(CountedModel):
 
     def counts_needed(self, schema: Schema) -> Plan | None:
         """Count every two attributes by class; None if some are numeric or tables too large."""
+        from countwise.discretize.rare_levels import width_limit
+
         target, widths = schema.target, [column.width for column in schema.nominal]
         if schema.numeric or (target is not None and width_limit(widths, target.width) is not None):
             return None
