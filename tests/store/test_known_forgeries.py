@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import countwise as cw
 from countwise.errors import SchemaError, StoreError
@@ -209,3 +211,14 @@ def test_a_cell_of_words_without_rows(tmp_path):
     words.rows[0] = 0.0
     with pytest.raises(StoreError, match="must be in some row"):
         save(counts, tmp_path / "m.cw")
+
+
+def test_an_unfitted_model_in_the_state_of_a_step(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), cw.Logistic())
+    pipeline.fit(np.arange(12.0).reshape(6, 2), ["a", "b"] * 3)
+    save(pipeline, tmp_path / "m.cw")
+    members = unpacked(tmp_path / "m.cw")
+    document = json.loads(members["model.json"])
+    document["steps"][0]["state"]["var_"] = {"is": "model", "model": "ID3", "parameters": {}}
+    packed(tmp_path / "m.cw", {**members, "model.json": json.dumps(document).encode()})
+    refused(tmp_path / "m.cw", "must be a fitted ID3")

@@ -547,3 +547,14 @@ def test_a_column_of_texts_that_is_all_missing_stays_nominal():
 def test_a_quantity_as_target_is_noted():
     table = cw.read({"x": np.arange(60) % 7, "price": np.arange(60) * 1.5}, target="price")
     assert "T13" in [note.code for note in table.notes]
+
+
+@pytest.mark.parametrize("odd", [None, float("nan"), 3, True, "3"])
+def test_long_lists_read_as_short_ones(odd):
+    """Arrow reads long lists of texts; what it does not take is read cell by cell."""
+    cells = ["sun", "rain", " Sun ", "TRUE", "?"]
+    labels = ["yes", "no"]
+    short = cw.read({"sky": [*cells, odd] * 20, "play": labels * 60}, target="play")
+    long = cw.read({"sky": [*cells, odd] * 4000, "play": labels * 12_000}, target="play")
+    assert long.schema == short.schema
+    assert as_rows(long.take(slice(0, 120))) == as_rows(short)

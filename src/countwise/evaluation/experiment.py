@@ -151,8 +151,7 @@ class Experiment:
             scores[name] = {**figures, "mark": "" if name == self.baseline else mark}
         for name, rank in self._ranks_of(scores).items():
             scores[name]["rank"] = rank
-        tested = np.unique(np.concatenate([fold.rows for fold in trials.folds]))
-        sizes = {"rows": len(tested), "classes": len(trials.classes)}
+        sizes = {"rows": trials.tested, "classes": len(trials.classes)}
         return {"data": data, **sizes, "protocol": trials.protocol, "scores": scores}
 
     def _ranks_of(self, scores: Mapping[str, Any]) -> dict[str, float]:

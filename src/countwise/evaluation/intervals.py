@@ -109,11 +109,19 @@ def wilson(share: float, size: float, level: float = 0.95) -> Estimate:
 def of_rows(rows: FloatArray, weight: FloatArray | None, level: float = 0.95) -> Estimate:
     """Return the mean of one figure a row with its t interval; weights are not repeats."""
     mean = float(np.average(rows, weights=weight))
-    size = effective(len(rows), weight)
+    spread = float(np.average((rows - mean) ** 2, weights=weight))
+    return _of_spread(mean, spread, effective(len(rows), weight), level)
+
+
+def of_moments(mean: float, mean_square: float, size: float, level: float = 0.95) -> Estimate:
+    """Return the mean of one figure a row with its t interval, from sums over the rows."""
+    return _of_spread(mean, max(mean_square - mean * mean, 0.0), size, level)
+
+
+def _of_spread(mean: float, spread: float, size: float, level: float) -> Estimate:
     if size <= 1:
         return Estimate(mean, math.nan, math.nan, (mean,), level, "one row")
-    variance = float(np.average((rows - mean) ** 2, weights=weight)) / (size - 1)
-    half = quantile(level, size - 1) * math.sqrt(variance)
+    half = quantile(level, size - 1) * math.sqrt(spread / (size - 1))
     return around(mean, half, (mean,), level, f"t over {size:g} rows")
 
 

@@ -217,7 +217,7 @@ def learning_curve(
     with open_progress(who, progress) as report:
         outputs = predict_folds(task, split, report)
     held_out = hold_out(task, split)
-    tested = float(np.mean([len(fold.rows) for fold in held_out]))
+    tested = float(np.mean([fold.tested for fold in held_out]))
     ratio = tested / max(len(table) - tested, 1)
     trials = tuple(
         task.trials(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,10 @@ MAX_DOUBLES = 5_000_000
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The tested rows of a fold: their true classes, their weights, how many rows trained."""
+    """The tested rows of a fold: their true classes, their weights, how many rows trained.
+
+    Of rows that are scanned only their number is kept, `scanned`.
+    """
 
     repeat: int
     fold: int
@@ -34,6 +37,18 @@ class HeldOut:
     truth: Codes
     weight: FloatArray | None
     trained: int
+    scanned: int | None = None
+
+    @property
+    def tested(self) -> int:
+        """How many rows were tested."""
+        return len(self.rows) if self.scanned is None else self.scanned
+
+    @classmethod
+    def of_scan(cls, repeat: int, fold: int, tested: int, trained: int) -> HeldOut:
+        """Return a fold whose rows are not kept."""
+        nothing = np.empty(0, dtype=np.uint8)
+        return cls(repeat, fold, np.empty(0, dtype=np.int64), nothing, None, trained, tested)
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,52 @@ class Predictions:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """What is kept of the predictions for one fold if its rows are scanned: sums over rows.
+
+    `cells` holds the weight of every pair of true class and decision. `sums` holds for each score
+    the weighted sum of its figures and of their squares.
+    """
+
+    cells: FloatArray
+    sums: Mapping[str, tuple[float, float]]
+    rows: int
+    #: The sum of the squared weights.
+    squares: float
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return float(self.cells.sum())
+
+    @property
+    def size(self) -> float:
+        """How many equally weighted rows these are worth."""
+        return self.weight**2 / self.squares if self.squares > 0 else 0.0
+
+    def __add__(self, other: Tally) -> Tally:
+        sums = {
+            name: (plain + other.sums[name][0], squared + other.sums[name][1])
+            for name, (plain, squared) in self.sums.items()
+        }
+        return Tally(
+            self.cells + other.cells,
+            sums,
+            self.rows + other.rows,
+            self.squares + other.squares,
+            self.fit_seconds + other.fit_seconds,
+            self.predict_seconds + other.predict_seconds,
+        )
+
+
+@dataclass(frozen=True)
 class Entry:
-    """One line of a ranking: a model under a rule, and its predictions in every fold."""
+    """One line of a ranking: a model under a rule, and its predictions in every fold.
+
+    An entry has `tallies` instead of predictions if its rows are scanned.
+    """
 
     name: str
     model: str
@@ -84,6 +143,12 @@ class Entry:
     certain: bool = False
     baseline: bool = False
     yardstick: bool = False
+    tallies: tuple[Tally, ...] = ()
+
+    @property
+    def timed(self) -> Sequence[Predictions | Tally]:
+        """What was measured of each fold, with its seconds."""
+        return self.tallies or self.predictions
 
     @property
     def draws(self) -> bool:

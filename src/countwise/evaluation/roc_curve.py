@@ -11,6 +11,7 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import Estimate
 from countwise.evaluation.predictions import Entry
+from countwise.evaluation.scores import rows_not_kept
 from countwise.evaluation.trials import Trials
 
 #: Points of a curve that is a mean over classes, and of a curve that is drawn, at most.
@@ -38,6 +39,8 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
     Of two classes `label` is the one to find, by default the second. Of more classes, without a
     label, each class is set against all others and the curves are averaged.
     """
+    if trials.is_scan:
+        raise rows_not_kept("an ROC curve")
     classes = list(trials.classes)
     if label is not None and label not in classes:
         raise ParameterError(

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from countwise.decisions.expected_gain import earned_by_row, gains_of
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.auc import Area, class_area, hand_till, one_vs_rest
-from countwise.evaluation.intervals import Estimate, effective, of_rows, wilson
-from countwise.evaluation.predictions import Entry, HeldOut, Predictions
+from countwise.evaluation.intervals import Estimate, effective, of_moments, of_rows, wilson
+from countwise.evaluation.predictions import Entry, HeldOut, Predictions, Tally
 from countwise.tables.labels import Label
 
 Scored = str | Callable[..., float]
@@ -43,6 +44,8 @@ class FoldResult:
     fold: HeldOut
     predictions: Predictions
     gain: GainMatrix | None = None
+    #: The sums over the rows, if the rows are scanned; the predictions are then empty.
+    tally: Tally | None = None
 
     def mean(self, rows: FloatArray) -> float:
         """Return the weighted mean of one figure a row."""
@@ -53,6 +56,8 @@ def join_folds(results: Sequence[FoldResult]) -> FoldResult:
     """Return the folds of the first repeat, which share no rows, as one."""
     first = results[0]
     some = [result for result in results if result.fold.repeat == first.fold.repeat]
+    if first.tally is not None:
+        return replace(first, tally=add_tallies([one.tally for one in some if one.tally]))
     weights = [result.fold.weight for result in some if result.fold.weight is not None]
     shares = [result.predictions.shares for result in some if result.predictions.shares is not None]
     fold = replace(
@@ -101,17 +106,21 @@ def _posterior_of_truth(result: FoldResult) -> FloatArray:
 
 def expected_gain(result: FoldResult) -> FloatArray:
     """Return what the decision earns."""
-    if result.gain is None:
-        raise ParameterError(
-            "Trials: expected_gain needs a gain matrix; got none.",
-            hint="Pass `gain=` to evaluate or to score.",
-        )
-    gains = gains_of(result.gain, result.entry.decisions)
+    gains = gains_of(_matrix(result), result.entry.decisions)
     truth, shares = result.fold.truth, result.predictions.shares
     if shares is None:
         return earned_by_row(gains, truth, result.predictions.decided)
     earned = earned_by_row(gains, truth, shares.astype(np.float64))
     return np.asarray(earned / shares.sum(axis=1))
+
+
+def _matrix(result: FoldResult) -> GainMatrix:
+    if result.gain is None:
+        raise ParameterError(
+            "Trials: expected_gain needs a gain matrix; got none.",
+            hint="Pass `gain=` to evaluate or to score.",
+        )
+    return result.gain
 
 
 def top_k(result: FoldResult, k: int) -> FloatArray:
@@ -123,8 +132,55 @@ def top_k(result: FoldResult, k: int) -> FloatArray:
     return np.asarray(hits, dtype=np.float64)
 
 
+def tally_rows(result: FoldResult) -> Tally:
+    """Return the sums over rows that every score of scanned rows follows from."""
+    weight = result.fold.weight
+    weights = np.ones(len(result.fold.truth)) if weight is None else weight
+    sums = {}
+    for name in TALLIED:
+        rows = SCORES[name].rows
+        assert rows is not None
+        figures = rows(result)
+        sums[name] = (float(weights @ figures), float(weights @ figures**2))
+    squares = float(weights @ weights)
+    return Tally(count_decisions(result), sums, len(weights), squares)
+
+
+def add_tallies(tallies: Sequence[Tally]) -> Tally:
+    """Return the tally of several parts together."""
+    return reduce(Tally.__add__, tallies)
+
+
+def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float, float]:
+    """Return the mean of a figure a row, and of its square, from sums over rows."""
+    if what in TALLIED:
+        plain, squared = tally.sums[what]
+    elif what in ("accuracy", "expected_gain"):
+        figures = np.eye(*tally.cells.shape)
+        if what == "expected_gain":
+            figures = gains_of(_matrix(result), result.entry.decisions)
+        plain, squared = (
+            float(np.sum(tally.cells * figures)),
+            float(np.sum(tally.cells * figures**2)),
+        )
+    else:
+        raise rows_not_kept(what)
+    return plain / tally.weight, squared / tally.weight
+
+
+def rows_not_kept(what: str) -> ParameterError:
+    """Return the refusal of what needs the predictions of single rows."""
+    return ParameterError(
+        f"Trials: {what} needs the predictions of single rows, which are not kept when rows are "
+        "scanned.",
+        hint="Read the rows with `read`, or score a part of them.",
+    )
+
+
 def count_decisions(result: FoldResult) -> FloatArray:
     """Return the weight of every pair of true class (line) and decision (column)."""
+    if result.tally is not None:
+        return result.tally.cells
     shape = (len(result.classes), len(result.entry.decisions))
     fold, shares = result.fold, result.predictions.shares
     if shares is None:
@@ -217,6 +273,9 @@ class Score:
         kept = self.words[1:2].isupper() or self.words[1:2].isdigit()
         return self.words if kept else self.words[:1].lower() + self.words[1:]
 
+
+#: Scores that are means over rows and do not follow from the confusion matrix.
+TALLIED = ("log_loss", "brier")
 
 _LOSS = (0.0, math.inf)
 _SIGNED = (-1.0, 1.0)
@@ -319,6 +378,8 @@ def find_score(who: str, name: Any, gains: bool = True) -> Score:
 
 def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> float:
     """Score one entry in one fold; of a figure a class, that of `label` or the mean."""
+    if result.tally is not None and callable(what):
+        raise rows_not_kept("a function")
     if callable(what):
         labels = np.asarray(result.classes)
         decisions = np.asarray(result.entry.decisions)
@@ -327,10 +388,12 @@ def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> 
             what(labels[result.fold.truth], decisions[predicted.decided], predicted.posteriors)
         )
     score = _of_class(find_score("Trials", what), result, label)
-    if score.rows is not None:
-        return result.mean(score.rows(result))
     if score.cells is not None:
         return score.cells(count_decisions(result))
+    if result.tally is not None:
+        return _tallied_moments(what, result, result.tally)[0]
+    if score.rows is not None:
+        return result.mean(score.rows(result))
     assert score.area is not None
     return score.area(result)[0]
 
@@ -358,7 +421,16 @@ def _of_class(score: Score, result: FoldResult, label: Label | None) -> Score:
 
 def _linear_figures(score: Callable[[FloatArray], float], result: FoldResult) -> FloatArray:
     """Return by how much each row moves a figure of the confusion matrix, plus the figure."""
-    cells = count_decisions(result)
+    figures = _cell_figures(score, count_decisions(result))
+    truth, drawn = result.fold.truth, result.predictions.shares
+    if drawn is None:
+        return np.asarray(figures[truth, result.predictions.decided])
+    moved = np.einsum("ij,ij->i", figures[truth], drawn / drawn.sum(axis=1, keepdims=True))
+    return np.asarray(moved)
+
+
+def _cell_figures(score: Callable[[FloatArray], float], cells: FloatArray) -> FloatArray:
+    """Return the figure of a row in each cell of the confusion matrix; see `_linear_figures`."""
     shares = cells / cells.sum()
     slopes = np.zeros(cells.shape)
     for cell in zip(*np.nonzero(shares), strict=True):
@@ -367,12 +439,18 @@ def _linear_figures(score: Callable[[FloatArray], float], result: FoldResult) ->
         more[cell] += step
         less[cell] -= step
         slopes[cell] = (score(more) - score(less)) / (2 * step)
-    truth, drawn = result.fold.truth, result.predictions.shares
-    if drawn is None:
-        moved = slopes[truth, result.predictions.decided]
-    else:
-        moved = np.einsum("ij,ij->i", slopes[truth], drawn / drawn.sum(axis=1, keepdims=True))
-    return np.asarray(score(shares) + moved - float(np.sum(slopes * shares)))
+    return np.asarray(score(shares) + slopes - float(np.sum(slopes * shares)))
+
+
+def _figure_moments(
+    what: str, result: FoldResult, tally: Tally, label: Label | None
+) -> tuple[float, float]:
+    """Return mean and mean square of one figure a row, for a score of any kind."""
+    score = _of_class(find_score("Trials", what), result, label)
+    if score.cells is None:
+        return _tallied_moments(what, result, tally)
+    figures, shares = _cell_figures(score.cells, tally.cells), tally.cells / tally.weight
+    return float(np.sum(shares * figures)), float(np.sum(shares * figures**2))
 
 
 def _position(label: Any, classes: tuple[Label, ...]) -> int:
@@ -388,14 +466,17 @@ def estimate_fold(what: Scored, result: FoldResult, label: Any, level: float) ->
     value = score_fold(what, result, label)
     if callable(what) or math.isnan(value):
         return Estimate(value, math.nan, math.nan, (value,), level, "one fold")
-    weight, rows = result.fold.weight, len(result.fold.rows)
+    weight, rows, tally = result.fold.weight, len(result.fold.rows), result.tally
+    size = effective(rows, weight) if tally is None else tally.size
     if what == "accuracy" and result.predictions.shares is None:
-        return wilson(value, effective(rows, weight), level)
+        return wilson(value, size, level)
     if what in ("recall", "precision") and label is not None:
-        scale = effective(rows, weight) / (rows if weight is None else float(weight.sum()))
         at = _position(label, result.classes)
-        cells = count_decisions(result) * scale
-        size = cells[at].sum() if what == "recall" else cells[:, at].sum()
-        return wilson(value, float(size), level)
+        cells = count_decisions(result)
+        cells = cells * (size / cells.sum())
+        decided = cells[at].sum() if what == "recall" else cells[:, at].sum()
+        return wilson(value, float(decided), level)
+    if tally is not None:
+        return of_moments(*_figure_moments(what, result, tally, label), size, level)
     interval = of_rows(figures_by_row(what, result, label), weight, level)
     return replace(interval, value=value, values=(value,))

@@ -24,6 +24,7 @@ from countwise.evaluation.scores import (
     figures_by_row,
     find_score,
     join_folds,
+    rows_not_kept,
     score_fold,
 )
 from countwise.notes import Note
@@ -168,8 +169,7 @@ class Trials:
     ranked_by: str = "accuracy"
 
     def __repr__(self) -> str:
-        rows = len(np.unique(np.concatenate([fold.rows for fold in self.folds])))
-        return f"<Trials: {len(self.entries)} entries, {rows} rows, {self.protocol}>"
+        return f"<Trials: {len(self.entries)} entries, {self.tested} rows, {self.protocol}>"
 
     def __str__(self) -> str:
         return self.describe()
@@ -179,6 +179,19 @@ class Trials:
         rows = [[line[name] for name in columns] for line in self.summary()]
         heads = [name.replace("_", " ") for name in columns]
         return html_table(heads, rows, f"{self.protocol}; 95 % intervals", self.verdict())
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether the rows were scanned, so that only sums over rows are kept."""
+        return any(fold.scanned is not None for fold in self.folds)
+
+    @property
+    def tested(self) -> int:
+        """How many different rows were tested."""
+        if self.is_scan:
+            first = self.folds[0].repeat
+            return sum(fold.tested for fold in self.folds if fold.repeat == first)
+        return len(np.unique(np.concatenate([fold.rows for fold in self.folds])))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -307,7 +320,7 @@ class Trials:
             score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
         ]
         estimate = corrected(gaps, self.ratio, level)
-        if math.isnan(estimate.low) and isinstance(what, str):
+        if math.isnan(estimate.low) and isinstance(what, str) and not self.is_scan:
             left, right = (join_folds(results) for results in zip(*pairs, strict=True))
             figures = figures_by_row(what, left, label) - figures_by_row(what, right, label)
             by_row = of_rows(figures, left.fold.weight, level)
@@ -421,8 +434,8 @@ class Trials:
         """Seconds of fitting and of predicting, apart, for every entry and fold."""
         return {
             name: {
-                "fit": tuple(fold.fit_seconds for fold in entry.predictions),
-                "predict": tuple(fold.predict_seconds for fold in entry.predictions),
+                "fit": tuple(fold.fit_seconds for fold in entry.timed),
+                "predict": tuple(fold.predict_seconds for fold in entry.timed),
             }
             for name, entry in self.entries.items()
         }
@@ -436,6 +449,8 @@ class Trials:
         >>> sorted(next(cw.evaluate(cw.NaiveBayes(), "sample:iris").rows("NaiveBayes")))
         ['decided', 'fold', 'posteriors', 'repeat', 'row', 'true', 'weight']
         """
+        if self.is_scan:
+            raise rows_not_kept("rows")
         for result in self._results(model, None):
             fold, predicted = result.fold, result.predictions
             for at, row in enumerate(fold.rows.tolist()):
@@ -451,6 +466,8 @@ class Trials:
 
     def posteriors(self, model: str) -> FloatArray:
         """Return the posteriors of all folds, one below the other, as the folds list rows."""
+        if self.is_scan:
+            raise rows_not_kept("posteriors")
         posteriors = [fold.posteriors for fold in self._entry(model).predictions]
         return np.concatenate(posteriors).astype(np.float64)
 
@@ -519,7 +536,7 @@ class Trials:
                 {
                     "repeat": fold.repeat,
                     "fold": fold.fold,
-                    "tested": len(fold.rows),
+                    "tested": fold.tested,
                     "trained": fold.trained,
                 }
                 for fold in self.folds
@@ -570,5 +587,6 @@ class Trials:
     def _results(self, model: str, gain: Gains | None) -> Iterator[FoldResult]:
         entry = self._entry(model)
         matrix = self.gain if gain is None else GainMatrix.of(gain, self.classes)
-        for fold, predictions in zip(self.folds, entry.predictions, strict=True):
-            yield FoldResult(self.classes, entry, fold, predictions, matrix)
+        tallies = entry.tallies or [None] * len(self.folds)
+        for fold, predictions, tally in zip(self.folds, entry.predictions, tallies, strict=True):
+            yield FoldResult(self.classes, entry, fold, predictions, matrix, tally)

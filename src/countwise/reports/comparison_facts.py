@@ -94,15 +94,13 @@ def recommendation_facts(trials: Trials, level: float = 0.95) -> dict[str, Any] 
     if base is None:
         return None
     gap = trials.improvement(best.name, base.name, level)
-    codes, times = np.unique(
-        np.concatenate([fold.decided for fold in base.predictions]), return_counts=True
-    )
+    often = trials.confusion(base.name).counts.sum(axis=0)
     return {
         "name": best.name,
         "model": best.model,
         "baseline": base.name,
         "is_baseline": best.baseline,
-        "always": names(base.decisions)[int(codes[np.argmax(times)])],
+        "always": names(base.decisions)[int(np.argmax(often))],
         "score": trials.ranked_by,
         "value": estimate(trials.score(trials.ranked_by, best.name, level=level)),
         "of_baseline": estimate(trials.score(trials.ranked_by, base.name, level=level)),
@@ -219,7 +217,7 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
 
 def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
     """Return the protocol in words, its folds and rows, and the kind of interval."""
-    tested = [len(fold.rows) for fold in trials.folds]
+    tested = [fold.tested for fold in trials.folds]
     trained = [fold.trained for fold in trials.folds]
     best = trials.score(trials.ranked_by, trials.best, level=level)
     return {

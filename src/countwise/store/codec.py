@@ -263,6 +263,7 @@ class Reader:
 
     def __init__(self, arrays: Arrays) -> None:
         self.models = 0
+        self.parameters_only = False
         self.shared: list[Any] = []
         self._arrays = arrays
         self._whole: dict[str, NDArray[Any]] = {}
@@ -758,14 +759,18 @@ def _decode_model(plain: Any, reader: Reader) -> Any:
     given = _object(
         found["parameters"], (), _parameter_names(kind), f"parameter of {name}", UPGRADE
     )
+    outer, reader.parameters_only = reader.parameters_only, True
     parameters = {
         parameter: _decode_part(codec_of(Any), parameter, item, reader)
         for parameter, item in given.items()
     }
+    reader.parameters_only = outer
     _check_sizes(parameters)
     with _sound():
         model = kind(**parameters)
-    if "fitted" in found:
+    if not outer:
+        if "fitted" not in found:
+            raise MisfitError(f"must be a fitted {name}")
         _decode_fitted(model, found, reader)
     reader.models -= 1
     return model

@@ -223,20 +223,19 @@ def from_numpy(name: str, column: NDArray[Any]) -> Raw:
         days[np.isnat(column)] = np.nan
         return Numbers(days, dates=True)
     if kind == "O":
-        many = _from_many(name, column) if len(column) > _MANY else None
-        return many or from_objects(name, column.tolist())
+        return from_objects(name, column.tolist())
     raise TableError(
         f"Table: column {name!r} must hold numbers, texts, booleans or dates; got {column.dtype}. "
         "Convert it."
     )
 
 
-def _from_many(name: str, column: NDArray[Any]) -> Raw | None:
+def _from_many(name: str, values: Sequence[Any]) -> Raw | None:
     """Let Arrow read a long column of Python texts; None where it holds anything else."""
     import pyarrow as pa
 
     try:
-        texts = pa.array(column, type=pa.large_string(), from_pandas=True)
+        texts = pa.array(values, type=pa.large_string(), from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return None
     return from_arrow(name, texts)
@@ -248,6 +247,8 @@ def _text(value: Any) -> str:
 
 def from_objects(name: str, values: Sequence[Any]) -> Raw:
     """Turn a list of Python values into a raw column: all numbers, or levels as they stand."""
+    if len(values) > _MANY and (many := _from_many(name, values)):
+        return many
     if all(_is_empty(value) for value in values):
         return Words(np.full(len(values), -1, dtype=np.int64), ())
     if all(_number_or_empty(value) for value in values):

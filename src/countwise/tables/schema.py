@@ -70,7 +70,9 @@ def level_text(level: Level) -> str:
     if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
         return str(int(level))
     text = str(level).strip()
-    return text.casefold() if text.casefold() in ("true", "false") else text
+    if len(text) in (4, 5) and text.casefold() in ("true", "false"):
+        return text.casefold()
+    return text
 
 
 def level_number(level: Level) -> float | None:

@@ -79,7 +79,9 @@ def settle_typed(name: str, raw: Raw, options: ReadOptions, offset: int = 0) -> 
     holds money, dates or missing marks was not.
     """
     column = options.column(name)
-    if not isinstance(raw, Words) or raw.declared or column.coded or not raw.distinct:
+    if not isinstance(raw, Words) or raw.declared or not raw.distinct:
+        return raw
+    if column.coded or column.kind == "text":
         return raw
     if any(isinstance(level, bool) for level in raw.distinct):
         return raw
