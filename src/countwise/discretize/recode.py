@@ -154,7 +154,9 @@ class Recode:
             # What was counted of the recoded rows is kept with them, so there is one of each.
             key = ("recode", id(self))
             if key not in table.memo:
-                changed = table.map(self.apply, self.apply_to_schema(table.schema))
+                schema = self.apply_to_schema(table.schema)
+                cuts = None if self.kept_levels else self.cut_points
+                changed = table.map(self.apply, schema, cuts)
                 table.memo[key] = (self, changed)
             return table.memo[key][1]  # type: ignore[no-any-return]
         table = cut_table(table, self.cut_points) if self.cut_points else table

@@ -143,8 +143,15 @@ class Scan:
         self._survey: Survey | None = None
         #: What counting remembers of this scan.
         self.memo: dict[Any, Any] = {}
-        self._change: Callable[[Table], Table] | None = None
+        #: How blocks are changed after they were coded. Of a change that ends in cutting numbers,
+        #: `cuts` are the cut points, and `before_cuts` is what comes before them.
+        self.change: Callable[[Table], Table] | None = None
+        self.before_cuts: Callable[[Table], Table] | None = None
+        self.cuts: Mapping[str, NDArray[np.float64]] | None = None
         self._changed_schema: Schema | None = None
+        #: Who runs the passes if they are shared with other scans, and for which rows.
+        self.shared: Any = None
+        self.place: Any = None
         self.skipped: dict[str, str] = {}
 
     def __repr__(self) -> str:
@@ -221,15 +228,29 @@ class Scan:
 
             run_pass(self, None)
 
-    def map(self, change: Callable[[Table], Table], schema: Schema) -> Scan:
-        """Return the same rows with each block changed, such as cut into intervals."""
+    def map(
+        self,
+        change: Callable[[Table], Table],
+        schema: Schema,
+        cuts: Mapping[str, NDArray[np.float64]] | None = None,
+    ) -> Scan:
+        """Return the same rows with each block changed; `cuts` if that only cuts numbers."""
         self.make_certain()
         other = object.__new__(Scan)
         other.__dict__.update(self.__dict__)
-        before = self._change
-        other._change = change if before is None else lambda table: change(before(table))
+        before = self.change
+        other.change = change if before is None else lambda table: change(before(table))
+        other.before_cuts, other.cuts = before, cuts
         other._changed_schema = schema
         other.memo = {}
+        return other
+
+    def shared_by(self, passes: Any, place: Any) -> Scan:
+        """Return a scan of some of the rows, those of a place, whose passes are run by `passes`."""
+        self.make_certain()
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.memo, other.shared, other.place = {}, passes, place
         return other
 
     def without_text(self) -> Scan:
@@ -275,7 +296,7 @@ class Scan:
 
     def changed(self, table: Table) -> Table:
         """Return a block as those see it who changed the scan."""
-        return table if self._change is None else self._change(table)
+        return table if self.change is None else self.change(table)
 
     def code(self, columns: Mapping[str, Raw], schema: Schema, rows: int) -> Table:
         """Code a block by a schema; levels that may still come are added to it."""

@@ -42,6 +42,8 @@ def run_pass(
     come; if the survey overturns the schema, all is done once more. `finished` is called after each
     piece with what is reached, from which a later pass may `begin`.
     """
+    if scan.shared is not None:
+        return scan.shared.run(scan, fold, add)
     while True:
         state = _run_once(scan, fold, add, begin, finished, progress)
         if scan.is_certain or not scan.settle(state.survey):

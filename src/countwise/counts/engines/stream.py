@@ -36,6 +36,10 @@ def fold_scan(
         known = find_counts(scan, plan_of(scan.schema))
         if known is not None:
             return known
+    if scan.shared is not None:
+        counts = scan.shared.count(scan, plan_of(scan.schema))
+        keep_counts(scan, counts)
+        return counts
     folder = BlockCounter(scan, plan_of)
     counts = run_pass(scan, folder.fold, folder.add, progress=progress)
     counts = finish(scan, counts, plan_of)
