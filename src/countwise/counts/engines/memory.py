@@ -2,8 +2,9 @@
 
 Tables of single columns are not counted one by one: columns are put together into joint tables of
 at most `JOINT_CELLS` cells, so that a row costs one increment for several columns, and the single
-tables are sums over the joint one. Chunk borders depend on the number of rows alone, and chunks are
-merged in order, so the result does not depend on the number of threads.
+tables are sums over the joint one. Of few rows every two columns are counted directly (`pairs`).
+Chunk borders depend on the number of rows alone, and chunks are merged in order, so the result does
+not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts, sum_out
 from countwise.counts.engines import _kernels
+from countwise.counts.engines.pairs import count_pairs, pairs_to_count
 from countwise.counts.histogram import MOST_CELLS, Grid
 from countwise.counts.moments import MOST_EXACT, ExactSums, Moments
 from countwise.counts.plan import Plan
@@ -40,7 +42,10 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     """Count the table as the plan says."""
     if len(table) == 0:
         return Counts.zero(table.schema, plan)
-    jobs = Jobs(table, plan, weight)
+    paired = count_pairs(table, pairs_to_count(table, plan, MOST_TABLE_CELLS), weight)
+    jobs = Jobs(
+        table, replace(plan, tables=tuple(n for n in plan.tables if n not in paired)), weight
+    )
     parts = in_threads(jobs.chunk, blocks(len(table), CHUNK))
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
@@ -52,9 +57,9 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
         len(table),
         without_unseen(joint[0]),
         {
-            names: np.ascontiguousarray(
-                sum_out(whole[jobs.inside[names]], jobs.inside[names], names)
-            )
+            names: paired[names]
+            if names in paired
+            else np.ascontiguousarray(sum_out(whole[jobs.inside[names]], jobs.inside[names], names))
             for names in plan.tables
         },
         dict(zip(plan.moments, moments, strict=True)),
