@@ -351,6 +351,14 @@ NOTES: dict[str, NoteKind] = {
         "The size of a table over several columns is the product of their numbers of intervals. "
         "Choose fewer bins to control how the column is cut.",
     ),
+    "P04": NoteKind(
+        "Dependencies learned once",
+        "info",
+        "Tables of every two of {columns:,} columns would not fit in memory: they were counted, "
+        "measured and dropped one by one, and only those of the dependencies found are kept.",
+        "Rows that are added or forgotten later change the tables, not the dependencies. Fit the "
+        "model again to renew them.",
+    ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",

@@ -13,6 +13,7 @@ from countwise.counts.counts import Counts
 from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.counted import JointClassifier
+from countwise.models.bayes.parent_terms import ParentTerms
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
@@ -20,6 +21,8 @@ from countwise.params import number, parameter
 from countwise.tables.table import Table
 
 _CHUNK = 1 << 14
+#: Where the terms of a parent are computed for each chunk, a chunk is longer.
+_LONG_CHUNK = 1 << 18
 
 
 class AODE(JointClassifier):
@@ -55,13 +58,9 @@ class AODE(JointClassifier):
         """Return the naive Bayes fallback; keep the terms of each parent beside it."""
         names = [column.name for column in counts.schema.nominal]
         self._often = {name: _often(self.by_class(counts.table(name))) for name in names}
-        self._parents = [
-            self._score_families(
-                counts, [(parent,), *((child, parent) for child in names if child != parent)]
-            )
-            for parent in names
-        ]
-        return self._score_families(counts, [(name,) for name in names])
+        alone = self._score_families(counts, [(name,) for name in names])
+        self._parents = ParentTerms(counts, names, alone.base, self._present, self._rule())
+        return alone
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
         """Return which attributes (lines) may be the parent of which rows."""
@@ -74,7 +73,8 @@ class AODE(JointClassifier):
     def _scores(self, table: Table) -> FloatArray:
         table = self._view(table)
         scores = np.empty((len(table), len(self.classes_)))
-        in_chunks(len(table), _CHUNK, lambda start, stop: self._average(table, start, stop, scores))
+        step = _CHUNK if self._parents.kept else _LONG_CHUNK
+        in_chunks(len(table), step, lambda start, stop: self._average(table, start, stop, scores))
         return scores
 
     def _average(self, table: Table, start: int, stop: int, out: FloatArray) -> None:
