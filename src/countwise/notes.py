@@ -499,8 +499,8 @@ NOTES: dict[str, NoteKind] = {
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "For models that cut numeric columns, the rows are normally counted once for all folds, "
-        "in intervals made by the cut points of all folds together. Here these counts would not "
+        "The rows are normally counted once for all folds; where numeric columns are cut, in "
+        "intervals made by the cut points of all folds together. Here these counts would not "
         "fit in memory or could not be added exactly. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(
