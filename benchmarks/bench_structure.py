@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.bench_counts import coded
 from benchmarks.bench_evaluation import best_in_turns
 from benchmarks.timing import best, row
-from countwise.counts.engines.pairs import count_pairs
+from countwise.counts.engines.memory import count_pairs
 from countwise.evaluation.evaluate import evaluate
 from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.counts.count_rows import count
-from countwise.counts.engines import memory, pairs
-from countwise.counts.engines.pairs import measure_pairs
+from countwise.counts.engines import memory
+from countwise.counts.engines.memory import measure_pairs
 from countwise.counts.information import shared_information
 from countwise.counts.plan import Plan
 from countwise.errors import CountsError
@@ -39,7 +39,7 @@ def coded_tables(draw):
 
 def joint_counts(table, plan, weight=None):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "MOST_ROWS", -1)
+        patch.setattr(memory, "DIRECT_ROWS", -1)
         return memory.fold(table, plan, weight)
 
 
@@ -82,7 +82,7 @@ def test_in_threads_nothing_changes(table):
     plan = Plan.pairs(table.schema)
     once, shared = memory.fold(table, plan), measure_pairs(table, names)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "_WORTH_A_THREAD", 0)
+        patch.setattr(memory, "_WORTH_A_THREAD", 0)
         patch.setenv("COUNTWISE_THREADS", "3")
         assert memory.fold(table, plan) == once
         np.testing.assert_array_equal(measure_pairs(table, names), shared)

@@ -15,7 +15,7 @@ from countwise.discretize import rare_levels
 from countwise.errors import CountsError, TableError
 from countwise.evaluation import from_counts
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes import parent_terms
+from countwise.models.bayes import aode
 from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
@@ -153,7 +153,7 @@ def test_aode_answers_alike_whether_it_keeps_its_figures_or_not(smoothing, monke
     asked = pd.DataFrame({name: table.decode(name) for name in table.names if name != "y"})
     asked.loc[:5, "c03"] = "unseen"
     kept = AODE(smoothing).fit(table)
-    monkeypatch.setattr(parent_terms, "MOST_FIGURES", 0)
+    monkeypatch.setattr(aode, "MOST_FIGURES", 0)
     asking = AODE(smoothing).fit(table)
     with pytest.warns(cw.UnseenLevelWarning):
         expected = kept.predict_proba(asked)

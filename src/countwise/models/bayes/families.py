@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
-from countwise.counts.engines.pairs import MOST_ROWS, measure_pairs
+from countwise.counts.engines.memory import DIRECT_ROWS, measure_pairs
 from countwise.counts.information import shared_information
 from countwise.counts.plan import Plan
 from countwise.discretize.rare_levels import tree_limit, width_limit
@@ -47,7 +47,7 @@ def share_in_rows(
 
     Of many rows the tables are counted together, which is quicker, if they fit in memory.
     """
-    if len(table) > MOST_ROWS and pairs_fit(table.schema):
+    if len(table) > DIRECT_ROWS and pairs_fit(table.schema):
         plan = Plan.pairs(table.schema, columns)
         return shared_information(count(table, plan, sample_weight=weight), columns)
     return measure_pairs(table, columns, weight)
