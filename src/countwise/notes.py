@@ -351,6 +351,14 @@ NOTES: dict[str, NoteKind] = {
         "The size of a table over several columns is the product of their numbers of intervals. "
         "Choose fewer bins to control how the column is cut.",
     ),
+    "P04": NoteKind(
+        "Dependencies learned once",
+        "info",
+        "Tables of every two of {columns:,} columns would not fit in memory: they were counted, "
+        "measured and dropped one by one, and only those of the dependencies found are kept.",
+        "Rows that are added or forgotten later change the tables, not the dependencies. Fit the "
+        "model again to renew them.",
+    ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",
@@ -491,8 +499,8 @@ NOTES: dict[str, NoteKind] = {
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "For models that cut numeric columns, the rows are normally counted once for all folds, "
-        "in intervals made by the cut points of all folds together. Here these counts would not "
+        "The rows are normally counted once for all folds; where numeric columns are cut, in "
+        "intervals made by the cut points of all folds together. Here these counts would not "
         "fit in memory or could not be added exactly. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(

@@ -45,6 +45,7 @@ from countwise.evaluation.from_counts import (
     Outputs,
     TooFineError,
     count_blocks,
+    exceeds_memory,
     merge_plans,
     predict_counted,
     predict_cut,
@@ -102,13 +103,14 @@ class Task:
 
     @property
     def counted(self) -> list[Learner]:
-        """The models that learn from counts."""
-        return [learner for learner in self.learners if learner.counted]
+        """The models that learn from counts, of which there is room for all folds."""
+        return [one for one in self.learners if one.counted and one.name not in self.refits]
 
     @property
     def others(self) -> list[Learner]:
         """The models that need rows."""
-        return [one for one in self.learners if not one.counted and not one.baseline]
+        counted = {one.name for one in self.counted}
+        return [one for one in self.learners if one.name not in counted and not one.baseline]
 
     def material(self, learner: Learner) -> Material:
         """Return the rows as a model takes them, prepared once."""
@@ -150,7 +152,8 @@ class Task:
 
 def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> list[Note]:
     alone = split.kind == "leave-one-out"
-    counted = [one.name for one in task.learners if one.counted or one.name in task.cut_once]
+    once = {*(one.name for one in task.counted), *task.cut_once}
+    counted = [one.name for one in task.learners if one.name in once]
     unweighted = [
         one.name
         for one in task.others
@@ -503,6 +506,10 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
     """Return the output of every model for every fold, from counts where they suffice."""
     outputs: Outputs = {}
     alone = split.kind == "leave-one-out"
+    blocks = max((len(repeat.blocks) for repeat in split.repeats), default=0)
+    for learner in [] if alone else task.counted:
+        if exceeds_memory(merge_plans([learner], task.table), task.table, blocks):
+            task.refits[learner.name] = "tables of all folds together would not fit in memory"
     task.steps = Steps(report, _count_steps(task, split))
     if alone:
         for learner in task.learners:
@@ -573,7 +580,8 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
             outputs |= predict_cut(table, counted, cut, weight, step)
             task.cut_once = tuple(learner.name for learner in cut)
     except TooFineError as why:
-        task.refits, task.cut_once = {learner.name: str(why) for learner in cut}, ()
+        task.refits |= {learner.name: str(why) for learner in cut}
+        task.cut_once = ()
     return outputs
 
 
