@@ -302,6 +302,20 @@ NOTES: dict[str, NoteKind] = {
         "A damaged piece of the source was left out as requested by `on_bad='skip'`. Nothing is "
         "counted of its rows.",
     ),
+    "S08": NoteKind(
+        "Evaluated without keeping rows",
+        "info",
+        "{scans} scans trained and scored all models. The fold of a row follows from where the row "
+        "is, so the folds are not stratified.",
+        "Rows and their predictions are not kept, so AUC, ROC curves and the list of rows need "
+        "rows in memory.",
+    ),
+    "S09": NoteKind(
+        "A model that cannot be evaluated on a scan",
+        "caution",
+        "{names} was left out: {why}",
+        "It needs rows in memory. Evaluate a sample: cw.evaluate(models, rows.sample(100_000)).",
+    ),
     "S04": NoteKind(
         "A sample of the rows",
         "caution",
@@ -379,6 +393,14 @@ NOTES: dict[str, NoteKind] = {
         "Column {column!r} was cut into fewer intervals{why}.",
         "The size of a table over several columns is the product of their numbers of intervals. "
         "Choose fewer bins to control how the column is cut.",
+    ),
+    "P04": NoteKind(
+        "Dependencies learned once",
+        "info",
+        "Tables of every two of {columns:,} columns would not fit in memory: they were counted, "
+        "measured and dropped one by one, and only those of the dependencies found are kept.",
+        "Rows that are added or forgotten later change the tables, not the dependencies. Fit the "
+        "model again to renew them.",
     ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
@@ -520,8 +542,8 @@ NOTES: dict[str, NoteKind] = {
         "Refitted for every fold",
         "info",
         "{names}: refitted for every fold, because {why}.",
-        "For models that cut numeric columns, the rows are normally counted once for all folds, "
-        "in intervals made by the cut points of all folds together. Here these counts would not "
+        "The rows are normally counted once for all folds; where numeric columns are cut, in "
+        "intervals made by the cut points of all folds together. Here these counts would not "
         "fit in memory or could not be added exactly. Refitting gives the same posteriors.",
     ),
     "E15": NoteKind(

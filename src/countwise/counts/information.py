@@ -8,9 +8,8 @@ import numpy as np
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
+from countwise.counts.engines import _pairs
 
-#: How many cells of tables are worked on together.
-_TOGETHER = 1 << 16
 #: What rounding may do to the sum of a cell.
 _ROUNDING = 1e-9
 
@@ -56,43 +55,24 @@ def partition_gain(
 
 def conditional_information(table: FloatArray) -> float:
     """Return the bits two attributes (axes 1, 2) tell of each other, given the class (axis 0)."""
-    return float(_conditional(table[None])[0])
+    return float(_measure([table])[0])
 
 
 def shared_information(counts: Counts, columns: Sequence[str]) -> FloatArray:
     """Return the conditional information of every two columns, from the rows that hold both."""
-    # Tables of one shape are worked on together: 200 columns make 20 000 of them.
     shared = np.zeros((len(columns), len(columns)))
-    waiting: dict[tuple[int, ...], list[tuple[int, int, FloatArray]]] = {}
-
-    def work_off(several: list[tuple[int, int, FloatArray]]) -> None:
-        found = _conditional(np.stack([table for _, _, table in several]))
-        for (i, j, _), bits in zip(several, found.tolist(), strict=True):
-            shared[i, j] = shared[j, i] = bits
-
-    for i, one in enumerate(columns):
-        for j, two in enumerate(columns[:i]):
-            table = counts.table(one, two)[:-1, :-1, :-1]
-            several = waiting.setdefault(table.shape, [])
-            several.append((i, j, table))
-            if len(several) * table.size > _TOGETHER:
-                work_off(several)
-                several.clear()
-    for several in waiting.values():
-        if several:
-            work_off(several)
-    return shared
+    lower = np.tril_indices(len(columns), k=-1)
+    tables = [
+        counts.table(one, two)[:-1, :-1, :-1]
+        for place, one in enumerate(columns)
+        for two in columns[:place]
+    ]
+    shared[lower] = _measure(tables)
+    return shared + shared.T
 
 
-def _conditional(tables: FloatArray) -> FloatArray:
-    """Return the conditional information of a stack of tables: stack × classes × one × other."""
-    total = tables.sum(axis=(1, 2, 3))
-    a = tables.sum(axis=3, keepdims=True)
-    b = tables.sum(axis=2, keepdims=True)
-    c = a.sum(axis=2, keepdims=True)
-    # Products of weights that are next to nothing are zero, and say nothing.
-    joint, apart = tables * c, a * b
-    ratio = np.divide(joint, apart, out=np.ones_like(tables), where=(joint > 0) & (apart > 0))
-    bits = (tables * np.log2(ratio)).sum(axis=(1, 2, 3))
-    shares = np.divide(bits, total, out=np.zeros_like(bits), where=total > 0)
-    return np.asarray(np.maximum(shares, 0.0))
+def _measure(tables: list[FloatArray]) -> FloatArray:
+    """Return the conditional information of each table: classes × one × other."""
+    bits = np.empty(len(tables))
+    _pairs.measure_tables(tables, bits)
+    return bits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,33 @@ def width_limit(widths: Sequence[int], classes: int, most: int | None = None) ->
     widest = max(widths, default=0)
     if _pair_cells(widths, classes, widest) <= allowed:
         return None
+    return _most_levels(widest, lambda limit: _pair_cells(widths, classes, limit) <= allowed)
+
+
+def _most_levels(widest: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest limit below `widest` that fits, and at least two."""
     low, high = 2, max(widest, 3)
     while high - low > 1:
         middle = (low + high) // 2
-        fits = _pair_cells(widths, classes, middle) <= allowed
-        low, high = (middle, high) if fits else (low, middle)
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def tree_limit(widths: Sequence[int], classes: int) -> int:
+    """Return how many levels a column may keep so that tables of each with one other fit.
+
+    Whichever other it is; they may take a quarter of what all pairs may, because beside them stand
+    copies and the largest pair. 0 if two levels are too many.
+    """
+
+    def fits(limit: int) -> bool:
+        sizes = [min(width, limit) + 2.0 for width in widths]
+        return (classes + 2) * max(sizes, default=0.0) * sum(sizes) <= MOST_PAIR_CELLS / 4
+
+    widest = max(widths, default=0)
+    if fits(widest):
+        return widest
+    return _most_levels(widest, fits) if fits(2) else 0
 
 
 def too_many_columns(widths: Sequence[int], classes: int) -> bool:

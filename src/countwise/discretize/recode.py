@@ -90,12 +90,21 @@ class Recode:
         return cls({name: cut_points(grids[name], method, bins) for name in names})
 
     def for_pairs(
-        self, table: Table | Scan, weight: FloatArray | None, method: str, who: str = "Recode"
+        self,
+        table: Table | Scan,
+        weight: FloatArray | None,
+        method: str,
+        who: str = "Recode",
+        tree: bool = False,
     ) -> Recode:
-        """Return a recode under which the counts of every two columns fit in memory."""
+        """Return a recode under which the counts of every two columns fit in memory.
+
+        With `tree` it is enough that the tables of each column with one other fit.
+        """
         from countwise.discretize.rare_levels import (
             frequent_levels,
             too_many_columns,
+            tree_limit,
             width_limit,
         )
 
@@ -103,14 +112,17 @@ class Recode:
         widths = [column.width for column in schema.nominal]
         widths += [len(points) + 1 for points in self.cut_points.values()]
         limit = width_limit(widths, classes)
-        if limit is None:
+        wider = tree_limit(widths, classes) if tree else 0
+        if limit is None or wider >= max(widths):
             return self
-        if too_many_columns(widths, classes):
+        if not wider and too_many_columns(widths, classes):
             raise TableError(
                 f"{who}: every two columns are counted together; tables of {len(widths)} columns "
                 "do not fit in memory.",
-                hint="Choose columns with table.select.",
+                hint="Choose columns with table.select"
+                + ("." if tree else ", or take TAN, which keeps the tables of a tree alone."),
             )
+        limit = max(limit, wider)
         coarser = [name for name, points in self.cut_points.items() if len(points) >= limit]
         grids = _grids(table, weight, coarser)
         way = method if method == "width" else "frequency"

@@ -45,6 +45,7 @@ from countwise.evaluation.from_counts import (
     Outputs,
     TooFineError,
     count_blocks,
+    exceeds_memory,
     merge_plans,
     predict_counted,
     predict_cut,
@@ -53,12 +54,14 @@ from countwise.evaluation.from_counts import (
 )
 from countwise.evaluation.predictions import MAX_DOUBLES, Entry, HeldOut, Output, apply_rule
 from countwise.evaluation.refit import Material, expected_seconds, is_pipeline, prepare_rows, refit
+from countwise.evaluation.scanned import evaluate_scan
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import Trials
 from countwise.models import registry
 from countwise.notes import Note
 from countwise.params import Constraint, Parameter, boolean, check, nothing, number, whole
 from countwise.progress import Progress, Steps, open_progress
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
@@ -102,13 +105,14 @@ class Task:
 
     @property
     def counted(self) -> list[Learner]:
-        """The models that learn from counts."""
-        return [learner for learner in self.learners if learner.counted]
+        """The models that learn from counts, of which there is room for all folds."""
+        return [one for one in self.learners if one.counted and one.name not in self.refits]
 
     @property
     def others(self) -> list[Learner]:
         """The models that need rows."""
-        return [one for one in self.learners if not one.counted and not one.baseline]
+        counted = {one.name for one in self.counted}
+        return [one for one in self.learners if one.name not in counted and not one.baseline]
 
     def material(self, learner: Learner) -> Material:
         """Return the rows as a model takes them, prepared once."""
@@ -150,7 +154,8 @@ class Task:
 
 def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> list[Note]:
     alone = split.kind == "leave-one-out"
-    counted = [one.name for one in task.learners if one.counted or one.name in task.cut_once]
+    once = {*(one.name for one in task.counted), *task.cut_once}
+    counted = [one.name for one in task.learners if one.name in once]
     unweighted = [
         one.name
         for one in task.others
@@ -320,7 +325,8 @@ def evaluate(
         names to files, samples, frames or tables is several data sets: the result is then an
         `Experiment`. A data set that fails is named there and does not stop the others. For
         several data sets `target`, `folds`, `groups`, `time` and `sample_weight` may be mappings
-        by name, too.
+        by name, too. A `Scan` is evaluated without reading it into memory: the fold of a row
+        follows from where the row is, and scores follow from sums over rows.
     target
         The class, as in `read`.
     folds
@@ -384,6 +390,29 @@ def evaluate(
         )
     if score is not None:
         find_score("evaluate", score, gain is not None)
+    if isinstance(data, Scan):
+        refused = {
+            "target": target is not None,
+            "time": time is not None,
+            "holdout": holdout is not None,
+            "leave_one_out": leave_one_out,
+            "sample_weight": sample_weight is not None,
+            "max_seconds": max_seconds is not None,
+            **dict.fromkeys(read_options, True),
+        }
+        with open_progress("evaluate", progress) as report:
+            return evaluate_scan(
+                models,
+                data,
+                folds=folds,
+                repeats=repeats,
+                random_state=random_state,
+                groups=groups,
+                gain=gain,
+                score=score,
+                progress=report,
+                refused=refused,
+            )
     by_row = {"groups": groups, "time": time, "folds": folds if isinstance(folds, str) else None}
     task = prepare_task(
         evaluate, models, data, target, gain, sample_weight, n_jobs, read_options, by_row
@@ -503,6 +532,10 @@ def predict_folds(task: Task, split: Split, report: Progress | None) -> Outputs:
     """Return the output of every model for every fold, from counts where they suffice."""
     outputs: Outputs = {}
     alone = split.kind == "leave-one-out"
+    blocks = max((len(repeat.blocks) for repeat in split.repeats), default=0)
+    for learner in [] if alone else task.counted:
+        if exceeds_memory(merge_plans([learner], task.table), task.table, blocks):
+            task.refits[learner.name] = "tables of all folds together would not fit in memory"
     task.steps = Steps(report, _count_steps(task, split))
     if alone:
         for learner in task.learners:
@@ -573,7 +606,8 @@ def _predict_from_counts(task: Task, repeat: Repeat) -> Outputs:
             outputs |= predict_cut(table, counted, cut, weight, step)
             task.cut_once = tuple(learner.name for learner in cut)
     except TooFineError as why:
-        task.refits, task.cut_once = {learner.name: str(why) for learner in cut}, ()
+        task.refits |= {learner.name: str(why) for learner in cut}
+        task.cut_once = ()
     return outputs
 
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from time import perf_counter
 from typing import Any
 
@@ -39,6 +40,8 @@ Points = dict[str, FloatArray]
 Method = tuple[str, int]
 Step = Callable[[str], None]
 
+#: Tables of all folds together may have this many cells: half a gigabyte.
+MOST_FOLD_CELLS = 1 << 26
 #: Smaller blocks are done before a thread has begun.
 MIN_ROWS_FOR_THREADS = 20_000
 
@@ -66,6 +69,14 @@ def map_blocks(repeat: Repeat) -> Iterator[Callable[..., Iterator[Any]]]:
         return
     with ThreadPoolExecutor(threads()) as pool:
         yield pool.map
+
+
+def exceeds_memory(plan: Plan, table: Table, blocks: int) -> bool:
+    """Return whether the tables of so many blocks and of their sums would take too much memory."""
+    width = {column.name: column.width + 1 for column in table.schema if column.coded}
+    cells = sum(prod(width[name] for name in names) for names in plan.tables)
+    # Counts of each block, sums from both ends, and what each fold trains on.
+    return 4 * blocks * (len(table.classes) + 1) * cells > MOST_FOLD_CELLS
 
 
 def merge_plans(learners: Sequence[Learner], table: Table) -> Plan:

@@ -8,11 +8,11 @@ once for each fold, and the training counts of a fold are the total minus its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from threading import Condition, Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,18 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.engines import memory
+from countwise.counts.engines.stream import BlockCounter, finish
 from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import collapse_cuts, cut_table
 from countwise.discretize.rare_levels import MOST_PAIR_CELLS, width_limit
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
+from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 #: Returns the fold of each row of a block, one column a repeat.
 FoldOf = Callable[[Block], NDArray[np.intp]]
+Key = TypeVar("Key", bound=Hashable)
 Change = Callable[[Table], Table] | None
 
 
@@ -37,6 +40,13 @@ class Place(NamedTuple):
 
     repeat: int
     fold: int
+
+
+def _rows_of_places(folds: NDArray[np.intp]) -> Iterator[tuple[Place, NDArray[np.intp]]]:
+    """Yield the rows of each fold that a block has rows of."""
+    for repeat in range(folds.shape[1]):
+        for fold in np.unique(folds[:, repeat]).tolist():
+            yield Place(repeat, fold), np.flatnonzero(folds[:, repeat] == fold)
 
 
 @dataclass(eq=False)
@@ -76,22 +86,22 @@ class _Group:
         if self.fine is None:
             plan = self.plan
             return {
-                Place(repeat, int(fold)): memory.fold(table.take(folds[:, repeat] == fold), plan)
-                for repeat in {request.place.repeat for request in self.requests}
-                for fold in np.unique(folds[:, repeat])
+                place: memory.fold(table.take(rows), plan) for place, rows in _rows_of_places(folds)
             }
         # Each fold counts the rows it leaves out by its own cuts, and they are taken off the total.
         found: dict[Any, Counts] = {"all": memory.fold(cut_table(table, self.fine), self.plan)}
         for request in self.requests:
             rows = folds[:, request.place.repeat] == request.place.fold
-            assert request.scan.cuts is not None and request.plan is not None
+            assert request.scan.cuts is not None
+            assert request.plan is not None
             part = cut_table(table.take(rows), request.scan.cuts)
             found[request] = memory.fold(part, request.plan)
         return found
 
     def answer(self, counted: dict[Any, Counts]) -> None:
         """Give every request the counts of the rows that its fold trains on."""
-        training = _sum_training(counted) if self.fine is None else {}
+        places = [request.place for request in self.requests]
+        training = sum_training(counted, places) if self.fine is None else {}
         for request in self.requests:
             assert request.plan is not None
             if self.fine is None:
@@ -102,17 +112,21 @@ class _Group:
             request.result = total.restricted(request.plan) - counted[request]
 
 
-def _sum_training(counted: Mapping[Place, Counts]) -> dict[Place, Counts]:
-    """Return for each fold the sum of the other folds of its repeat."""
+def sum_training(counted: Mapping[Place, Counts], places: Sequence[Place]) -> dict[Place, Counts]:
+    """Return for each of these folds the sum of the other folds of its repeat."""
     training: dict[Place, Counts] = {}
-    for repeat in {place.repeat for place in counted}:
-        places = sorted(place for place in counted if place.repeat == repeat)
-        parts = [counted[place] for place in places]
+    for repeat in {place.repeat for place in places}:
+        present = sorted(place for place in counted if place.repeat == repeat)
+        parts = [counted[place] for place in present]
         before = list(accumulate(parts))
         behind = list(accumulate(reversed(parts)))[::-1]
-        for at, place in enumerate(places):
-            rest = [*before[at - 1 : at], *behind[at + 1 : at + 2]] if at else behind[1:2]
-            training[place] = rest[0] + rest[1] if len(rest) == 2 else rest[0]
+        for place in (place for place in places if place.repeat == repeat):
+            if place not in present:  # a fold without rows
+                training[place] = before[-1]
+                continue
+            at = present.index(place)
+            rest = [*before[:at][-1:], *behind[at + 1 :][:1]]
+            training[place] = sum(rest[1:], start=rest[0]) if rest else parts[at] - parts[at]
     return training
 
 
@@ -121,21 +135,50 @@ class SharedPasses:
 
     def __init__(self, scan: Scan, fold_of: FoldOf, step: Callable[[str], None]) -> None:
         self._scan, self._fold_of, self._step = scan, fold_of, step
+        #: What the first scan counted of each fold, and the sums of the other folds.
+        self._first: dict[Place, Counts] = {}
+        self._training: dict[Place, Counts] = {}
         self._condition = Condition()
         self._waiting: list[Request] = []
         self._busy = 0
         self.scans = 0
 
-    def training(self, place: Place) -> Scan:
+    def count_first(self, plan_of: Callable[[Schema], Plan]) -> None:
+        """Count every fold while finding out what the columns are, if that is not known yet."""
+        counter = BlockCounter(self._scan, plan_of)
+
+        def fold(block: Block) -> dict[Place, Counts | None]:
+            return {
+                place: counter.fold(Block(block.piece, block.table.take(rows), block.numbers[rows]))
+                for place, rows in _rows_of_places(self._fold_of(block))
+            }
+
+        def add(left: dict[Place, Any], right: dict[Place, Any]) -> dict[Place, Any]:
+            both = {key: counter.add(left[key], right[key]) for key in left.keys() & right.keys()}
+            return {**left, **right, **both}
+
+        counted = run_pass(self._scan, fold, add) or {}
+        self._first = {
+            place: finish(self._scan, counts, plan_of) for place, counts in counted.items()
+        }
+        self.scans += 1
+        self._step("scan 1")
+
+    def weigh(self, places: Sequence[Place]) -> dict[Place, FloatArray]:
+        """Return the class weights of the rows that each fold trains on."""
+        self._training = sum_training(self._first, places)
+        return {place: counts.weight[:-1] for place, counts in self._training.items()}
+
+    def rows_of(self, place: Place) -> Scan:
         """Return the rows that a fold trains on, as a scan whose passes are shared."""
         return self._scan.shared_by(self, place)
 
-    def fit_all(self, jobs: Mapping[Hashable, Callable[[], Any]]) -> dict[Hashable, Any]:
+    def fit_all(self, jobs: Mapping[Key, Callable[[], Any]]) -> dict[Key, Any]:
         """Run the jobs side by side until all are done; return what each returned."""
-        results: dict[Hashable, Any] = {}
+        results: dict[Key, Any] = {}
         failed: list[BaseException] = []
 
-        def run(key: Hashable, job: Callable[[], Any]) -> None:
+        def run(key: Key, job: Callable[[], Any]) -> None:
             try:
                 results[key] = job()
             except BaseException as error:
@@ -163,6 +206,9 @@ class SharedPasses:
 
     def count(self, scan: Scan, plan: Plan) -> Counts:
         """Wait until a pass has counted the rows of a scan that shares passes."""
+        known = self._training.get(scan.place) if scan.change is None else None
+        if known is not None and plan in known.plan:
+            return known.restricted(plan)
         counts: Counts = self._wait(Request(scan, scan.place, plan))
         return counts
 
@@ -176,7 +222,7 @@ class SharedPasses:
             self._busy -= 1
             self._condition.notify_all()
             self._condition.wait_for(lambda: request.is_done)
-        if isinstance(request.result, _Stop):
+        if isinstance(request.result, _StopError):
             raise request.result
         return request.result
 
@@ -184,7 +230,7 @@ class SharedPasses:
         """Let fits that still wait end, because another one failed."""
         with self._condition:
             for request in requests:
-                request.result, request.is_done = _Stop(), True
+                request.result, request.is_done = _StopError(), True
             self._busy += len(requests)
             self._condition.notify_all()
 
@@ -217,7 +263,7 @@ class SharedPasses:
         self._step(f"scan {self.scans}")
 
 
-class _Stop(Exception):
+class _StopError(Exception):
     """Ends a fit because another one failed."""
 
 
@@ -277,7 +323,8 @@ def _unite(cuts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
 def _too_fine(group: _Group) -> bool:
     """Whether the tables of all cut points together would be too large to be worth it."""
     schema = group.requests[0].scan.schema
-    assert schema.target is not None and group.fine is not None
+    assert schema.target is not None
+    assert group.fine is not None
     widths = [
         len(group.fine[column.name]) + 1 if column.name in group.fine else column.width
         for column in schema.nominal

@@ -37,9 +37,9 @@ def fold_scan(
         if known is not None:
             return known
     if scan.shared is not None:
-        counts = scan.shared.count(scan, plan_of(scan.schema))
-        keep_counts(scan, counts)
-        return counts
+        shared: Counts = scan.shared.count(scan, plan_of(scan.schema))
+        keep_counts(scan, shared)
+        return shared
     folder = BlockCounter(scan, plan_of)
     counts = run_pass(scan, folder.fold, folder.add, progress=progress)
     counts = finish(scan, counts, plan_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +14,18 @@ from countwise.counts.counts import Counts
 from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.counted import JointClassifier
-from countwise.models.bayes.score_terms import ZERO, ScoreTerms
+from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, child_figures
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
 from countwise.params import number, parameter
 from countwise.tables.table import Table
 
 _CHUNK = 1 << 14
+#: Where the terms of a parent are computed for each chunk, a chunk is longer.
+_LONG_CHUNK = 1 << 18
+#: Figures of all parents together that are kept after learning. Joined for speed they take a few
+#: times this; more of them are computed from the counts whenever rows are scored.
+MOST_FIGURES = 1 << 23
 
 
 class AODE(JointClassifier):
@@ -55,13 +61,9 @@ class AODE(JointClassifier):
         """Return the naive Bayes fallback; keep the terms of each parent beside it."""
         names = [column.name for column in counts.schema.nominal]
         self._often = {name: _often(self.by_class(counts.table(name))) for name in names}
-        self._parents = [
-            self._score_families(
-                counts, [(parent,), *((child, parent) for child in names if child != parent)]
-            )
-            for parent in names
-        ]
-        return self._score_families(counts, [(name,) for name in names])
+        alone = self._score_families(counts, [(name,) for name in names])
+        self._parents = ParentTerms(counts, names, alone.base, self._present, self._rule())
+        return alone
 
     def _allowed(self, table: Table) -> NDArray[np.bool_]:
         """Return which attributes (lines) may be the parent of which rows."""
@@ -74,7 +76,8 @@ class AODE(JointClassifier):
     def _scores(self, table: Table) -> FloatArray:
         table = self._view(table)
         scores = np.empty((len(table), len(self.classes_)))
-        in_chunks(len(table), _CHUNK, lambda start, stop: self._average(table, start, stop, scores))
+        step = _CHUNK if self._parents.kept else _LONG_CHUNK
+        in_chunks(len(table), step, lambda start, stop: self._average(table, start, stop, scores))
         return scores
 
     def _average(self, table: Table, start: int, stop: int, out: FloatArray) -> None:
@@ -152,3 +155,52 @@ class AODE(JointClassifier):
 def _often(table: FloatArray) -> FloatArray:
     """Return how often each level occurs; missing and unseen never count."""
     return np.concatenate([table[:, :-1].sum(axis=0), [0.0, 0.0]])
+
+
+class ParentTerms:
+    """The terms of every parent in turn: kept where they are few, else computed as they are asked.
+
+    The figures of all parents hold each pair of attributes twice, with a line for every class. For
+    279 columns of five levels and 13 classes they and their joined tables would take 2 GB, where
+    the counts take 0.15; computed one parent at a time, they take 2 MB.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        names: Sequence[str],
+        base: FloatArray,
+        present: NDArray[np.intp],
+        rule: Smoothing | str,
+    ) -> None:
+        self._counts, self._names, self._base = counts, list(names), base
+        self._present, self._rule = present, rule
+        widths = np.array([counts.schema[name].width + 2.0 for name in names])
+        figures = len(base) * (widths.sum() ** 2 - (widths**2).sum())
+        self.kept = bool(figures <= MOST_FIGURES)
+        self._all = [self._terms(parent) for parent in names] if self.kept else []
+
+    def __iter__(self) -> Iterator[ScoreTerms]:
+        """Give the terms of each parent, in the order of the attributes."""
+        return iter(self._all) if self.kept else map(self._terms, self._names)
+
+    def _terms(self, parent: str) -> ScoreTerms:
+        """Return the terms of one parent: its table, then that of each child."""
+        by_width: dict[int, list[str]] = {}
+        for child in self._names:
+            if child != parent:
+                by_width.setdefault(self._counts.schema[child].width, []).append(child)
+        figures: dict[str, FloatArray] = {}
+        for children in by_width.values():
+            figures.update(zip(children, self._figures(parent, children), strict=True))
+        alone = child_figures(self._counts.table(parent)[self._present], self._rule)
+        tables = [
+            TableTerm((child, parent), figures[child]) for child in self._names if child != parent
+        ]
+        return ScoreTerms(self._base, [TableTerm((parent,), alone), *tables], join=self.kept)
+
+    def _figures(self, parent: str, children: Sequence[str]) -> FloatArray:
+        """Return the figures of children of one width, computed together: children first."""
+        tables = np.stack([self._counts.table(child, parent) for child in children], axis=-1)
+        figures = child_figures(tables[self._present], self._rule, parents=1)
+        return np.ascontiguousarray(np.moveaxis(figures, 2, 0))

@@ -312,14 +312,14 @@ class CountedModel(Classifier):
         self._model = self.terms(self._view_counts(counts))
         before = self.notes_ if table is None else table.notes
         self.notes_ = (
-            *(note for note in before if note.code not in (*RECODE_NOTES, "P02", "W03")),
+            *(note for note in before if note.code not in (*RECODE_NOTES, "P02", "P04", "W03")),
             *self.recode_.notes,
             *self._family_notes(),
         )
         return self
 
     def _family_notes(self) -> tuple[Note, ...]:
-        """Return remarks on dependencies left out (P02) and words left out (W03)."""
+        """Return remarks on dependencies (P02, P04) and words left out (W03)."""
         return ()
 
     def _view_counts(self, counts: Counts) -> Counts:
@@ -425,6 +425,7 @@ class JointClassifier(CountedModel):
     """
 
     smoothing: Any  # each model says which it takes
+    _keeps_tree = False  # whether it can do with the tables of each attribute and its parents
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
@@ -456,7 +457,7 @@ class JointClassifier(CountedModel):
         target, widths = schema.target, [column.width for column in schema.nominal]
         if schema.numeric or (target is not None and width_limit(widths, target.width) is not None):
             return None
-        return self._plan(schema)
+        return Plan.pairs(schema)
 
     def _plan(self, schema: Schema) -> Plan:
         return Plan.pairs(schema)
@@ -479,7 +480,7 @@ class JointClassifier(CountedModel):
     def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         method = "quantizer" if self.numeric == "quantizer" else self.cuts
         recode = Recode.learn(table, weight, method, self.bins)
-        return recode.for_pairs(table, weight, self.cuts, type(self).__name__)
+        return recode.for_pairs(table, weight, self.cuts, type(self).__name__, self._keeps_tree)
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts of nominal columns made elsewhere."""

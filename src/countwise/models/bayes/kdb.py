@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -21,6 +21,13 @@ from countwise.discretize import rare_levels
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, listing
 from countwise.models.bayes.counted import JointClassifier
+from countwise.models.bayes.families import (
+    Family,
+    check_families,
+    is_learned_once,
+    note_learned_once,
+    share_in_rows,
+)
 from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.notes import Note
 from countwise.params import (
@@ -33,8 +40,6 @@ from countwise.params import (
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
-
-Family = tuple[str, ...]
 
 
 class KDB(JointClassifier):
@@ -76,6 +81,14 @@ class KDB(JointClassifier):
         "each attribute with those it depends on, the most informative first"
     )
     _passed_over: dict[str, list[str]] = fitted()
+    #: Whether the families were learned from rows, because not all pairs can be kept.
+    _learned_once: bool = fitted()
+    _keeps_tree = True
+
+    @property
+    def _renews(self) -> bool:
+        """Whether the families follow from the counts it keeps."""
+        return self._pairs_suffice and not self._learned_once
 
     @property
     def _pairs_suffice(self) -> bool:
@@ -92,21 +105,33 @@ class KDB(JointClassifier):
         return super().counts_needed(schema) if self._pairs_suffice else None
 
     def _plan(self, schema: Schema) -> Plan:
-        return super()._plan(schema) if self._pairs_suffice else Plan(self.families_)
+        return super()._plan(schema) if self._renews else Plan(self.families_)
 
     def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         """Learn the families, too: both need the rows."""
         recode = super()._learn_recode(table, weight)
         seen = recode.apply(table)
-        pairs = count(seen, Plan.pairs(seen.schema), sample_weight=weight)
-        self.families_, self._passed_over = _families(pairs, self.k)
-        if self.selective and self.families_ and pairs.total > 0:
+        self._learned_once = is_learned_once(seen.schema)
+        if self._renews:
+            return recode
+        single = Plan(tuple((column.name,) for column in seen.schema.nominal))
+        counts = count(seen, single, sample_weight=weight)
+        self.families_, self._passed_over = _families(
+            counts, self.k, lambda ranked: share_in_rows(seen, ranked, weight)
+        )
+        if self.selective and self.families_ and counts.total > 0:
             from countwise.models.bayes.leave_one_out import best_prefix
 
             counts = count(seen, Plan(self.families_), sample_weight=weight)
             kept = best_prefix(seen, counts, self.families_, self._rule(), weight)
             self.families_ = self.families_[:kept]
         return recode
+
+    def _take_counts(
+        self, counts: Counts, schema: Schema, recode: Recode, table: Table | None = None
+    ) -> Self:
+        self._learned_once = False
+        return super()._take_counts(counts, schema, recode, table)
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from tables of two columns; larger families and selection need the rows."""
@@ -119,20 +144,23 @@ class KDB(JointClassifier):
 
     def terms(self, counts: Counts) -> ScoreTerms:
         """Return the prior and one table a family."""
-        if self._pairs_suffice:
-            self.families_, self._passed_over = _families(counts, self.k)
+        if self._renews:
+            self.families_, self._passed_over = _families(
+                counts, self.k, lambda ranked: shared_information(counts, ranked)
+            )
         return self._score_families(counts, self.families_)
 
     def _family_notes(self) -> tuple[Note, ...]:
         kept = {family[0] for family in self.families_}
-        return tuple(
+        wide = (note_learned_once(self.schema_),) if self._learned_once else ()
+        return wide + tuple(
             Note.of("P02", name, others=listing(others, 3))
             for name, others in self._passed_over.items()
             if name in kept
         )
 
     def _check_merge(self, other: Self) -> None:
-        if not self._pairs_suffice and other.families_ != self.families_:
+        if not (self._renews and other._renews) and other.families_ != self.families_:
             raise CountsError(
                 "KDB: only models of the same families merge; got different ones.",
                 hint="Fit one model, and add the other rows with partial_fit.",
@@ -140,14 +168,7 @@ class KDB(JointClassifier):
 
     def after_load(self) -> None:
         """Make again what is not saved; refuse fields that do not fit each other."""
-        before: set[str] = set()
-        for child, *parents in self.families_:
-            if child in before or len(parents) > self.k or not set(parents) <= before:
-                raise CountsError(
-                    f"KDB: each attribute must occur once, after the {self.k} at most that "
-                    f"it depends on; {child!r} does not."
-                )
-            before.add(child)
+        check_families("KDB", self.families_, self.k)
         super().after_load()
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]]:
@@ -160,26 +181,28 @@ class KDB(JointClassifier):
         }
 
 
-def _families(pairs: Counts, k: int) -> tuple[tuple[Family, ...], dict[str, list[str]]]:
+def _families(
+    counts: Counts, k: int, share: Callable[[list[str]], FloatArray]
+) -> tuple[tuple[Family, ...], dict[str, list[str]]]:
     """Return each attribute, the most informative first, with the k before it that share most.
 
     Of equally informative ones the first by name leads, of equal parents the more informative. A
     parent with which the table would not fit in memory is passed over; those are returned too.
     """
     # By name: where figures are equal, the order of columns must not decide.
-    names = sorted(column.name for column in pairs.schema.nominal)
-    gain = {name: round(information_gain(pairs.table(name)[:-1, :-1]), 12) for name in names}
+    names = sorted(column.name for column in counts.schema.nominal)
+    gain = {name: round(information_gain(counts.table(name)[:-1, :-1]), 12) for name in names}
     ranked = sorted(names, key=lambda name: -gain[name])
-    shared = np.round(shared_information(pairs, ranked), 12) if k else np.zeros((0, 0))
+    shared = np.round(share(ranked), 12) if k else np.zeros((0, 0))
     most = rare_levels.MOST_PAIR_CELLS // max(len(names), 1)
     families, passed = [], dict[str, list[str]]()
     for place, name in enumerate(ranked):
-        family, cells = [name], pairs.table(name).size
+        family, cells = [name], counts.table(name).size
         before = np.argsort(-shared[place, :place], kind="stable").tolist() if k else []
         for other in (ranked[at] for at in before):
             if len(family) > k:
                 break
-            wider = cells * (pairs.schema[other].width + 1)
+            wider = cells * (counts.schema[other].width + 1)
             if wider <= most or len(family) == 1:
                 family, cells = [*family, other], wider
             else:

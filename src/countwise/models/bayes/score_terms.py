@@ -143,12 +143,12 @@ class KernelTerm:
 class ScoreTerms:
     """The prior and the terms of a model, ready to score rows."""
 
-    def __init__(self, base: FloatArray, terms: Sequence[Term]) -> None:
+    def __init__(self, base: FloatArray, terms: Sequence[Term], join: bool = True) -> None:
         self.base = base
         self.terms = tuple(terms)
         tables = [term for term in terms if isinstance(term, TableTerm)]
         self._fast: list[Term] = [
-            *_join(tables),
+            *(_join(tables) if join else tables),
             *(t for t in terms if not isinstance(t, TableTerm)),
         ]
 
@@ -291,29 +291,33 @@ def backed_off(counts: FloatArray, total: FloatArray, overall: FloatArray) -> Fl
     return np.asarray((counts + BACK_OFF * overall) / (total + BACK_OFF))
 
 
-def _overall(counts: FloatArray) -> FloatArray:
+def _overall(counts: FloatArray, parents: int) -> FloatArray:
     """Return shares of the child (second axis) in all rows, to be mixed with those of a family."""
-    every = counts.sum(axis=(0, *range(2, counts.ndim)), keepdims=True)
-    total = every.sum()
-    return np.asarray(every / total if total > 0 else every)
+    every = counts.sum(axis=(0, *range(2, 2 + parents)), keepdims=True)
+    total = every.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(every, total, out=np.zeros_like(every), where=total > 0))
 
 
-def child_figures(table: FloatArray, rule: Smoothing | str) -> FloatArray:
+def child_figures(
+    table: FloatArray, rule: Smoothing | str, parents: int | None = None
+) -> FloatArray:
     """Return log shares of a child by its code, its parents' codes and the class, ready to look up.
 
     `table` has the classes first, then the child, then its parents, each with a missing slot; the
     figures have the child first, a further slot for unseen levels on every axis, and the classes
     last. A missing or unseen child says nothing. Where a parent is missing or unseen the child's
-    share among all its values is taken, which keeps to what is known.
+    share among all its values is taken, which keeps to what is known. Axes after those of the
+    parents, if their number is stated, are tables of further children of the same width.
     """
+    parents = table.ndim - 2 if parents is None else parents
     figures = table[:, :-1]
     known = figures
-    for axis in range(2, table.ndim):
+    for axis in range(2, 2 + parents):
         every = known.sum(axis=axis, keepdims=True)
         seen = np.take(known, range(known.shape[axis] - 1), axis=axis)
         known = np.concatenate([seen, every, every], axis=axis)
     if isinstance(rule, str):
-        shares = backed_off(known, known.sum(axis=1, keepdims=True), _overall(figures))
+        shares = backed_off(known, known.sum(axis=1, keepdims=True), _overall(figures, parents))
     else:
         shares = rule.shares(known)
     with np.errstate(divide="ignore"):

@@ -1,0 +1,152 @@
+"""Evaluation of rows outside memory: every figure is that of rows in memory with the same folds."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import countwise as cw
+from countwise.errors import CountwiseError, ParameterError
+from countwise.evaluation.scanned import hash_groups
+from countwise.tables.scan_sample import hash_rows
+
+GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
+
+
+def models():
+    return {
+        "cuts": cw.NaiveBayes(numeric="cuts"),
+        "gaussian": cw.NaiveBayes(numeric="gaussian"),
+        "kernel": cw.NaiveBayes(numeric="kernel"),
+        "tan": cw.TAN(),
+        "aode": cw.AODE(),
+        "kdb": cw.KDB(),
+        "tan by gain": cw.Decide(cw.TAN(), GAIN),
+    }
+
+
+@pytest.fixture(scope="module")
+def frame():
+    table = cw.read("sample:credit-g")
+    columns = {
+        name: cells if table.schema[name].kind == "numeric" else [c and str(c) for c in cells]
+        for name, cells in table.to_dict().items()
+    }
+    frame = pd.DataFrame(columns).head(600)
+    frame["customer"] = [f"c{number % 90}" for number in range(600)]
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    for at in range(3):
+        frame.iloc[200 * at : 200 * (at + 1)].to_parquet(folder / f"part{at}.parquet")
+    return folder
+
+
+def scan(folder, **options):
+    return cw.scan(f"{folder}/*.parquet", target="class", **options)
+
+
+def folds_of(rows, number, seed=0, groups=None):
+    rows.make_certain()
+    found = []
+    for piece in rows.pieces():
+        for block in rows.blocks(piece):
+            hashes = (
+                hash_rows(block, seed) if groups is None else hash_groups(block.table, groups, seed)
+            )
+            found.append(hashes % np.uint64(number))
+    return np.concatenate(found).astype(int)
+
+
+def assert_same(one, two):
+    assert one.names == two.names
+    for name in one.names:
+        np.testing.assert_array_equal(one.confusion(name).counts, two.confusion(name).counts)
+        for what in ("accuracy", "log_loss", "brier", "kappa", "balanced_accuracy"):
+            first, second = one.score(what, name), two.score(what, name)
+            assert first.values == pytest.approx(second.values, rel=1e-13)
+            ends = (first.low, first.high), (second.low, second.high)
+            np.testing.assert_allclose(*ends, rtol=1e-11)
+
+
+def test_scores_are_those_of_rows_in_memory(frame, folder):
+    rows = scan(folder, drop=["customer"])
+    found = cw.evaluate(models(), rows, folds=4, gain=GAIN)
+    table = cw.read(frame, target="class", drop=["customer"])
+    known = cw.evaluate(models(), table, folds=folds_of(rows, 4), gain=GAIN)
+    assert_same(found, known)
+    assert found.verdict() == known.verdict()
+    assert [fold.tested for fold in found.folds] == [fold.tested for fold in known.folds]
+
+
+def test_groups_stay_together(frame, folder):
+    rows = scan(folder, nominal=["customer"])
+    found = cw.evaluate(cw.TAN(), rows, folds=3, groups="customer")
+    folds = folds_of(rows, 3, groups="customer")
+    assert pd.Series(folds).groupby(frame["customer"]).nunique().max() == 1
+    table = cw.read(frame, target="class", drop=["customer"])
+    assert_same(found, cw.evaluate(cw.TAN(), table, folds=folds))
+
+
+def test_two_scans_are_enough_without_cuts(folder):
+    trials = cw.evaluate(cw.NaiveBayes(numeric="gaussian"), scan(folder, drop=["customer"]))
+    assert any("2 scans" in str(note) for note in trials.notes)
+
+
+def test_repeats_deal_rows_anew(folder):
+    rows = scan(folder, drop=["customer"])
+    trials = cw.evaluate(cw.NaiveBayes(numeric="gaussian"), rows, folds=2, repeats=3)
+    values = trials.score("accuracy", "NaiveBayes").values
+    assert len(values) == 6
+    assert len(set(values)) > 3
+    other = cw.evaluate(cw.NaiveBayes(numeric="gaussian"), rows, folds=2, random_state=1)
+    assert other.score("accuracy", "NaiveBayes").values == values[2:4]
+
+
+def test_blocks_and_order_of_pieces_do_not_matter(folder):
+    small = cw.evaluate(cw.TAN(), scan(folder, drop=["customer"], memory="1MB"), folds=3)
+    paths = sorted(folder.glob("*.parquet"), reverse=True)
+    rows = cw.scan(paths, target="class", drop=["customer"])
+    other = cw.evaluate(cw.TAN(), rows, folds=3)
+    for name in small.names:
+        np.testing.assert_array_equal(small.confusion(name).counts, other.confusion(name).counts)
+
+
+def test_models_that_need_rows_are_left_out_by_name(folder):
+    before = threading.active_count()
+    rows = scan(folder, drop=["customer"])
+    trials = cw.evaluate({"nn": cw.Neighbors(), "tan": cw.TAN()}, rows, folds=2)
+    assert trials.names == ("tan", "majority")
+    assert any("nn was left out" in str(note) for note in trials.notes)
+    with pytest.raises(CountwiseError, match="Neighbors"):
+        cw.evaluate(cw.Neighbors(), rows, folds=2)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"holdout": 0.3}, "holdout"),
+        ({"leave_one_out": True}, "leave_one_out"),
+        ({"time": "age"}, "time"),
+        ({"folds": 1}, "folds"),
+        ({"folds": [0, 1]}, "folds"),
+        ({"random_state": None}, "random_state"),
+        ({"groups": "nobody"}, "groups"),
+        ({"missing": ["x"]}, "missing"),
+    ],
+)
+def test_what_needs_rows_in_memory_is_refused(folder, options, name):
+    with pytest.raises(ParameterError, match=name):
+        cw.evaluate(cw.TAN(), scan(folder, drop=["customer"]), **options)
+
+
+def test_a_fold_without_rows(tmp_path):
+    (tmp_path / "tiny.csv").write_text("x,y\n" + "a,no\nb,yes\n" * 4)
+    rows = cw.scan(tmp_path / "tiny.csv", target="y")
+    trials = cw.evaluate(cw.NaiveBayes(), rows, folds=20)
+    assert sum(fold.tested for fold in trials.folds) == 8
