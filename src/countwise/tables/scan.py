@@ -264,7 +264,7 @@ class Scan:
 
     def blocks(self, piece: Piece, rows: int | None = None) -> Iterator[Block]:
         """Yield the usable rows of a piece, coded by the certain schema, and their numbers."""
-        from countwise.tables.usable_rows import usable_rows
+        from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
         for start, columns, count in self.raw_blocks(piece, self.decision, rows):
@@ -371,7 +371,7 @@ class Scan:
             )
         self.decision = decision
         if not again:
-            from countwise.tables.usable_rows import check_attributes
+            from countwise.tables.code_levels import check_attributes
 
             for name, reason in self.skipped.items():
                 self.add_note(Note.of("S03", piece=name, reason=reason))

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from countwise.errors import TableError
 from countwise.progress import Progress
+from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Piece
 from countwise.tables.survey import Survey
-from countwise.tables.usable_rows import usable_rows
 
 Fold = Callable[[Block], Any]
 Add = Callable[[Any, Any], Any]

@@ -15,7 +15,7 @@ import numpy as np
 from countwise.errors import listing
 from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
-from countwise.tables.code_levels import in_order
+from countwise.tables.code_levels import in_order, row_notes
 from countwise.tables.date_parts import part_levels
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.read_options import ReadOptions
@@ -24,7 +24,6 @@ from countwise.tables.sources.row_source import RowSource
 from countwise.tables.survey import ColumnSurvey, Survey
 from countwise.tables.table import Table
 from countwise.tables.text_values import settle, settle_typed
-from countwise.tables.usable_rows import row_notes
 
 #: Cells by which the texts of a column are judged once more; amounts are scaled down to them.
 _MOST_CELLS = 1 << 20
