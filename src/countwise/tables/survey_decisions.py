@@ -217,7 +217,11 @@ def decide(
         given=judge.given(schema),
         growing=frozenset(judge.growing),
         inferred=inferred,
-        read_as={} if not judge.again else now.read_as,
+        read_as={
+            name: kind
+            for name, kind in now.read_as.items()
+            if judge.again and name not in judge.renewed
+        },
         static={**now.static, **judge.static},
         with_parts=now.with_parts | judge.dates,
         usual_marks=_usual_marks(columns, inferred, options) if judge.again else {},
@@ -290,7 +294,7 @@ class _Judge:
             dates=found.dates or known.dates,
             date_order=known.date_order,
             notes=known.notes,
-            texts=known.texts or found.texts or found.levels[:1000],
+            texts=found.texts or found.levels[:1000] or known.texts,
         )
 
     def _settle_texts(self, column: Column, facts: ColumnSurvey) -> Raw | None:
@@ -382,7 +386,6 @@ class _Judge:
                     )
                     self.static[known.name] = ColumnSurvey(not levels, declared=bool(levels))
                     self._renew(known, "worth adding")
-                    self.growing.discard(known.name)
                 result.append(known)
             if telling:
                 listed = listing([f"{name} {part}" for part in telling])
