@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.progress import Progress
     from countwise.tables.raw_columns import Raw, RawTable
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.sources.row_source import Piece, RowSource
@@ -52,6 +54,8 @@ def scan(
     memory: int | str = MEMORY,
     max_levels: int = MAX_LEVELS,
     on_bad: str = "refuse",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Scan:
     """Return a table that stays where it is: it is read in pieces, whenever rows are needed.
@@ -71,6 +75,11 @@ def scan(
         found, and the rows of all others are counted as one level, with a note.
     on_bad
         ``refuse`` a piece that cannot be read, or ``skip`` it with a note.
+    checkpoint
+        A file to which counts are written on the way, so that a model whose training was killed
+        goes on where it was; a second pass over the rows writes to the name with ``.2``.
+    progress
+        Called with bytes done, bytes in all and a text, in every scan of the rows.
     options
         Options of `read`.
 
@@ -97,7 +106,10 @@ def scan(
             raise ParameterError(f"scan: there is no option {name!r}.")
     given = ReadOptions.of(target, **options)
     found, given = sources.open_source(source, given)
-    return Scan(found, given, read_memory(memory), max_levels, on_bad)
+    rows = Scan(found, given, read_memory(memory), max_levels, on_bad)
+    rows.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
+    rows.progress = progress
+    return rows
 
 
 def _read_names() -> list[str]:
@@ -153,6 +165,9 @@ class Scan:
         self.shared: Any = None
         self.place: Any = None
         self.skipped: dict[str, str] = {}
+        self.checkpoint: str | None = None
+        self.passes = [0]
+        self.progress: Progress | None = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
@@ -226,7 +241,7 @@ class Scan:
         if self._survey is None:
             from countwise.tables.scan_pass import run_pass
 
-            run_pass(self, None)
+            run_pass(self, None, progress=self.progress)
 
     def map(
         self,
@@ -285,7 +300,7 @@ class Scan:
 
     def blocks(self, piece: Piece, rows: int | None = None) -> Iterator[Block]:
         """Yield the usable rows of a piece, coded by the certain schema, and their numbers."""
-        from countwise.tables.usable_rows import usable_rows
+        from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
         for start, columns, count in self.raw_blocks(piece, self.decision, rows):
@@ -392,7 +407,7 @@ class Scan:
             )
         self.decision = decision
         if not again:
-            from countwise.tables.usable_rows import check_attributes
+            from countwise.tables.code_levels import check_attributes
 
             for name, reason in self.skipped.items():
                 self.add_note(Note.of("S03", piece=name, reason=reason))
