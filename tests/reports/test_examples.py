@@ -14,11 +14,10 @@ from countwise.reports.comparison_facts import (
     curve_facts,
     difference_facts,
     gain_facts,
-    inspect_facts,
     protocol_facts,
     ranking_facts,
 )
-from countwise.reports.data_facts import data_facts
+from countwise.reports.data_facts import data_facts, inspect_facts
 from countwise.reports.figures.axes import (
     Scale,
     bottom_axis,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date
-from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-import countwise
-from countwise.counts.row_hash import row_keys
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
-from countwise.reports.data_facts import data_facts
+from countwise.reports.data_facts import data_facts, head, title_of
 from countwise.reports.model_facts import largest, model_facts
 from countwise.reports.sentences import estimate, names, plain, rounded, score_words
 from countwise.tables.table import Table
@@ -232,34 +228,6 @@ def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
     }
 
 
-FORMAT = "countwise-facts"
-VERSION = 2
-
-
-def _head(
-    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
-) -> dict[str, Any]:
-    return {
-        "made": {
-            "date": date.today().isoformat(),
-            "command": command,
-            "data_hash": None if table is None else _data_hash(table),
-        },
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": kind,
-        "library": {"name": "countwise", "version": countwise.__version__},
-        "title": title,
-        "source": source,
-    }
-
-
-def _data_hash(table: Table) -> str:
-    """Return a hash of the rows as they were read; their order does not count."""
-    keys = np.sort(row_keys(table, table.labelled))
-    return blake2b(keys.tobytes(), digest_size=8).hexdigest()
-
-
 def comparison_facts(
     table: Table | None,
     trials: Trials,
@@ -279,7 +247,7 @@ def comparison_facts(
     of_table = set() if table is None else set(table.notes)
     further = [note for note in notes if isinstance(note, Note) and note not in of_table]
     return {
-        **_head("comparison", title or _title(table, source), source, table, command),
+        **head("comparison", title or title_of(table, source), source, table, command),
         "verdict": trials.verdict(),
         "recommendation": recommendation_facts(trials),
         "ranking": ranking_facts(trials, matrix),
@@ -300,7 +268,7 @@ def experiment_facts(
     ranks = experiment.ranks()
     usual = f"{len(experiment.models)} models on {len(experiment.trials)} data sets"
     return {
-        **_head("experiment", title or usual, None, None, command),
+        **head("experiment", title or usual, None, None, command),
         "verdict": experiment.verdict(),
         "data": None,
         "experiment": {
@@ -314,22 +282,3 @@ def experiment_facts(
             "failures": dict(experiment.failures),
         },
     }
-
-
-def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
-    """Gather the facts of a table before any model: its columns, missing cells and notes."""
-    return {
-        **_head("inspection", _title(table, source), source, table),
-        "data": data_facts(table, source),
-    }
-
-
-def _title(table: Table | None, source: str | None) -> str:
-    if table is None:
-        return source or "Comparison of models"
-    target = table.schema.target
-    if not source:
-        return "A table" if target is None else f"Predicting {target.name}"
-    # The title names the file, not the folders of somebody's machine.
-    name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
-    return name if target is None else f"{name}: predicting {target.name}"

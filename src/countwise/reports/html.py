@@ -13,7 +13,7 @@ from typing import Any
 
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError
-from countwise.reports.comparison_facts import FORMAT, VERSION
+from countwise.reports.data_facts import FORMAT, VERSION
 from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     balance_figure,

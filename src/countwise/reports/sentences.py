@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise.evaluation.intervals import Estimate
-from countwise.evaluation.scores import SCORES, find_score
 from countwise.tables.labels import text
+
+if TYPE_CHECKING:
+    from countwise.evaluation.intervals import Estimate
+    from countwise.evaluation.scores import Score
 
 #: Cut points, or levels, that one line of a table lists.
 MAX_LISTED = 12
@@ -19,23 +21,27 @@ MAX_LISTED = 12
 
 def score_words(what: str) -> str:
     """Return the name of a score; one that is not of this library is spelled in words."""
-    if _is_known(what):
-        return find_score("report", what).words
-    return what.replace("_", " ").capitalize()
+    score = _find_known(what)
+    return what.replace("_", " ").capitalize() if score is None else score.words
 
 
 def score_phrase(what: str) -> str:
     """Return the name of a score as it stands within a sentence."""
-    return find_score("report", what).phrase if _is_known(what) else what.replace("_", " ")
+    score = _find_known(what)
+    return what.replace("_", " ") if score is None else score.phrase
 
 
 def lower_is_better(what: str) -> bool:
     """Return whether a smaller figure of a score is a better one."""
-    return _is_known(what) and find_score("report", what).lower_is_better
+    score = _find_known(what)
+    return score is not None and score.lower_is_better
 
 
-def _is_known(what: str) -> bool:
-    return what in SCORES or what.startswith("top_")
+def _find_known(what: str) -> Score | None:
+    """Return a score of this library, which a command imports only if it tells of scores."""
+    from countwise.evaluation.scores import SCORES, find_score
+
+    return find_score("report", what) if what in SCORES or what.startswith("top_") else None
 
 
 def short(figure: float | None, digits: int = 3) -> str:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from countwise._typing import FloatArray
 from countwise.errors import listing
 from countwise.notes import Note
 from countwise.tables.raw_columns import Numbers, Raw, Words
@@ -59,19 +60,27 @@ def why_identifier(name: str, raw: Raw, named_only: bool = False) -> str | None:
         if raw.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
             return None
         return f"it holds {distinct} different texts in {rows} rows"
-    values = raw.values[~np.isnan(raw.values)]
-    rows = len(values)
-    if rows < FEWEST_ROWS or raw.dates or not np.all(values == np.trunc(values)):
-        return None
-    distinct = len(np.unique(values))
-    about = f"{distinct} different whole numbers in {rows} rows"
     if named_only and not _has_id_name(name):
         return None
+    values = raw.values[~np.isnan(raw.values)]
+    rows = len(values)
+    # The first values tell of most columns that they hold fractions.
+    if rows < FEWEST_ROWS or raw.dates or not (_are_whole(values[:100]) and _are_whole(values)):
+        return None
+    with np.errstate(invalid="ignore"):
+        if values.max() - values.min() + 1 < 0.8 * rows:  # there are no more whole numbers
+            return None
+    distinct = len(np.unique(values))
+    about = f"{distinct} different whole numbers in {rows} rows"
     if distinct == rows and values.min() in (0, 1) and values.max() - values.min() + 1 == rows:
         return f"it numbers the rows ({about})"
     if distinct >= 0.8 * rows and (_has_id_name(name) or raw.rounded is not None):
         return f"its name and its {about} say so"
     return None
+
+
+def _are_whole(values: FloatArray) -> bool:
+    return bool(np.all(values == np.trunc(values)))
 
 
 def _has_id_name(name: str) -> bool:
@@ -93,11 +102,13 @@ def note_oddities(name: str, raw: Raw, kind: str) -> list[Note]:
         if raw.marks:
             named, cells = listing(raw.marks), sum(raw.marks.values())
             notes.append(Note.of("T21", name, marks=named, cells=cells))
-        is_measured = kind == "numeric" and not raw.dates and seen.size > 20
-        if is_measured and low < high and np.all((seen == low) | (seen == high)):
+        is_measured = kind == "numeric" and not raw.dates and seen.size > 20 and low < high
+        if is_measured and all(
+            np.all((part == low) | (part == high)) for part in (seen[:100], seen)
+        ):
             notes.append(Note.of("T09", name, low=low, high=high))
     else:
-        occurring = int(np.count_nonzero(raw.counts()))
+        occurring = int(np.count_nonzero(raw.counts))
         empty, constant = occurring == 0, occurring == 1
         if occurring > MANY_LEVELS and kind != "text":
             notes.append(Note.of("T07", name, levels=occurring))

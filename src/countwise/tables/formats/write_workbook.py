@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from countwise.errors import TableError
 from countwise.tables.formats.workbook import INSTALL
@@ -93,7 +93,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "<table:table-cell/>"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        text = escape(str(value))
+        text = escape(str(value), quote=False)
         return (
             '<table:table-cell office:value-type="string">'
             f"<text:p>{text}</text:p></table:table-cell>"
