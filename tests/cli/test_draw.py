@@ -124,3 +124,15 @@ def test_without_the_extra_package_it_says_how_to_install_it(run, folder, monkey
     assert "pip install 'countwise[pictures]'" in message
     assert not (folder / "p.png").exists()
     assert run("draw", "m.cw", "-o", "p.svg").exit_code == 0
+
+
+def test_a_model_is_drawn_with_parameters(run, folder):
+    args = ("draw", "sample:iris", "-m", "tree", "-o", "tree.svg")
+    assert run(*args).exit_code == 0
+    whole = (folder / "tree.svg").read_text(encoding="utf-8")
+    assert run(*args, "--param", "max_depth=1").exit_code == 0
+    cut = (folder / "tree.svg").read_text(encoding="utf-8")
+    assert cut.count("<rect") < whole.count("<rect")
+    assert "there is no parameter 'depth'" in refused(run(*args, "--param", "depth=1"))
+    several = ("draw", "sample:iris", "--what", "roc", "-m", "tree,id3", "-o", "roc.svg")
+    assert "--param needs one model" in refused(run(*several, "--param", "max_depth=1"))

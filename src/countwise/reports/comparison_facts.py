@@ -15,7 +15,15 @@ from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
 from countwise.reports.data_facts import data_facts, head, title_of
 from countwise.reports.model_facts import largest, model_facts
-from countwise.reports.sentences import estimate, names, plain, rounded, score_words
+from countwise.reports.sentences import (
+    estimate,
+    is_by_gains,
+    lower_is_better,
+    names,
+    plain,
+    rounded,
+    score_words,
+)
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -29,9 +37,8 @@ FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
-    usual = SUMMARY if gain is None else ("expected_gain", *SUMMARY)
+    usual = SUMMARY if gain is None else (gain.score, *SUMMARY)
     scores = list(dict.fromkeys([trials.ranked_by, *usual, *FURTHER]))
-    gains = {"expected_gain": gain}
     entries = []
     for line in trials.summary(level):
         name = line["model"]
@@ -44,7 +51,11 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "baseline": bool(line["baseline"]),
                 "yardstick": bool(line["yardstick"]),
                 "scores": {
-                    what: estimate(trials.score(what, name, gain=gains.get(what), level=level))
+                    what: estimate(
+                        trials.score(
+                            what, name, gain=gain if is_by_gains(what) else None, level=level
+                        )
+                    )
                     for what in scores
                 },
                 "fit_seconds": rounded(line["fit_seconds"], 3),
@@ -153,14 +164,18 @@ def _folded(cells: Any, keep: list[int]) -> Any:
 
 
 def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
-    """Return the gain matrix in numbers and words, the gain by rule, and where it is earned."""
+    """Return the gain matrix in numbers and words, the gain by rule, and where it is earned.
+
+    If the matrix holds costs, so do the facts: ``word`` says which.
+    """
     confusion = trials.confusion(best)
-    values, joint = gain.values, confusion.joint
+    values, joint = gain.sign * gain.values + 0.0, confusion.joint
     shared = min(values.shape[1], joint.shape[1])
     contributions = np.zeros(values.shape)
     contributions[:, :shared] = joint[:, :shared] * values[:, :shared]
     small = len(gain.classes) <= MAX_CLASSES
     return {
+        "word": gain.word,
         "classes": names(gain.classes),
         "decisions": names(gain.decisions),
         "values": plain(values, 12) if small else [],
@@ -176,15 +191,16 @@ def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any
     """Return the gain by each rule and their difference, for models that decide by both."""
     by_rule: dict[str, dict[str, str]] = {}
     for name, entry in trials.entries.items():
-        by_rule.setdefault(entry.model, {}).setdefault(entry.rule, name)
+        rule = "gain" if entry.rule == "cost" else entry.rule
+        by_rule.setdefault(entry.model, {}).setdefault(rule, name)
     by: dict[str, Any] = {"gain": gain, "level": level}
     return [
         {
             "model": model,
-            "by_gain": estimate(trials.score("expected_gain", rules["gain"], **by)),
-            "by_argmax": estimate(trials.score("expected_gain", rules["argmax"], **by)),
+            "by_gain": estimate(trials.score(gain.score, rules["gain"], **by)),
+            "by_argmax": estimate(trials.score(gain.score, rules["argmax"], **by)),
             "difference": estimate(
-                trials.difference(rules["gain"], rules["argmax"], "expected_gain", **by)
+                trials.difference(rules["gain"], rules["argmax"], gain.score, **by)
             ),
         }
         for model, rules in by_rule.items()
@@ -202,7 +218,8 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
         }
         for name in curve.names
     ]
-    lines.sort(key=lambda line: -(line["points"][-1]["value"] or 0.0))
+    sign = 1 if lower_is_better(what) else -1
+    lines.sort(key=lambda line: sign * (line["points"][-1]["value"] or 0.0))
     return {
         "score": what,
         "words": score_words(what),

@@ -184,6 +184,7 @@ _RULES = {
     "Argmax": "the most probable class",
     "RouletteWheel": "drawing a class by its probability",
     "ExpectedGain": "the largest expected gain",
+    "ExpectedCost": "the smallest expected cost",
 }
 
 
@@ -208,7 +209,7 @@ def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str
     if rule is not None:
         gain: Any = getattr(rule, "gain", None)
         sentences = gain.sentences() if hasattr(gain, "sentences") else ()
-        name = type(rule).__name__
+        name = "ExpectedCost" if getattr(gain, "costs", False) else type(rule).__name__
         lines += [f"It decides by {_RULES.get(name, name)}.", *sentences]
     return [*lines, *found]
 

@@ -37,6 +37,12 @@ def lower_is_better(what: str) -> bool:
     return score is not None and score.lower_is_better
 
 
+def is_by_gains(what: str) -> bool:
+    """Return whether a score is a gain or a cost, in the unit of the gain matrix."""
+    score = _find_known(what)
+    return score is not None and score.by_gains
+
+
 def _find_known(what: str) -> Score | None:
     """Return a score of this library, which a command imports only if it tells of scores."""
     from countwise.evaluation.scores import SCORES, find_score
@@ -79,12 +85,12 @@ def score_text(figure: float | None, what: str = "") -> str:
     return f"{100 * figure:.1f} %"
 
 
-def interval_words(estimate: Mapping[str, Any], brief: bool = False, what: str = "") -> str:
+def interval_words(estimate: Mapping[str, Any], what: str = "") -> str:
     """Return a score with its interval; `what` names the score."""
     value, low, high = (score_text(estimate[key], what) for key in ("value", "low", "high"))
     if estimate["low"] is None or estimate["high"] is None:
         return value
-    return f"{value} ({low.removesuffix(' %')}{' – ' if brief else ' to '}{high})"
+    return f"{value} ({low.removesuffix(' %')} to {high})"
 
 
 def percent(fraction: float | None) -> str:
@@ -174,10 +180,11 @@ def recommendation(facts: Facts) -> str:
     if advice["is_baseline"] or gap["low"] is None or gap["low"] <= 0:
         return f"No model is shown to do better than {always}: do not use one on these data."
     name = advice["model"]
-    if advice["score"] == "expected_gain":
+    if is_by_gains(advice["score"]):
         unit = advice["unit"] and f" {advice['unit']}"
         amount, low, high = (f"{1000 * gap[key]:,.0f}" for key in ("value", "low", "high"))
-        verb = "saves" if advice["of_baseline"]["value"] < 0 else "earns"
+        losing = advice["score"] == "expected_cost" or advice["of_baseline"]["value"] < 0
+        verb = "saves" if losing else "earns"
         more = "" if verb == "saves" else " more"
         return (
             f"Deciding by {name} instead of {always} {verb} about {amount}{unit}{more} per 1,000 "
@@ -258,7 +265,7 @@ def _tile(entry: Facts, what: str, name: str, unit: str = "") -> dict[str, str]:
     score = entry["scores"][what]
     known = score["low"] is not None and score["high"] is not None
     low, high = score_text(score["low"], what), score_text(score["high"], what)
-    after = f" {unit}" if unit and what == "expected_gain" else ""
+    after = f" {unit}" if unit and is_by_gains(what) else ""
     value = score_text(score["value"], what)
     return {"name": name, "value": f"{value}{after}", "more": f"{low} to {high}" if known else ""}
 

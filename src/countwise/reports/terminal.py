@@ -371,7 +371,7 @@ def _odds(figure: float) -> str:
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None or low != low:
         return "–"
-    return f"{short(low)} – {short(high)}"
+    return f"{short(low)} to {short(high)}"
 
 
 def _width(columns: Mapping[str, Sequence[str]]) -> int:
