@@ -173,8 +173,9 @@ def _framed(size: re.Match[str]) -> str:
 
 _SIDES = (" width", " height")
 
-#: The attributes of a graph that a picture shows.
+#: The attributes of a graph that a picture shows, and how wide its names may make it.
 MAX_NODES = 400
+_WIDEST = 1800.0
 
 
 def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
@@ -278,7 +279,7 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         ),
     ),
     "DependencyGraph": (
-        lambda view: [dependency_figure(view)],
+        lambda view: [dependency_figure(view, widest=_WIDEST)],
         lambda view: f"{len(view['attributes'])} attributes and what they depend on",
     ),
     "DecisionTree": (
