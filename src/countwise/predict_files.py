@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from time import perf_counter
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from countwise.errors import (
 from countwise.notes import Note
 from countwise.store.files import load
 from countwise.tables import datasets
-from countwise.tables.cell_forms import date_text
+from countwise.tables.cell_forms import date_text, moment_text, to_moment
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import Piece, pieces_of, run_overlapped
 from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, look_through
@@ -84,6 +85,8 @@ class PredictionSummary:
         The time it took.
     unit
         The unit of the gain, if the matrix has one.
+    costs
+        Whether the matrix was given as costs; the sentences then speak of costs.
     r2, mean_absolute_error, root_mean_squared_error
         How good predicted numbers are on the labelled rows; None for a model that predicts classes.
     """
@@ -99,6 +102,7 @@ class PredictionSummary:
     notes: tuple[Note | str, ...]
     seconds: float
     unit: str = ""
+    costs: bool = False
     r2: float | None = None
     mean_absolute_error: float | None = None
     root_mean_squared_error: float | None = None
@@ -125,7 +129,8 @@ class PredictionSummary:
         if self.gain_per_row is None:
             return [f"Accuracy {self.accuracy:.4f} {rows}."]
         unit = self.unit and f" {self.unit}"
-        verb = "lose" if self.gain_per_row < 0 else "earn"
+        losing = "cost" if self.costs else "lose"
+        verb = losing if self.gain_per_row < 0 else "earn"
         return [
             f"Accuracy of the most probable class {self.accuracy:.4f}, of the decision "
             f"{self.decision_accuracy:.4f} {rows}.",
@@ -159,7 +164,7 @@ def predict_file(
 
     A line is written for each row, in file order: the most probable class, the probability of each
     class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision. With a gain matrix
-    the decision may differ from the class, and the expected gain of each decision follows. For a
+    the decision may differ from the class, and the expected gain (or cost) of each follows. For a
     model that predicts a number the line has that number. A file is written whole or not at all.
 
     Parameters
@@ -298,34 +303,45 @@ def load_model(model: Any, who: str) -> Any:
     return loaded
 
 
+class Kept(NamedTuple):
+    """A column to copy: codes and the values they stand for; code -1 is a missing cell.
+
+    ``kind`` names the type that Arrow has for it in every block; None: the one of its values.
+    """
+
+    codes: NDArray[Any]
+    values: Sequence[Any]
+    kind: str | None = None
+
+
 @dataclass(frozen=True)
 class Predictions:
     """Predictions for a block of rows: kept columns, classes, posteriors, decisions."""
 
-    #: Codes and the values they stand for; code -1 is a missing cell.
-    kept: dict[str, tuple[NDArray[Any], Sequence[Any]]]
+    kept: dict[str, Kept]
     classes: Sequence[Any]
     best: NDArray[Any]
     posteriors: FloatArray
     decisions: Sequence[Any]
     decided: NDArray[Any]
-    #: Expected gain of each decision, if a gain matrix decides.
+    #: Expected gain, or cost, of each decision, if a gain matrix decides.
     gains: FloatArray | None = None
+    word: str = "gain"
 
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
         decisions = () if self.gains is None else self.decisions
-        return output_names(list(self.kept), self.classes, decisions)
+        return output_names(list(self.kept), self.classes, decisions, self.word)
 
     def columns(self, as_text: bool) -> list[Any]:
         """Return the columns behind the kept ones as Arrow arrays."""
         import pyarrow as pa
 
-        columns = [_decode(self.best, self.classes, as_text)]
+        columns = [_decode(Kept(self.best, self.classes), as_text)]
         for column in self.posteriors.T:
             columns.append(_decimals(column) if as_text else pa.array(np.ascontiguousarray(column)))
-        columns.append(_decode(self.decided, self.decisions, as_text))
+        columns.append(_decode(Kept(self.decided, self.decisions), as_text))
         if self.gains is not None:
             gains = self.gains.round(DIGITS) + 0.0 if as_text else self.gains
             columns += [pa.array(np.ascontiguousarray(column)) for column in gains.T]
@@ -336,7 +352,7 @@ class Predictions:
 class Numbered:
     """Predicted numbers for a block of rows, and the kept columns."""
 
-    kept: dict[str, tuple[NDArray[Any], Sequence[Any]]]
+    kept: dict[str, Kept]
     numbers: FloatArray
 
     @property
@@ -353,10 +369,10 @@ class Numbered:
 
 
 def output_names(
-    keep: Sequence[str], classes: Sequence[Any], decisions: Sequence[Any] = ()
+    keep: Sequence[str], classes: Sequence[Any], decisions: Sequence[Any] = (), word: str = "gain"
 ) -> list[str]:
     """Return the names of the columns of the output; `decisions` are those with expected gains."""
-    gains = (f"gain_{label}" for label in decisions)
+    gains = (f"{word}_{label}" for label in decisions)
     return [*keep, "class", *(f"p_{label}" for label in classes), "decision", *gains]
 
 
@@ -410,11 +426,20 @@ class _ParquetWriter:
 
     def write(self, rendered: Any, predictions: Predictions | Numbered) -> None:
         """Write one row group."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path, rendered.schema)
-        self._writer.write_table(rendered)
+        try:
+            # A block without any value of a column does not know its type.
+            self._writer.write_table(rendered.cast(self._writer.schema))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise TableError(
+                "predict: a kept column must hold values of one type to be written to Parquet; "
+                f"later rows hold others ({error}).",
+                hint="Write a .csv file.",
+            ) from None
 
     def close(self) -> None:
         """Write the footer."""
@@ -443,21 +468,26 @@ def to_arrow(predictions: Predictions | Numbered, as_text: bool = False) -> Any:
     """Return predictions as an Arrow table; `as_text` rounds probabilities to six digits."""
     import pyarrow as pa
 
-    columns = [_decode(*cells, as_text) for cells in predictions.kept.values()]
+    columns = [_decode(column, as_text) for column in predictions.kept.values()]
     columns += predictions.columns(as_text)
     return pa.table(dict(zip(predictions.names, columns, strict=True)))
 
 
-def _decode(codes: NDArray[Any], levels: Sequence[Any], as_text: bool) -> Any:
+def _decode(column: Kept, as_text: bool) -> Any:
     import pyarrow as pa
 
-    mixed = as_text or len({type(level) for level in levels}) != 1
-    values = list(levels)
-    if mixed:
-        values = [str(level).encode("utf-8", "replace").decode() for level in levels]
+    codes, values, kind = column.codes, list(column.values), column.kind
+    if as_text or (kind is None and len({type(value) for value in values}) != 1):
+        values, kind = [_write(value) for value in values], "string"
     indices = pa.array(codes.astype(np.int32), mask=np.asarray(codes) < 0)
-    dictionary = pa.array(values, pa.string() if mixed else None)
+    dictionary = pa.array(values, None if kind is None else pa.type_for_alias(kind))
     return pa.DictionaryArray.from_arrays(indices, dictionary).dictionary_decode()
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, datetime):
+        return moment_text(value)
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _decimals(shares: FloatArray) -> Any:
@@ -682,8 +712,9 @@ class Scorer:
     @property
     def names(self) -> list[str]:
         """The names of the columns of the output."""
-        decisions = () if self.gain is None else self.decisions
-        return output_names(self.keep, self.classes, decisions)
+        if self.gain is None:
+            return output_names(self.keep, self.classes)
+        return output_names(self.keep, self.classes, self.decisions, self.gain.word)
 
     @property
     def unseen_treatment(self) -> str:
@@ -725,9 +756,17 @@ class Scorer:
         best = np.argmax(posteriors, axis=1)
         decided = best if isinstance(self.rule, Argmax) else self.rule.choose(posteriors)
         self._count(table, best, decided, tally)
-        kept = {name: _to_codes(columns[name]) for name in self.keep}
-        gains = None if self.gain is None else posteriors @ self.gain.values
-        return Predictions(kept, self.classes, best, posteriors, self.decisions, decided, gains)
+        kept = self._keep(columns)
+        found = (kept, self.classes, best, posteriors, self.decisions, decided)
+        if self.gain is None:
+            return Predictions(*found)
+        gains = posteriors @ (self.gain.sign * self.gain.values) + 0.0
+        return Predictions(*found, gains, self.gain.word)
+
+    def _keep(self, columns: Mapping[str, Raw]) -> dict[str, Kept]:
+        """Return the columns to copy; the schema knows of dates even if a block has none."""
+        dates = {column.name for column in self.schema if column.dates}
+        return {name: _to_kept(columns[name], name in dates) for name in self.keep}
 
     def read_rows(
         self, path: str, options: ReadOptions, wanted: Sequence[int]
@@ -775,6 +814,7 @@ class Scorer:
             notes=tuple(tally.notes(self.unseen_treatment)),
             seconds=seconds,
             unit="" if self.gain is None else self.gain.unit,
+            costs=self.gain is not None and self.gain.costs,
         )
 
     def _complete(self, block: RawTable, tally: Tally) -> dict[str, Raw]:
@@ -856,7 +896,7 @@ class NumberScorer(Scorer):
         if isinstance(truth, Numbers):
             known = np.isfinite(truth.values)
             tally.errors.add(Errors.of(truth.values[known], numbers[known]))
-        kept = {name: _to_codes(columns[name]) for name in self.keep}
+        kept = self._keep(columns)
         return Numbered(kept, numbers)
 
     def summarize(self, tally: Tally, seconds: float) -> PredictionSummary:
@@ -901,18 +941,22 @@ def _check_finite(columns: Mapping[str, Raw], schema: Schema, before: int) -> No
             raise InfiniteNumberError(column.name, at + 1 + before, float(raw.values[at]))
 
 
-def _to_codes(raw: Raw) -> tuple[NDArray[Any], Sequence[Any]]:
+def _to_kept(raw: Raw, dates: bool) -> Kept:
     """Return a column as codes and the values they stand for."""
     if isinstance(raw, Words):
-        return raw.codes, raw.distinct
+        return Kept(raw.codes, raw.distinct)
     known = ~np.isnan(raw.values)
     distinct, codes = np.unique(raw.values[known], return_inverse=True)
     every = np.full(len(raw), -1, dtype=np.int64)
     every[known] = codes
-    if raw.dates:
-        return every, [date_text(value) for value in distinct.tolist()]
+    if dates or raw.dates:
+        moments = [to_moment(value) for value in distinct.tolist()]
+        if raw.written.get("date_order") != "time" and None not in moments:
+            return Kept(every, moments, "timestamp[us]")
+        return Kept(every, [date_text(value) for value in distinct.tolist()])
     whole = raw.whole or bool(np.all(distinct == np.trunc(distinct)))
-    return every, [int(value) for value in distinct] if whole else distinct.tolist()
+    # A later block may hold fractions, so a file has one type for all numbers.
+    return Kept(every, [int(value) for value in distinct] if whole else distinct.tolist(), "double")
 
 
 def _take(raw: Raw, places: Sequence[int]) -> Raw:

@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import re
 import struct
 
 import pytest
@@ -124,3 +125,37 @@ def test_without_the_extra_package_it_says_how_to_install_it(run, folder, monkey
     assert "pip install 'countwise[pictures]'" in message
     assert not (folder / "p.png").exists()
     assert run("draw", "m.cw", "-o", "p.svg").exit_code == 0
+
+
+def test_a_model_is_drawn_with_parameters(run, folder):
+    args = ("draw", "sample:iris", "-m", "tree", "-o", "tree.svg")
+    assert run(*args).exit_code == 0
+    whole = (folder / "tree.svg").read_text(encoding="utf-8")
+    assert run(*args, "--param", "max_depth=1").exit_code == 0
+    cut = (folder / "tree.svg").read_text(encoding="utf-8")
+    assert cut.count("<rect") < whole.count("<rect")
+    assert "there is no parameter 'depth'" in refused(run(*args, "--param", "depth=1"))
+    several = ("draw", "sample:iris", "--what", "roc", "-m", "tree,id3", "-o", "roc.svg")
+    assert "--param needs one model" in refused(run(*several, "--param", "max_depth=1"))
+
+
+def test_a_low_tree_leaves_no_empty_paper(run, folder):
+    run("draw", "sample:weather", "-m", "id3", "-o", "tree.svg")
+    text = (folder / "tree.svg").read_text(encoding="utf-8")
+    wide = float(re.search(r'<svg[^>]* width="([\d.]+)"', text)[1])
+    bars = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', text)
+    assert max(float(x) + float(width) for x, width in bars) > 0.9 * wide
+
+
+def test_a_picture_grows_before_it_cuts_the_names_of_a_graph():
+    names = [f"a very long name of column {at} that nobody would shorten" for at in range(6)]
+    rows = {name: [str(row >> at & 1) for row in range(64)] for at, name in enumerate(names)}
+    labels = ["yes" if row % 3 else "no" for row in range(64)]
+    for at in range(1, 6):  # a chain, which is deep
+        rows[names[at]] = [
+            rows[names[at - 1]][row] if row % 7 else rows[names[at]][row] for row in range(64)
+        ]
+    model = cw.TAN().fit(cw.read(rows, target=labels))
+    text = str(cw.draw(model))
+    shown = " ".join(re.findall(r"<text[^>]*>([^<]*)", text))
+    assert "…" not in shown

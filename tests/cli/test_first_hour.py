@@ -1,12 +1,16 @@
 """What new users stumbled over: titles with commas, sheets, kept dates, units, a slow start."""
 
+import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import countwise as cw
+from countwise.tables.formats import blocks
 
 from .conftest import refused
 
@@ -91,7 +95,7 @@ def test_the_sheet_of_a_workbook(run, dirty):
 def test_units_are_said_in_the_ranking_and_the_verdict(run, dirty):
     args = ("loans.csv", "-t", "result", "-m", "naive-bayes", "--cost", "cost.csv", "--unit", "€")
     done = run("compare", *args)
-    assert "gain per row (€)" in done.stdout
+    assert "cost per row (€)" in done.stdout
     assert "€" not in run("compare", *args[:5]).stdout
     gain = cw.GainMatrix.of(
         {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}, unit="€"
@@ -103,14 +107,66 @@ def test_units_are_said_in_the_ranking_and_the_verdict(run, dirty):
     assert "Gain per row (€)" in str(cw.draw(trials))
 
 
+def test_costs_are_called_costs_everywhere(run, dirty):
+    args = ("loans.csv", "-t", "result", "--cost", "cost.csv", "--unit", "€")
+    done = run("compare", *args, "-m", "naive-bayes", "--report", "page.html")
+    assert "naive-bayes by cost" in done.stdout
+    assert " costs 1000 €." in done.stderr
+    assert "gain" not in done.stdout + done.stderr
+    page = (dirty / "page.html").read_text(encoding="utf-8")
+    shown = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
+    words = re.sub(r"<[^>]*>", " ", shown)
+    assert "Cost matrix" in words
+    assert "Expected cost" in words
+    assert not re.search(r"\bgains?\b", words, re.IGNORECASE)
+    saved = run("fit", *args, "--model", "naive-bayes", "-o", "m.cw")
+    assert "It decides by cost." in saved.stdout
+    assert "It decides by the smallest expected cost." in run("show", "m.cw").stdout
+    scored = run("predict", "m.cw", "loans.csv", "-o", "out.csv")
+    assert "The decisions cost " in scored.stderr
+    lines = list(csv.DictReader((dirty / "out.csv").read_text(encoding="utf-8").splitlines()))
+    for line in lines[:5]:
+        assert float(line["cost_good"]) == pytest.approx(1000 * float(line["p_bad"]), abs=1e-2)
+        least = min(("good", "bad"), key=lambda label: float(line[f"cost_{label}"]))
+        assert line["decision"] == least
+    assert "expected cost " in run("explain", "m.cw", "loans.csv").stdout
+
+
+@pytest.mark.parametrize("extension", [".xlsx", ".ods"])
+def test_kept_dates_are_dates_in_a_workbook(run, dirty, extension):
+    calamine = pytest.importorskip("python_calamine")
+    pytest.importorskip("xlsxwriter")
+    run("fit", "loans.csv", "-t", "result", "--model", "naive-bayes", "-o", "m.cw", "-q")
+    run("predict", "m.cw", "loans.csv", "--keep", "applied,amount", "-o", f"out{extension}")
+    rows = calamine.load_workbook(f"out{extension}").get_sheet_by_index(0).to_python()
+    assert rows[0][:2] == ["applied", "amount"]
+    for row, loan in zip(rows[1:], loans(), strict=True):
+        assert f"{row[0]:%d.%m.%Y}" == loan[2]
+        assert isinstance(row[1], float)
+
+
+def test_kept_columns_have_one_type_in_all_blocks_of_a_parquet_file(run, folder, monkeypatch):
+    monkeypatch.setattr(blocks, "SEGMENT", 2000)
+    rows = [f"{at % 9},,{'xy'[at % 2]}" for at in range(600)]
+    rows += [f"{at % 9}.5,{at % 28 + 1:02d}.02.2022,{'xy'[at % 2]}" for at in range(600)]
+    (folder / "two.csv").write_text("a,day,class\n" + "\n".join(rows) + "\n")
+    run("fit", "two.csv", "--model", "naive-bayes", "-o", "m.cw", "-q")
+    done = run("predict", "m.cw", "two.csv", "--keep", "a,day", "-o", "out.parquet")
+    assert done.exit_code == 0, done.stderr
+    found = pq.read_table("out.parquet")
+    assert found.num_rows == 1200
+    assert list(map(str, found.schema.types[:2])) == ["double", "timestamp[us]"]
+    assert found["day"].null_count == 600
+
+
 def test_gains_and_rules_with_several_files(run, dirty):
     (dirty / "more.csv").write_text((dirty / "loans.csv").read_text(encoding="utf-8-sig"))
     args = ("loans.csv", "more.csv", "-t", "result", "-m", "naive-bayes", "--folds", "3")
     done = run("compare", *args, "--cost", "cost.csv", "--rule", "roulette")
     assert done.exit_code == 0, done.stderr
-    assert "Calling a 'bad' case 'good' loses 1000." in done.stderr
-    assert "gain per row; 3-fold" in done.stdout
-    for name in ("naive-bayes by gain", "naive-bayes by roulette"):
+    assert "Calling a 'bad' case 'good' costs 1000." in done.stderr
+    assert "cost per row; 3-fold" in done.stdout
+    for name in ("naive-bayes by cost", "naive-bayes by roulette"):
         assert name in done.stdout
     text = (dirty / "more.csv").read_text().replace("result", "class")
     (dirty / "more.csv").write_text(text)

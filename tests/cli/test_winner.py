@@ -11,7 +11,7 @@ import countwise as cw
 from .conftest import refused
 
 COSTS = "true,good,bad\ngood,0,1\nbad,5,0\n"
-SENTENCE = "Calling a 'bad' case 'good' loses 5 €."
+SENTENCE = "Calling a 'bad' case 'good' costs 5 €."
 
 
 @pytest.fixture
@@ -23,7 +23,8 @@ def costs(folder):
 def test_costs_are_gains_with_the_other_sign(run, costs):
     by_cost = run("compare", "sample:credit-g", "-m", "naive-bayes", "--cost", costs, "--json")
     by_gain = run("compare", "sample:credit-g", "-m", "naive-bayes", "--gain", "sample", "--json")
-    assert json.loads(by_cost.stdout)["verdict"] == json.loads(by_gain.stdout)["verdict"]
+    told = json.loads(by_cost.stdout)["verdict"].replace("cost", "gain")
+    assert told == json.loads(by_gain.stdout)["verdict"]
 
 
 def test_every_command_says_the_gains_it_uses_with_their_unit(run, costs):
@@ -91,17 +92,28 @@ def test_fit_best_trains_the_leader_of_a_comparison(run, folder):
     assert "--param needs one model" in refused(done)
 
 
-def test_predictions_hold_the_expected_gain_of_every_decision(run, costs):
-    run("fit", "sample:credit-g", "--cost", costs, "-o", "c.cw", "-q")
+@pytest.mark.parametrize(
+    ("option", "word", "sign"), [("--cost", "cost", 1), ("--gain", "gain", -1)]
+)
+def test_predictions_hold_the_expected_gain_or_cost_of_every_decision(
+    run, costs, option, word, sign
+):
+    matrix = costs
+    if option == "--gain":
+        matrix = "gain.csv"
+        with open(matrix, "w", encoding="utf-8") as file:
+            file.write("true,good,bad\ngood,0,-1\nbad,-5,0\n")
+    run("fit", "sample:credit-g", option, matrix, "-o", "c.cw", "-q")
     done = run("predict", "c.cw", "sample:credit-g", "-o", "a.csv")
     with open("a.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["class", "p_bad", "p_good", "decision", "gain_bad", "gain_good"]
+    names = ["class", "p_bad", "p_good", "decision", f"{word}_bad", f"{word}_good"]
+    assert list(rows[0]) == names
     for row in rows:
-        assert float(row["gain_bad"]) == pytest.approx(-float(row["p_good"]), abs=2e-6)
-        assert float(row["gain_good"]) == pytest.approx(-5 * float(row["p_bad"]), abs=1e-5)
-        best = max(("bad", "good"), key=lambda label: float(row[f"gain_{label}"]))
-        assert row["decision"] == best
+        costs = {label: sign * float(row[f"{word}_{label}"]) for label in ("bad", "good")}
+        assert costs["bad"] == pytest.approx(float(row["p_good"]), abs=2e-6)
+        assert costs["good"] == pytest.approx(5 * float(row["p_bad"]), abs=1e-5)
+        assert row["decision"] == min(costs, key=costs.__getitem__)
     assert "Accuracy of the most probable class" in done.stderr
     assert "of the decision" in done.stderr
 
@@ -116,7 +128,7 @@ def test_explain_says_why_the_decision_differs_from_the_class(run, costs):
     ]
     assert differ
     assert "Most likely 'good'" in differ[0]["sentence"]
-    assert "decided 'bad': expected gain" in differ[0]["sentence"]
+    assert "decided 'bad': expected cost" in differ[0]["sentence"]
 
 
 def test_a_page_recommends_in_money_and_names_date_hash_and_command(run, costs):

@@ -358,3 +358,27 @@ def test_the_no_decision_word_is_checked():
         GainError, match=r"the classes 'bad', 'good'; got 'good'\. Choose another word"
     ):
         GainMatrix.of([[1, 2, 3], [4, 5, 6]], ["bad", "good"], no_decision="good")
+
+
+def test_words_about_costs_say_costs():
+    costs = {"bad": {"bad": 0, "good": 5}, "good": {"bad": 1, "good": -0.5}}
+    matrix = GainMatrix.of(costs, costs=True, unit="€").align(["good", "bad"])
+    assert matrix.sentences() == [
+        "Calling a 'good' case 'good' earns 0.5 €.",
+        "Calling a 'good' case 'bad' costs 1 €.",
+        "Calling a 'bad' case 'good' costs 5 €.",
+        "Calling a 'bad' case 'bad' costs nothing.",
+    ]
+    weighed = matrix.weigh([0.5, 0.5])
+    assert weighed["expected"] == {"good": 2.25, "bad": 0.5}
+    assert weighed["sentence"].endswith("expected cost 0.5 € against 2.25 € for 'good'.")
+    assert (matrix.word, matrix.score) == ("cost", "expected_cost")
+    again = eval(repr(matrix))
+    assert again == matrix
+    assert again.costs
+
+
+def test_costs_that_look_like_gains_are_doubted():
+    gains = {"bad": {"bad": 1, "good": 0}, "good": {"bad": 0, "good": 1}}
+    doubt = GainMatrix.of(gains, costs=True).doubt
+    assert doubt.endswith("right decision costs most: these look like gains, not costs.")

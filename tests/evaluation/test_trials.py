@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 import countwise as cw
 from countwise.errors import ParameterError
 from countwise.evaluation import predictions
+from countwise.evaluation import trials as module
 from countwise.evaluation.candidates import list_learners, read_candidates
 from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.intervals import Estimate
@@ -280,3 +281,37 @@ def test_trials_show_themselves(trials):
     named = evaluate({"<b>": cw.NaiveBayes()}, "sample:weather", folds=2)
     assert "&lt;b&gt;" in named._repr_html_()
     assert "<b>" not in named._repr_html_()
+
+
+def test_costs_are_gains_with_the_other_sign(trials):
+    costs = {true: {decided: -gain for decided, gain in row.items()} for true, row in GAIN.items()}
+    models = {"NB": cw.NaiveBayes(), "kernel": cw.NaiveBayes(numeric="kernel")}
+    matrix = cw.GainMatrix.of(costs, costs=True, unit="€")
+    told = evaluate(models, "sample:credit-g", folds=5, repeats=2, gain=matrix)
+    assert told.ranked_by == "expected_cost"
+    assert told.unit == "€"
+    for cost, gain in zip(told.summary(), trials.summary(), strict=True):
+        assert cost["model"] == gain["model"].replace("by gain", "by cost")
+        assert cost["expected_cost"] == pytest.approx(-gain["expected_gain"])
+        assert cost["expected_cost_low"] == pytest.approx(-gain["expected_gain_high"])
+    gap = told.improvement("NB by cost", "majority by cost")
+    assert gap.value == pytest.approx(trials.improvement("NB by gain", "majority by gain").value)
+    assert " in cost per row by " in told.verdict()
+
+
+def test_a_score_is_computed_once(monkeypatch):
+    asked = []
+    real = module.score_fold
+
+    def counted(what, result, label=None):
+        if label is None:
+            asked.append((what, result.entry.name, result.fold.fold))
+        return real(what, result, label)
+
+    monkeypatch.setattr(module, "score_fold", counted)
+    trials = evaluate({"NB": cw.NaiveBayes()}, "sample:iris", folds=4, score="auc")
+    trials.verdict()
+    trials.to_frame(["auc"], backend="pyarrow")
+    trials.rank_by("accuracy").to_dict()
+    assert trials.score("auc", "NB") is trials.score("auc", "NB")
+    assert len(asked) == len(set(asked)) > 0

@@ -9,7 +9,7 @@ from countwise.models.bayes.aode import AODE
 from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 from countwise.models.tree.id3 import ID3
-from countwise.reports.comparison_facts import inspect_facts
+from countwise.reports.data_facts import inspect_facts
 from countwise.reports.html import write
 
 from .pieces import view_of

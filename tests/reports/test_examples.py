@@ -14,11 +14,10 @@ from countwise.reports.comparison_facts import (
     curve_facts,
     difference_facts,
     gain_facts,
-    inspect_facts,
     protocol_facts,
     ranking_facts,
 )
-from countwise.reports.data_facts import data_facts
+from countwise.reports.data_facts import data_facts, inspect_facts
 from countwise.reports.figures.axes import (
     Scale,
     bottom_axis,
@@ -130,7 +129,7 @@ def test_layered_example():
         {"name": "a", "bits": 0.2, "parents": [], "hidden": 0},
         {"name": "b", "bits": 0.1, "parents": [{"at": 0, "bits": 0.4}], "hidden": 0},
     ]
-    assert layered(item, [-1, 0], 300)[1:] == (54.0, 118.0)
+    assert layered(item, [-1, 0], 300, cut=False)[1:] == (54.0, 118.0)
 
 
 def test_least_error_figure_example():

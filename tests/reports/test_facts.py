@@ -8,7 +8,8 @@ import pytest
 import countwise as cw
 from countwise.evaluation.evaluate import evaluate
 from countwise.models.bayes.views import information
-from countwise.reports.comparison_facts import comparison_facts, inspect_facts
+from countwise.reports.comparison_facts import comparison_facts
+from countwise.reports.data_facts import inspect_facts
 from countwise.reports.html import render
 from countwise.reports.model_facts import model_facts
 from countwise.tables import datasets

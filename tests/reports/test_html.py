@@ -8,7 +8,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, StoreError
-from countwise.reports.comparison_facts import inspect_facts
+from countwise.reports.data_facts import inspect_facts
 from countwise.reports.html import render, write
 from countwise.tables import datasets
 

@@ -136,7 +136,9 @@ def test_a_look_ahead_finds_what_a_look_finds(tmp_path_factory, content):
     content = (content or b"a").removeprefix(b"\x1f\x8b").replace(b"\0", b"0") or b"a"
     source = file_of(folder, content)
     ahead = LookAhead(source.path)
-    wanted = ByteFacts(_is_utf8(content), content.count(b'"'), b"0x" in content.lower())
+    wanted = ByteFacts(
+        _is_utf8(content), content.count(b'"'), b"0x" in content.lower(), len(content)
+    )
     assert look_through(source, "utf-8", 0) == wanted
     assert ahead(source, "utf-8", 0) == wanted
 

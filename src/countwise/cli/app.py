@@ -77,8 +77,6 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error names the options that this command has."""
-        if ctx.obj is start_quickly:
-            start_quickly()
         try:
             return super().invoke(ctx)
         except CountwiseError as error:
@@ -177,8 +175,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal may lack a character
+    start_quickly()  # only a process of its own may change what is imported
     try:
-        app.main(obj=start_quickly)  # only a process of its own may change what is imported
+        app.main()
     finally:
         # A closed pipe must not make the interpreter complain while it shuts down.
         if getattr(sys.stdout, "closed", False) is False:

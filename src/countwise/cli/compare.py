@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     "--score",
     metavar="NAME",
     help="Score to rank by: accuracy, balanced_accuracy, auc, auc_weighted, auc_hand_till, f1, "
-    "f1_weighted, precision, recall, kappa, mcc, top_2, log_loss, brier or expected_gain. "
-    "Default: accuracy, or expected_gain with --gain.",
+    "f1_weighted, precision, recall, kappa, mcc, top_2, log_loss, brier, expected_gain or "
+    "expected_cost. Default: accuracy; with --gain expected_gain, with --cost expected_cost.",
 )
 @click.option(
     "--baseline",

@@ -15,6 +15,7 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
+    params_option,
     read_source,
     reading_options,
     seed_option,
@@ -36,6 +37,7 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
         "countwise draw model.cw -o tree.svg",
         "countwise draw model.cw --attribute age -o age.png",
         "countwise draw sample:weather -m id3 -o tree.pdf",
+        "countwise draw data.csv -m tree --param max_depth=3 -o tree.png",
         "countwise draw data.csv -t class --what roc -m naive-bayes,logistic -o roc.png --dark",
         "countwise draw sample:iris --what grid -o map.svg",
     ),
@@ -55,6 +57,7 @@ _KINDS = ("model", "ranking", "roc", "confusion", "curve", "grid")
     "combination of their values is drawn.",
 )
 @models_option
+@params_option
 @click.option("--dark/--light", default=None, help="Background of the picture.")
 @reading_options()
 @seed_option
@@ -64,6 +67,7 @@ def command(
     what: str | None,
     attribute: str | None,
     models: str | None,
+    pairs: tuple[str, ...],
     dark: bool | None,
     reading: ReadOptions,
     seed: int,
@@ -83,12 +87,14 @@ def command(
     drawn: Any
     part: Any
     notes: list[Any] = []
+    if pairs and (models is None or "," in models):
+        raise click.UsageError("--param needs one model; name it with -m")
     if is_model_file(file):
         drawn, part = _load(file, what, models), _attribute(attribute)
     else:
         if attribute is not None and what not in (None, "model"):
             raise click.UsageError("--attribute is for the picture of a model")
-        drawn, notes = _make(file, what or "model", models, reading, seed, out)
+        drawn, notes = _make(file, what or "model", models, pairs, reading, seed, out)
         part = _attribute(attribute) if what in (None, "model") else None
         part = what if what in ("roc", "confusion") else part
     picture = draw(drawn, part)
@@ -117,11 +123,18 @@ def _load(file: str, what: str | None, models: str | None) -> Any:
 
 
 def _make(
-    file: str, what: str, models: str | None, reading: ReadOptions, seed: int, out: Output
+    file: str,
+    what: str,
+    models: str | None,
+    pairs: tuple[str, ...],
+    reading: ReadOptions,
+    seed: int,
+    out: Output,
 ) -> tuple[Any, list[Any]]:
     """Train, compare or search by the rows of a file; return what is drawn, and notes."""
-    from countwise.models.registry import COMPARED, DEFAULT, DRAWN
+    from countwise.models.registry import COMPARED, DEFAULT, DRAWN, parse_parameters
 
+    parameters = parse_parameters(pairs)
     names = chosen_names(models)
     if what == "model" and names is not None and len(names) > 1:
         raise click.UsageError(
@@ -133,7 +146,7 @@ def _make(
     table = read.table
     notes: list[Any] = [*read.remarks, *table.notes]
     if what == "model":
-        (model,) = build_models(read, names or [DEFAULT], COMPARED, seed).values()
+        (model,) = build_models(read, names or [DEFAULT], COMPARED, seed, parameters).values()
         if not hasattr(model, "views"):
             raise click.UsageError(f"{models} is only for comparison and cannot be drawn")
         return model.fit(table), notes
@@ -145,12 +158,12 @@ def _make(
         if what == "curve":
             from countwise.evaluation.learning_curve import learning_curve
 
-            chosen = build_models(read, names, DRAWN, seed)
+            chosen = build_models(read, names, DRAWN, seed, parameters)
             curve = learning_curve(chosen, table, random_state=seed, progress=tell)
             return curve, [*read.remarks, *notable(curve.notes)]
         from countwise.evaluation.evaluate import evaluate
 
-        chosen = build_models(read, names, COMPARED, seed)
+        chosen = build_models(read, names, COMPARED, seed, parameters)
         folds = max(min(10, len(table)), 2)
         trials = evaluate(chosen, table, folds=folds, random_state=seed, progress=tell)
         return trials, [*read.remarks, *notable(trials.notes)]

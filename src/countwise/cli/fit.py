@@ -13,6 +13,7 @@ from countwise.cli.options import (
     best_model,
     gain_options,
     output_options,
+    params_option,
     read_numbers,
     read_rule,
     read_source,
@@ -55,13 +56,7 @@ BEST = "best"
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
     "cross-validation and the best is trained.",
 )
-@click.option(
-    "--param",
-    "pairs",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Parameter of the model, such as smoothing=0.5; may be repeated.",
-)
+@params_option
 @gain_options
 @rule_option
 @reading_options()
@@ -132,6 +127,7 @@ def command(
     facts = _facts(read.table, inner, name, target) | {
         **({} if chosen is None else {"chosen": chosen}),
         **({} if numbers else {"decides_by": by}),
+        **({} if gain is None else {"measure": gain.word}),
         "file": file,
         "output": path,
         "seconds": seconds,
@@ -215,6 +211,7 @@ def _show(screen: Any, facts: dict[str, Any]) -> None:
     from countwise.reports.sentences import kind_words, seconds
 
     kinds = {kind: len(facts[kind]) for kind in ("nominal", "numeric", "text")}
+    word = facts.get("measure", "gain")
     if "chosen" in facts:
         screen.say(facts["chosen"])
     target = f"number {facts['target']!r}"
@@ -229,7 +226,8 @@ def _show(screen: Any, facts: dict[str, Any]) -> None:
         screen.say(line)
     if "gain" in facts:
         train, validation = facts["gain"]["train"], facts["gain"]["validation"]
-        checked = "" if validation is None else f", {validation:.4f} in validation"
-        screen.say(f"Its decisions earn {train:.4f} a row in training{checked}.")
-    ways = {"gain": " It decides by gain.", "roulette": " It draws its decisions."}
+        verb, sign = ("cost", -1) if word == "cost" else ("earn", 1)
+        checked = "" if validation is None else f", {sign * validation:.4f} in validation"
+        screen.say(f"Its decisions {verb} {sign * train:.4f} a row in training{checked}.")
+    ways = {"gain": f" It decides by {word}.", "roulette": " It draws its decisions."}
     screen.say(f"Saved as {facts['output']}.{ways.get(facts.get('decides_by', ''), '')}")

@@ -46,7 +46,7 @@ def command(file: str, reading: ReadOptions, write_schema: str | None, out: Outp
         schema: Any = getattr(getattr(model, "model_", model), "schema_", None)
         show = partial(_show_model, file=file, facts=facts)
     else:
-        from countwise.reports.comparison_facts import inspect_facts
+        from countwise.reports.data_facts import inspect_facts
 
         read = read_source(reading, file, "inspect", need_target=False)
         facts, first, schema = inspect_facts(read.table, file), read.remarks, read.table.schema

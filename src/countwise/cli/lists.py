@@ -168,21 +168,24 @@ def _read_figures() -> dict[str, Any]:
 def _show_models(screen: Any, facts: list[dict[str, Any]]) -> None:
     from countwise.reports.terminal import grid
 
-    heads = ("model", "description", "from", "compared", "accuracy", "log loss")
-    table = grid(*heads, right=(4, 5))
-    table.columns[0].no_wrap = True
+    table = grid("", "model", "description", "accuracy", "log loss", right=(3, 4))
+    for place in (1, 3, 4):
+        table.columns[place].no_wrap = True
     for model in facts:
-        compared = "always" if model["from"] == "baseline" else ""
-        compared = "by default" if model["compared_by_default"] else compared
+        usual = model["compared_by_default"] or model["from"] == "baseline"
+        about = model["about"]
+        if model["from"] not in ("countwise", "scikit-learn", "baseline"):
+            about += f" (from {model['from']})"
         figures = ("", "")
         if model["accuracy"] is not None:
             figures = (f"{100 * model['accuracy']:.1f} %", f"{model['log_loss']:.3f}")
-        table.add_row(model["name"], model["about"], model["from"], compared, *figures)
+        table.add_row("*" if usual else "", model["name"], about, *figures)
     screen.show(table)
     sets = _read_figures()["sets"]
     screen.say(
-        "Models from countwise can be saved. Accuracy and log loss are means over "
-        f"{sets} UCI data sets, with default settings."
+        "* compared by default. The models sklearn-… come from scikit-learn and cannot be saved; "
+        f"the others can. Accuracy and log loss are means over {sets} UCI data sets, with default "
+        "settings."
     )
 
 

@@ -234,15 +234,21 @@ def chosen_names(models: str | None) -> list[str] | None:
     return names
 
 
-def build_models(read: Read, names: list[str] | None, usual: tuple[str, ...], seed: int) -> Any:
-    """Build the models to compare; the majority class is always compared."""
+def build_models(
+    read: Read,
+    names: list[str] | None,
+    usual: tuple[str, ...],
+    seed: int,
+    parameters: dict[str, Any] | None = None,
+) -> Any:
+    """Build the models to compare, with `parameters` if it is one; the majority is always one."""
     from countwise.models.registry import select
 
     schema = read.table.schema
     only_text = all(column.kind == "text" for column in schema.attributes)
     chosen = select(names, usual, bool(schema.numeric), only_text)
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
-    return {model.name: model.build(seed) for model in compared}
+    return {model.name: model.build(seed, parameters) for model in compared}
 
 
 def add_rule(models: dict[str, Any], rule: Any) -> dict[str, Any]:
@@ -334,7 +340,7 @@ def say_gains(gain: GainMatrix | None, quiet: bool) -> None:
     from countwise.cli.output import remark
 
     lines = gain.sentences()
-    more = [f"… and {len(lines) - _MAX_SENTENCES} more gains."]
+    more = [f"… and {len(lines) - _MAX_SENTENCES} more {gain.word}s."]
     remark(lines[:_MAX_SENTENCES] + (more if len(lines) > _MAX_SENTENCES else []), quiet)
 
 
@@ -576,6 +582,13 @@ models_option = click.option(
     "-m",
     metavar="A,B",
     help="Models to compare (see countwise models), or 'all'. Default: a selection.",
+)
+params_option = click.option(
+    "--param",
+    "pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Parameter of the model, such as smoothing=0.5; may be repeated.",
 )
 
 

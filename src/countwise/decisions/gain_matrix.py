@@ -34,9 +34,9 @@ from countwise.tables.schema import Level
 Reals = NDArray[np.float64]
 
 
-def _amount(gain: float, losing: str, unit: str) -> str:
+def _amount(gain: float, losing: str, zero: str, unit: str) -> str:
     if gain == 0:
-        return "earns nothing"
+        return f"{zero} nothing"
     return f"{'earns' if gain > 0 else losing} {abs(gain):.10g}{unit and f' {unit}'}"
 
 
@@ -105,6 +105,9 @@ class GainMatrix:
         Whether the classes are mere positions, to be named by `align`.
     unit
         The unit of the gains, such as "€", for sentences, tables and pages.
+    costs
+        Whether the user gave costs, so that sentences, tables and pages speak of costs. The rows
+        are gains all the same: a cost is a negative gain.
 
     Attributes
     ----------
@@ -128,6 +131,7 @@ class GainMatrix:
     readings: tuple[str, ...] = field(default=(), compare=False)
     positional: bool = field(default=False, compare=False)
     unit: str = field(default="", compare=False)
+    costs: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse labels and cells that leave the meaning open."""
@@ -159,7 +163,7 @@ class GainMatrix:
             classes they are refused, unless the matrix is symmetric: then it reads the same both
             ways, and its classes are the positions 0, 1, ... until `align` names them.
         costs
-            Whether the numbers are costs, to be negated.
+            Whether the numbers are costs, to be negated; words then speak of costs.
         no_decision
             The label of the decision not to decide. Found by itself where there are labels;
             needed for rows of numbers with a column more than there are classes.
@@ -184,7 +188,7 @@ class GainMatrix:
                     f"{thing.no_decision!r}; got {no_decision!r}.",
                     hint=("leave it out", "name it where the matrix is made"),
                 )
-            matrix = -thing if costs else thing
+            matrix = thing._from_costs() if costs else thing
         else:
             grid = thing if isinstance(thing, Grid | Bare) else grid_from(thing)
             if isinstance(grid, Bare):
@@ -220,7 +224,7 @@ class GainMatrix:
     def _from_grid(cls, grid: Grid, costs: bool, no_decision: Label | None) -> GainMatrix:
         true, rows, extra = arrange(grid, no_decision)
         matrix = cls(true, rows, extra)
-        return -matrix if costs else matrix
+        return matrix._from_costs() if costs else matrix
 
     @classmethod
     def _from_bare(
@@ -241,7 +245,26 @@ class GainMatrix:
             f"order {quoted(classes)}{last}."
         )
         matrix = cls(classes, bare.cells, no_decision, (reading,), positional)
-        return -matrix if costs else matrix
+        return matrix._from_costs() if costs else matrix
+
+    def _from_costs(self) -> GainMatrix:
+        """Return the gains that these numbers, which are costs, stand for."""
+        return replace(-self, costs=True)
+
+    @property
+    def word(self) -> str:
+        """What its numbers are called: "gain", or "cost" if the user gave costs."""
+        return "cost" if self.costs else "gain"
+
+    @property
+    def score(self) -> str:
+        """The score that it ranks by: ``expected_gain`` or ``expected_cost``."""
+        return f"expected_{self.word}"
+
+    @property
+    def sign(self) -> float:
+        """What to multiply gains by to show them: 1, or -1 to show costs."""
+        return -1.0 if self.costs else 1.0
 
     @property
     def decisions(self) -> tuple[Label, ...]:
@@ -264,7 +287,7 @@ class GainMatrix:
 
     @property
     def doubt(self) -> str:
-        """A sentence if the right decision earns least in every row, as in a matrix of costs.
+        """A sentence if the right decision earns least in every row, as if costs were given.
 
         Examples
         --------
@@ -275,8 +298,10 @@ class GainMatrix:
         others = np.where(right, np.inf, self.values).min(axis=1)
         if len(self.decisions) < 2 or not np.all(self.values[right] < others):
             return ""
+        most, other = ("costs most", "gain") if self.costs else ("earns least", "cost")
         return (
-            "For every true class the right decision earns least: these look like costs, not gains."
+            f"For every true class the right decision {most}: these look like {other}s, not "
+            f"{self.word}s."
         )
 
     def sentences(self) -> list[str]:
@@ -290,18 +315,18 @@ class GainMatrix:
 "Leaving a '0' case undecided costs 0.5."]
         """
         sentences = []
+        losing, zero = ("costs", "costs") if self.costs else ("loses", "earns")
         for true, row in zip(self.classes, self.rows, strict=True):
             for assigned, gain in zip(self.classes, row, strict=False):
-                sentences.append(
-                    f"Calling a '{true}' case '{assigned}' {_amount(gain, 'loses', self.unit)}."
-                )
+                amount = _amount(gain, losing, zero, self.unit)
+                sentences.append(f"Calling a '{true}' case '{assigned}' {amount}.")
             if self.no_decision is not None:
-                amount = _amount(row[-1], "costs", self.unit)
+                amount = _amount(row[-1], "costs", zero, self.unit)
                 sentences.append(f"Leaving a '{true}' case undecided {amount}.")
         return sentences
 
     def weigh(self, posterior: Sequence[float]) -> dict[str, Any]:
-        """Weigh the decisions for one row: what each is expected to earn, and which is best.
+        """Weigh the decisions for one row: what each is expected to earn or cost, and the best.
 
         Parameters
         ----------
@@ -316,24 +341,24 @@ class GainMatrix:
         """
         expected = np.asarray(posterior, dtype=np.float64) @ self.values
         likely, best = int(np.argmax(posterior)), int(np.argmax(expected))
-        chosen = (
-            f"decided '{self.decisions[best]}': expected gain {self._gain_text(expected[best])}"
-        )
+        shown = self.sign * expected + 0.0
+        chosen = f"decided '{self.decisions[best]}': expected {self.word} {self._text(shown[best])}"
         others = [at for at in np.argsort(-expected, kind="stable").tolist() if at != best]
         rival = likely if likely != best else (others or [best])[0]
         if rival != best:
-            other = f"{self._gain_text(expected[rival])} for '{self.decisions[rival]}'"
+            other = f"{self._text(shown[rival])} for '{self.decisions[rival]}'"
             chosen += f" against {other}"
         return {
             "likely": self.classes[likely],
             "decision": self.decisions[best],
-            "expected": dict(zip(map(str, self.decisions), expected.tolist(), strict=True)),
+            "measure": self.word,
+            "expected": dict(zip(map(str, self.decisions), shown.tolist(), strict=True)),
             "sentence": f"Most likely '{self.classes[likely]}' ({100 * posterior[likely]:.0f} %), "
             f"{chosen}.",
         }
 
-    def _gain_text(self, gain: float) -> str:
-        return f"{gain:.3g}{self.unit and f' {self.unit}'}".replace("-", "−")
+    def _text(self, figure: float) -> str:
+        return f"{figure:.3g}{self.unit and f' {self.unit}'}".replace("-", "−")
 
     def describe(self) -> str:
         """Return the sentences and notes as one text, a line each."""
@@ -373,7 +398,7 @@ class GainMatrix:
         names = tuple(plain(label) for label in classes)
         if self.positional and len(names) == len(self.classes):
             named = self._from_bare(Bare(self.rows), names, False, self.no_decision)
-            return replace(named, unit=self.unit)
+            return replace(named, unit=self.unit, costs=self.costs)
         order = order_of(names, self.classes)
         columns = order if self.no_decision is None else [*order, len(self.classes)]
         rows = tuple(tuple(self.rows[at][column] for column in columns) for at in order)
@@ -387,17 +412,18 @@ class GainMatrix:
         """Show the matrix as the call that makes it."""
         body = ", ".join(
             f"{true!r}: {{"
-            + ", ".join(f"{label!r}: {gain:.10g}" for label, gain in row.items())
+            + ", ".join(f"{label!r}: {self.sign * gain + 0.0:.10g}" for label, gain in row.items())
             + "}"
             for true, row in self.to_dict().items()
         )
-        return f"GainMatrix.of({{{body}}})"
+        return f"GainMatrix.of({{{body}}}{', costs=True' if self.costs else ''})"
 
     def _repr_html_(self) -> str:
         """Show the matrix in a notebook."""
-        lines = [[true, *row] for true, row in zip(self.classes, self.rows, strict=True)]
+        rows = (self.sign * self.values + 0.0).tolist()
+        lines = [[true, *row] for true, row in zip(self.classes, rows, strict=True)]
         unit = f" in {self.unit}" if self.unit else ""
-        title = f"Gain{unit} by true class (rows) and decision (columns)"
+        title = f"{self.word.capitalize()}{unit} by true class (rows) and decision (columns)"
         return html_table(["", *self.decisions], lines, title)
 
 

@@ -75,7 +75,9 @@ class Candidate:
             return "argmax"
         if isinstance(self.rule, RouletteWheel):
             return "roulette"
-        return "gain" if isinstance(self.rule, ExpectedGain) else type(self.rule).__name__
+        if isinstance(self.rule, ExpectedGain):
+            return getattr(self.rule.gain, "word", "gain")
+        return type(self.rule).__name__
 
 
 def read_candidates(who: str, models: Any, gain: GainMatrix | None) -> list[Candidate]:
@@ -103,7 +105,7 @@ def read_candidates(who: str, models: Any, gain: GainMatrix | None) -> list[Cand
         every.append(candidate)
         posteriors = candidate.baseline or hasattr(candidate.model, "predict_proba")
         if candidate.rule_name == "argmax" and posteriors:
-            every.append(replace(candidate, name=f"{candidate.name} by gain", rule=by_gain))
+            every.append(replace(candidate, name=f"{candidate.name} by {gain.word}", rule=by_gain))
     return every
 
 

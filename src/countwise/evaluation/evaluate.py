@@ -148,7 +148,7 @@ class Task:
             float(np.mean(ratios)) if ratio is None else ratio,
             (*self.notes, *split.notes, *_note_results(split, entries, self)),
             self.gain,
-            self.score or ("accuracy" if self.gain is None else "expected_gain"),
+            self.score or ("accuracy" if self.gain is None else self.gain.score),
         )
 
 

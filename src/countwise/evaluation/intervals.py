@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from countwise._typing import FloatArray
 from countwise.params import Parameter, fraction
@@ -135,5 +134,7 @@ def effective(rows: int, weight: FloatArray | None) -> float:
 
 def quantile(level: float, freedom: float) -> float:
     """Return the point a t variable stays within, on both sides, with this probability."""
+    from scipy.special import stdtrit  # slow to import
+
     finite = min(freedom, 1e12)
     return float(stdtrit(finite, 0.5 + level / 2))

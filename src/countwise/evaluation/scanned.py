@@ -292,7 +292,7 @@ def _trials(
     notes += [Note.of("S09", names=name, why=str(why)) for name, why in left_out.items()]
     if run.gain is not None:
         notes += [Note.of("E10", sentence=text) for text in run.gain.notes]
-    ranked = score or ("accuracy" if run.gain is None else "expected_gain")
+    ranked = score or ("accuracy" if run.gain is None else run.gain.score)
     find_score("evaluate", ranked, run.gain is not None)
     ratio = float(np.mean([fold.tested / max(fold.trained, 1) for fold in folds]))
     return Trials(classes, tuple(folds), entries, words, ratio, tuple(notes), run.gain, ranked)

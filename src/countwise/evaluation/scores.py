@@ -123,6 +123,11 @@ def _matrix(result: FoldResult) -> GainMatrix:
     return result.gain
 
 
+def expected_cost(result: FoldResult) -> FloatArray:
+    """Return what the decision of each row costs: the gain that it earns, negated."""
+    return -expected_gain(result)
+
+
 def top_k(result: FoldResult, k: int) -> FloatArray:
     """Return 1 where the true class is among the k likeliest; equal ones rank in class order."""
     if result.entry.certain:
@@ -155,10 +160,11 @@ def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float
     """Return the mean of a figure a row, and of its square, from sums over rows."""
     if what in TALLIED:
         plain, squared = tally.sums[what]
-    elif what in ("accuracy", "expected_gain"):
+    elif what in ("accuracy", "expected_gain", "expected_cost"):
         figures = np.eye(*tally.cells.shape)
-        if what == "expected_gain":
-            figures = gains_of(_matrix(result), result.entry.decisions)
+        if what != "accuracy":
+            gains = gains_of(_matrix(result), result.entry.decisions)
+            figures = gains if what == "expected_gain" else -gains
         plain, squared = (
             float(np.sum(tally.cells * figures)),
             float(np.sum(tally.cells * figures**2)),
@@ -264,6 +270,8 @@ class Score:
     #: A figure of the confusion matrix, and the same for every class by itself.
     cells: Callable[[FloatArray], float] | None = None
     by_class: Callable[[FloatArray], FloatArray] | None = None
+    #: Whether it needs a gain matrix and has its unit.
+    by_gains: bool = False
     #: An area with its figures by row.
     area: Callable[[FoldResult], Area] | None = None
 
@@ -305,6 +313,15 @@ SCORES: dict[str, Score] = {
         "mean gain of a decision, by the gain matrix",
         (-math.inf, math.inf),
         rows=expected_gain,
+        by_gains=True,
+    ),
+    "expected_cost": Score(
+        "Cost per row",
+        "mean cost of a decision, by the cost matrix; lower is better",
+        (-math.inf, math.inf),
+        True,
+        rows=expected_cost,
+        by_gains=True,
     ),
     "auc": Score(
         "AUC",
@@ -359,11 +376,9 @@ SCORES: dict[str, Score] = {
 
 
 def find_score(who: str, name: Any, gains: bool = True) -> Score:
-    """Return the score of a name, or refuse the name; the expected gain needs `gains`."""
-    if name == "expected_gain" and not gains:
-        raise ParameterError(
-            f"{who}: expected_gain needs a gain matrix; got none.", hint="Pass `gain=`."
-        )
+    """Return the score of a name, or refuse the name; expected gain and cost need `gains`."""
+    if name in SCORES and SCORES[name].by_gains and not gains:
+        raise ParameterError(f"{who}: {name} needs a gain matrix; got none.", hint="Pass `gain=`.")
     if name in SCORES:
         return SCORES[name]
     top = re.fullmatch(r"top_([1-9][0-9]{0,3})", str(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal, get_args, overload
 
@@ -167,6 +167,8 @@ class Trials:
     notes: tuple[Note, ...] = ()
     gain: GainMatrix | None = None
     ranked_by: str = "accuracy"
+    #: Scores by name and entry, computed once: ranking, verdict, page and frame ask for the same.
+    _found: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Trials: {len(self.entries)} entries, {self.tested} rows, {self.protocol}>"
@@ -253,6 +255,7 @@ class Trials:
         ----------
         what
             ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``expected_gain``,
+            ``expected_cost`` (the same negated, the default if the matrix holds costs),
             ``auc`` (one class against the others), ``auc_weighted``, ``auc_hand_till``, ``f1``,
             ``precision``, ``recall``, ``f1_weighted``, ``precision_weighted``,
             ``recall_weighted``, ``kappa``, ``mcc``, ``top_2`` (or another number); or a callable
@@ -262,7 +265,7 @@ class Trials:
         label
             For AUC, F1, precision and recall: the class; without it the mean over the classes.
         gain
-            For the expected gain: another matrix than that of `evaluate`.
+            For the expected gain or cost: another matrix than that of `evaluate`.
         level
             The confidence of the interval.
 
@@ -279,11 +282,23 @@ class Trials:
                 for name in self.entries
             }
         check("Trials", LEVEL, {"level": level})
+        self._entry(model)
+        if not isinstance(what, str) or label is not None or gain is not None:
+            return self._estimate(what, model, label, gain, level)
+        key = (what, model, level)
+        if key not in self._found:
+            self._found[key] = self._estimate(what, model, None, None, level)
+        found: Estimate = self._found[key]
+        return found
+
+    def _estimate(
+        self, what: Scored, model: str, label: Any, gain: Gains | None, level: float
+    ) -> Estimate:
         results = list(self._results(model, gain))
         if len(results) == 1:
             estimate = estimate_fold(what, results[0], label, level)
         else:
-            values = [score_fold(what, result, label) for result in results]
+            values = self._fold_scores(what, model, label, gain)
             estimate = corrected(values, self.ratio, level)
             if math.isnan(estimate.low):
                 # Folds that all score the same say nothing about the spread; the rows do.
@@ -292,6 +307,18 @@ class Trials:
         if isinstance(what, str):
             estimate = estimate.within(*find_score("Trials", what).limits)
         return estimate
+
+    def _fold_scores(
+        self, what: Scored, model: str, label: Any = None, gain: Gains | None = None
+    ) -> list[float]:
+        """Score an entry in every fold."""
+        if not isinstance(what, str) or label is not None or gain is not None:
+            return [score_fold(what, result, label) for result in self._results(model, gain)]
+        key = (what, model)
+        if key not in self._found:
+            self._found[key] = [score_fold(what, result) for result in self._results(model, None)]
+        found: list[float] = self._found[key]
+        return found
 
     def difference(
         self,
@@ -315,13 +342,11 @@ class Trials:
         0.2874 (0.2609 to 0.3139)
         """
         check("Trials", LEVEL, {"level": level})
-        pairs = list(zip(self._results(first, gain), self._results(second, gain), strict=True))
-        gaps = [
-            score_fold(what, left, label) - score_fold(what, right, label) for left, right in pairs
-        ]
+        pair = (self._fold_scores(what, name, label, gain) for name in (first, second))
+        gaps = [one - other for one, other in zip(*pair, strict=True)]
         estimate = corrected(gaps, self.ratio, level)
         if math.isnan(estimate.low) and isinstance(what, str) and not self.is_scan:
-            left, right = (join_folds(results) for results in zip(*pairs, strict=True))
+            left, right = (join_folds(list(self._results(name, gain))) for name in (first, second))
             figures = figures_by_row(what, left, label) - figures_by_row(what, right, label)
             by_row = of_rows(figures, left.fold.weight, level)
             return replace(by_row, value=estimate.value, values=estimate.values)
@@ -408,7 +433,8 @@ class Trials:
     @property
     def unit(self) -> str:
         """The unit of the score that ranks: that of the gains, or nothing."""
-        return self.gain.unit if self.gain and self.ranked_by == "expected_gain" else ""
+        ranked = find_score("Trials", self.ranked_by)
+        return self.gain.unit if self.gain and ranked.by_gains else ""
 
     def confusion(self, model: str) -> Confusion:
         """Return the true classes against the decisions of all folds together."""
@@ -507,18 +533,12 @@ class Trials:
                 f"Trials.to_frame: {library} is not installed.",
                 hint=f"Install {library}, or leave out `backend=`.",
             )
+        chosen = tuple(scores) or self._scores()
         records = [
-            (
-                name,
-                entry.rule,
-                result.fold.repeat,
-                result.fold.fold,
-                score,
-                score_fold(score, result),
-            )
+            (name, entry.rule, fold.repeat, fold.fold, score, self._fold_scores(score, name)[at])
             for name, entry in self.entries.items()
-            for result in self._results(name, None)
-            for score in scores or self._scores()
+            for at, fold in enumerate(self.folds)
+            for score in chosen
         ]
         columns = zip(*records, strict=True)
         names = ("model", "rule", "repeat", "fold", "score", "value")
@@ -565,7 +585,7 @@ class Trials:
 
     def _scores(self) -> tuple[str, ...]:
         """Return the scores of a summary, each once."""
-        further = () if self.gain is None else ("expected_gain",)
+        further = () if self.gain is None else (self.gain.score,)
         if self.ranked_by not in (*further, *SUMMARY):
             further = (self.ranked_by, *further)
         return (*further, *SUMMARY)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import date
-from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-import countwise
-from countwise.counts.row_hash import row_keys
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.evaluation.experiment import Experiment
 from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
-from countwise.reports.data_facts import data_facts
+from countwise.reports.data_facts import data_facts, head, title_of
 from countwise.reports.model_facts import largest, model_facts
-from countwise.reports.sentences import estimate, names, plain, rounded, score_words
+from countwise.reports.sentences import (
+    estimate,
+    is_by_gains,
+    lower_is_better,
+    names,
+    plain,
+    rounded,
+    score_words,
+)
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -33,9 +37,8 @@ FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
-    usual = SUMMARY if gain is None else ("expected_gain", *SUMMARY)
+    usual = SUMMARY if gain is None else (gain.score, *SUMMARY)
     scores = list(dict.fromkeys([trials.ranked_by, *usual, *FURTHER]))
-    gains = {"expected_gain": gain}
     entries = []
     for line in trials.summary(level):
         name = line["model"]
@@ -48,7 +51,11 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "baseline": bool(line["baseline"]),
                 "yardstick": bool(line["yardstick"]),
                 "scores": {
-                    what: estimate(trials.score(what, name, gain=gains.get(what), level=level))
+                    what: estimate(
+                        trials.score(
+                            what, name, gain=gain if is_by_gains(what) else None, level=level
+                        )
+                    )
                     for what in scores
                 },
                 "fit_seconds": rounded(line["fit_seconds"], 3),
@@ -155,14 +162,18 @@ def _folded(cells: Any, keep: list[int]) -> Any:
 
 
 def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
-    """Return the gain matrix in numbers and words, the gain by rule, and where it is earned."""
+    """Return the gain matrix in numbers and words, the gain by rule, and where it is earned.
+
+    If the matrix holds costs, so do the facts: ``word`` says which.
+    """
     confusion = trials.confusion(best)
-    values, joint = gain.values, confusion.joint
+    values, joint = gain.sign * gain.values + 0.0, confusion.joint
     shared = min(values.shape[1], joint.shape[1])
     contributions = np.zeros(values.shape)
     contributions[:, :shared] = joint[:, :shared] * values[:, :shared]
     small = len(gain.classes) <= MAX_CLASSES
     return {
+        "word": gain.word,
         "classes": names(gain.classes),
         "decisions": names(gain.decisions),
         "values": plain(values, 12) if small else [],
@@ -178,15 +189,16 @@ def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any
     """Return the gain by each rule and their difference, for models that decide by both."""
     by_rule: dict[str, dict[str, str]] = {}
     for name, entry in trials.entries.items():
-        by_rule.setdefault(entry.model, {}).setdefault(entry.rule, name)
+        rule = "gain" if entry.rule == "cost" else entry.rule
+        by_rule.setdefault(entry.model, {}).setdefault(rule, name)
     by: dict[str, Any] = {"gain": gain, "level": level}
     return [
         {
             "model": model,
-            "by_gain": estimate(trials.score("expected_gain", rules["gain"], **by)),
-            "by_argmax": estimate(trials.score("expected_gain", rules["argmax"], **by)),
+            "by_gain": estimate(trials.score(gain.score, rules["gain"], **by)),
+            "by_argmax": estimate(trials.score(gain.score, rules["argmax"], **by)),
             "difference": estimate(
-                trials.difference(rules["gain"], rules["argmax"], "expected_gain", **by)
+                trials.difference(rules["gain"], rules["argmax"], gain.score, **by)
             ),
         }
         for model, rules in by_rule.items()
@@ -204,7 +216,8 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
         }
         for name in curve.names
     ]
-    lines.sort(key=lambda line: -(line["points"][-1]["value"] or 0.0))
+    sign = 1 if lower_is_better(what) else -1
+    lines.sort(key=lambda line: sign * (line["points"][-1]["value"] or 0.0))
     return {
         "score": what,
         "words": score_words(what),
@@ -230,34 +243,6 @@ def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
     }
 
 
-FORMAT = "countwise-facts"
-VERSION = 2
-
-
-def _head(
-    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
-) -> dict[str, Any]:
-    return {
-        "made": {
-            "date": date.today().isoformat(),
-            "command": command,
-            "data_hash": None if table is None else _data_hash(table),
-        },
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": kind,
-        "library": {"name": "countwise", "version": countwise.__version__},
-        "title": title,
-        "source": source,
-    }
-
-
-def _data_hash(table: Table) -> str:
-    """Return a hash of the rows as they were read; their order does not count."""
-    keys = np.sort(row_keys(table, table.labelled))
-    return blake2b(keys.tobytes(), digest_size=8).hexdigest()
-
-
 def comparison_facts(
     table: Table | None,
     trials: Trials,
@@ -277,7 +262,7 @@ def comparison_facts(
     of_table = set() if table is None else set(table.notes)
     further = [note for note in notes if isinstance(note, Note) and note not in of_table]
     return {
-        **_head("comparison", title or _title(table, source), source, table, command),
+        **head("comparison", title or title_of(table, source), source, table, command),
         "verdict": trials.verdict(),
         "recommendation": recommendation_facts(trials),
         "ranking": ranking_facts(trials, matrix),
@@ -298,7 +283,7 @@ def experiment_facts(
     ranks = experiment.ranks()
     usual = f"{len(experiment.models)} models on {len(experiment.trials)} data sets"
     return {
-        **_head("experiment", title or usual, None, None, command),
+        **head("experiment", title or usual, None, None, command),
         "verdict": experiment.verdict(),
         "data": None,
         "experiment": {
@@ -312,22 +297,3 @@ def experiment_facts(
             "failures": dict(experiment.failures),
         },
     }
-
-
-def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
-    """Gather the facts of a table before any model: its columns, missing cells and notes."""
-    return {
-        **_head("inspection", _title(table, source), source, table),
-        "data": data_facts(table, source),
-    }
-
-
-def _title(table: Table | None, source: str | None) -> str:
-    if table is None:
-        return source or "Comparison of models"
-    target = table.schema.target
-    if not source:
-        return "A table" if target is None else f"Predicting {target.name}"
-    # The title names the file, not the folders of somebody's machine.
-    name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
-    return name if target is None else f"{name}: predicting {target.name}"

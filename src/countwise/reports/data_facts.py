@@ -5,16 +5,23 @@ The size of these facts depends on the number of columns and levels shown, never
 
 from __future__ import annotations
 
+from datetime import date
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+import countwise
+from countwise.counts.row_hash import row_keys
 from countwise.notes import note_facts
 from countwise.reports.sentences import names, rounded
 from countwise.tables.schema import Column
 from countwise.tables.table import Table
 from countwise.tables.words import count_words
 
+#: What the facts of a page are called, and the version of their form.
+FORMAT = "countwise-facts"
+VERSION = 2
 #: Columns that are listed.
 MAX_COLUMNS = 200
 #: Levels of a nominal column that are listed; fewer if there are many columns.
@@ -135,3 +142,48 @@ def _dropped(table: Table) -> list[dict[str, Any]]:
         *({"column": c.name, "why": reasons.get(c.name, _WHY[c.kind])} for c in columns),
         *({"column": note.column, "why": str(note)} for note in rows),
     ]
+
+
+def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+    """Gather the facts of a table before any model: its columns, missing cells and notes."""
+    return {
+        **head("inspection", title_of(table, source), source, table),
+        "data": data_facts(table, source),
+    }
+
+
+def title_of(table: Table | None, source: str | None) -> str:
+    """Return a title that names the file and the class."""
+    if table is None:
+        return source or "Comparison of models"
+    target = table.schema.target
+    if not source:
+        return "A table" if target is None else f"Predicting {target.name}"
+    # The title names the file, not the folders of somebody's machine.
+    name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or source
+    return name if target is None else f"{name}: predicting {target.name}"
+
+
+def head(
+    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
+) -> dict[str, Any]:
+    """Return what stands before all facts: kind, title, date, hash of the rows, command."""
+    return {
+        "made": {
+            "date": date.today().isoformat(),
+            "command": command,
+            "data_hash": None if table is None else _data_hash(table),
+        },
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "library": {"name": "countwise", "version": countwise.__version__},
+        "title": title,
+        "source": source,
+    }
+
+
+def _data_hash(table: Table) -> str:
+    """Return a hash of the rows as they were read; their order does not count."""
+    keys = np.sort(row_keys(table, table.labelled))
+    return blake2b(keys.tobytes(), digest_size=8).hexdigest()

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from countwise.errors import ParameterError, StoreError, listing
-from countwise.models.views import MemberList
 from countwise.reports.data_facts import data_facts
 from countwise.reports.sentences import counted, kind_words, plain
 from countwise.show_rows import align, html_table
-from countwise.store.files import describe as describe_model
-from countwise.store.files import load
 from countwise.tables.labels import text
 from countwise.tables.read import read
 from countwise.tables.table import Table
@@ -119,6 +116,8 @@ def describe(source: Any, target: Any = None, **read_options: Any) -> Descriptio
       play         target   no, yes
     """
     if isinstance(source, str | os.PathLike) and is_model_file(source):
+        from countwise.store.files import describe as describe_model
+
         return Description(os.path.basename(source), describe_model(source))
     is_text = isinstance(source, str | os.PathLike)
     name = os.path.basename(source) if is_text else type(source).__name__
@@ -135,6 +134,10 @@ def model_file_facts(path: str, form: str | None = None) -> dict[str, Any]:
 
     With ``form="logistic"`` its views are the weights of the logistic regression that it is.
     """
+    from countwise.models.views import MemberList
+    from countwise.store.files import describe as describe_model
+    from countwise.store.files import load
+
     saved = load(path)
     model = getattr(saved, "model_", saved)
     if not hasattr(model, "views"):
@@ -181,6 +184,7 @@ _RULES = {
     "Argmax": "the most probable class",
     "RouletteWheel": "drawing a class by its probability",
     "ExpectedGain": "the largest expected gain",
+    "ExpectedCost": "the smallest expected cost",
 }
 
 
@@ -205,7 +209,7 @@ def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str
     if rule is not None:
         gain: Any = getattr(rule, "gain", None)
         sentences = gain.sentences() if hasattr(gain, "sentences") else ()
-        name = type(rule).__name__
+        name = "ExpectedCost" if getattr(gain, "costs", False) else type(rule).__name__
         lines += [f"It decides by {_RULES.get(name, name)}.", *sentences]
     return [*lines, *found]
 

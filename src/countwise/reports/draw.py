@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +11,7 @@ from typing import Any
 
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.learning_curve import Curve
-from countwise.evaluation.neighbor_grid import NeighborGrid
-from countwise.evaluation.roc_curve import roc_curves
-from countwise.evaluation.trials import Trials
 from countwise.models.views import CellGrid, DependencyGraph
-from countwise.reports.comparison_facts import confusion_facts, curve_facts, ranking_facts
 from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     coefficient_figure,
@@ -29,15 +23,11 @@ from countwise.reports.figures.bar_chart import (
 from countwise.reports.figures.cell_grid import (
     agreement_figure,
     coefficient_grid,
-    confusion_figure,
-    heat_figure,
     pair_figure,
 )
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
 from countwise.reports.figures.line_plot import (
-    by_k_figure,
-    curve_figure,
     search_figure,
     training_figure,
 )
@@ -51,14 +41,12 @@ from countwise.reports.figures.panels import (
     probability_panel,
     probability_table,
 )
-from countwise.reports.figures.ranking import ranking_figure
 from countwise.reports.figures.regions import slice_figure
-from countwise.reports.figures.roc import roc_figure
 from countwise.reports.figures.shapes import shape_panel, shape_table
 from countwise.reports.figures.svg import drawing, escape, label, number, standalone
 from countwise.reports.model_facts import has_weights, view_facts, views_of
 from countwise.reports.rasterize import rasterize
-from countwise.reports.sentences import plain, score_words
+from countwise.reports.sentences import plain
 
 _SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 _MARGIN = 12
@@ -185,8 +173,9 @@ def _framed(size: re.Match[str]) -> str:
 
 _SIDES = (" width", " height")
 
-#: The attributes of a graph that a picture shows.
+#: The attributes of a graph that a picture shows, and how wide its names may make it.
 MAX_NODES = 400
+_WIDEST = 1800.0
 
 
 def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
@@ -220,15 +209,11 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     >>> cw.draw(cw.Logistic().fit(weather)).title
     'Logistic: 10 coefficients'
     """
-    if isinstance(model, NeighborGrid):
-        return _draw_grid(model, what)
-    if isinstance(model, Curve):
-        if what is not None:
-            raise ParameterError("draw", "what", "left out for a learning curve", what)
-        facts = curve_facts(model)
-        return Picture(curve_figure(facts), f"{score_words(facts['score'])} by training rows")
-    if isinstance(model, Trials):
-        return _draw_trials(model, what)
+    if not hasattr(_inner(model), "views"):
+        from countwise.reports.draw_results import draw_result  # imports all of evaluation
+
+        if (picture := draw_result(model, what)) is not None:
+            return picture
     name, views = views_of(_fitted(model))
     if not views:
         raise ParameterError(
@@ -243,9 +228,13 @@ def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
     return _draw_attribute(model, name, list(map(view_facts, views)), what)
 
 
+def _inner(model: Any) -> Any:
+    return getattr(model, "model_", getattr(model, "model", model))
+
+
 def _fitted(model: Any) -> Any:
-    """The model itself, or the one that a `Decide` holds."""
-    model = getattr(model, "model_", getattr(model, "model", model))
+    """Return the model itself, or the one that a `Decide` holds; refuse what cannot be drawn."""
+    model = _inner(model)
     if isinstance(model, type) or not hasattr(model, "views"):
         raise ParameterError(
             "draw", "model", "a fitted model of countwise", model, "Draw a NaiveBayes, for instance"
@@ -253,41 +242,6 @@ def _fitted(model: Any) -> Any:
     if not hasattr(model, "schema_"):
         raise ParameterError("draw", "model", "fitted", model, "Call fit first.")
     return model
-
-
-def _draw_grid(grid: NeighborGrid, what: Any) -> Picture:
-    """The map of k and p, or accuracy by k at the best p."""
-    name = grid.data or "neighbors"
-    if what is None and len(grid.p) > 1:
-        return Picture(heat_figure(grid.to_dict()), f"Accuracy of {name} by k and p")
-    if what not in (None, "k"):
-        raise ParameterError("draw", "what", "'k' or None for a NeighborGrid", what)
-    by = grid.p.index(grid.best["p"])
-    few = len(grid.expected) < 2
-    wheel = [0.0] * len(grid.k) if few else grid.expected[:, :, by].std(axis=0, ddof=1).tolist()
-    vote = {"values": grid.accuracy[:, by].tolist(), "spread": grid.spread[:, by].tolist()}
-    chance = {"values": grid.expected_accuracy[:, by].tolist(), "spread": wheel}
-    lines = [{"name": "largest vote", **vote}, {"name": "roulette wheel", **chance}]
-    power = "maximum" if math.isinf(grid.best["p"]) else f"{grid.best['p']:g}"
-    title = f"Accuracy of {name} by k, p = {power}"
-    return Picture(by_k_figure(grid.k, lines, title, grid.over), title)
-
-
-def _draw_trials(trials: Trials, what: Any) -> Picture:
-    """The ranking, the ROC curves or the confusion matrix of a comparison."""
-    if what == "roc":
-        curves, words = roc_curves(trials)
-        return Picture(roc_figure([plain(curve) for curve in curves], words), "ROC curves")
-    best = next(line for line in trials.summary() if not line["baseline"])["model"]
-    if what == "confusion":
-        facts = confusion_facts(trials, best)
-        return Picture(confusion_figure(facts), f"Confusion matrix of {best}")
-    if what is not None:
-        rule = "'roc', 'confusion' or None for a comparison"
-        raise ParameterError("draw", "what", rule, what)
-    facts = ranking_facts(trials, trials.gain)
-    words = score_words(facts["ranked_by"]).lower()
-    return Picture(ranking_figure(facts), f"Models by {words}")
 
 
 Facts = Mapping[str, Any]
@@ -325,7 +279,7 @@ _PICTURES: dict[str, tuple[Callable[[Facts], list[str]], Callable[[Facts], str]]
         ),
     ),
     "DependencyGraph": (
-        lambda view: [dependency_figure(view)],
+        lambda view: [dependency_figure(view, widest=_WIDEST)],
         lambda view: f"{len(view['attributes'])} attributes and what they depend on",
     ),
     "DecisionTree": (

@@ -13,7 +13,7 @@ from typing import Any
 
 from countwise.atomic_write import atomic_write
 from countwise.errors import ParameterError
-from countwise.reports.comparison_facts import FORMAT, VERSION
+from countwise.reports.data_facts import FORMAT, VERSION
 from countwise.reports.figures.axes import legend_figure
 from countwise.reports.figures.bar_chart import (
     balance_figure,
@@ -210,7 +210,7 @@ def _why(model: Facts) -> Figures:
 _SECTIONS: tuple[tuple[str, str, str, str, Callable[[Facts], Figures]], ...] = (
     ("experiment", "experiment", "Data sets", "Models on all data sets", lambda experiment: {}),
     ("ranking", "ranking", "Ranking", "Ranking", _ranking),
-    ("gain", "gain", "Gain", "Expected gain", _gain),
+    ("gain", "gain", "", "", _gain),
     ("confusion", "confusion", "Confusion", "Confusion matrix", _confusion),
     ("why", "model", "Model", "", _why),
     ("curve", "curve", "Learning curve", "Learning curve", _curve),
@@ -224,7 +224,7 @@ def sections_of(facts: Facts) -> list[dict[str, Any]]:
     return [
         {
             "id": section,
-            "name": name,
+            "name": name or facts[key]["word"].capitalize(),
             "title": title or _title(facts[key]),
             "template": f"{section}.html",
             "figures": _marked(draw(facts[key])),
@@ -235,7 +235,12 @@ def sections_of(facts: Facts) -> list[dict[str, Any]]:
 
 
 def _title(model: Facts) -> str:
-    """Name what the model shows: "Dependency graph and probability tables"."""
+    """Name what the model shows, or what decisions are measured by.
+
+    "Dependency graph and probability tables", or "Expected gain".
+    """
+    if "word" in model:
+        return f"Expected {model['word']}"
     titles = [view["title"] for view in model["views"] if view["kind"] in _VIEWS]
     return join([*titles[:1], *(title[:1].lower() + title[1:] for title in titles[1:])])
 

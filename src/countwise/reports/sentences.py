@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise.evaluation.intervals import Estimate
-from countwise.evaluation.scores import SCORES, find_score
 from countwise.tables.labels import text
+
+if TYPE_CHECKING:
+    from countwise.evaluation.intervals import Estimate
+    from countwise.evaluation.scores import Score
 
 #: Cut points, or levels, that one line of a table lists.
 MAX_LISTED = 12
@@ -19,23 +21,33 @@ MAX_LISTED = 12
 
 def score_words(what: str) -> str:
     """Return the name of a score; one that is not of this library is spelled in words."""
-    if _is_known(what):
-        return find_score("report", what).words
-    return what.replace("_", " ").capitalize()
+    score = _find_known(what)
+    return what.replace("_", " ").capitalize() if score is None else score.words
 
 
 def score_phrase(what: str) -> str:
     """Return the name of a score as it stands within a sentence."""
-    return find_score("report", what).phrase if _is_known(what) else what.replace("_", " ")
+    score = _find_known(what)
+    return what.replace("_", " ") if score is None else score.phrase
 
 
 def lower_is_better(what: str) -> bool:
     """Return whether a smaller figure of a score is a better one."""
-    return _is_known(what) and find_score("report", what).lower_is_better
+    score = _find_known(what)
+    return score is not None and score.lower_is_better
 
 
-def _is_known(what: str) -> bool:
-    return what in SCORES or what.startswith("top_")
+def is_by_gains(what: str) -> bool:
+    """Return whether a score is a gain or a cost, in the unit of the gain matrix."""
+    score = _find_known(what)
+    return score is not None and score.by_gains
+
+
+def _find_known(what: str) -> Score | None:
+    """Return a score of this library, which a command imports only if it tells of scores."""
+    from countwise.evaluation.scores import SCORES, find_score
+
+    return find_score("report", what) if what in SCORES or what.startswith("top_") else None
 
 
 def short(figure: float | None, digits: int = 3) -> str:
@@ -73,12 +85,12 @@ def score_text(figure: float | None, what: str = "") -> str:
     return f"{100 * figure:.1f} %"
 
 
-def interval_words(estimate: Mapping[str, Any], brief: bool = False, what: str = "") -> str:
+def interval_words(estimate: Mapping[str, Any], what: str = "") -> str:
     """Return a score with its interval; `what` names the score."""
     value, low, high = (score_text(estimate[key], what) for key in ("value", "low", "high"))
     if estimate["low"] is None or estimate["high"] is None:
         return value
-    return f"{value} ({low.removesuffix(' %')}{' – ' if brief else ' to '}{high})"
+    return f"{value} ({low.removesuffix(' %')} to {high})"
 
 
 def percent(fraction: float | None) -> str:
@@ -168,10 +180,11 @@ def recommendation(facts: Facts) -> str:
     if advice["is_baseline"] or gap["low"] is None or gap["low"] <= 0:
         return f"No model is shown to do better than {always}: do not use one on these data."
     name = advice["model"]
-    if advice["score"] == "expected_gain":
+    if is_by_gains(advice["score"]):
         unit = advice["unit"] and f" {advice['unit']}"
         amount, low, high = (f"{1000 * gap[key]:,.0f}" for key in ("value", "low", "high"))
-        verb = "saves" if advice["of_baseline"]["value"] < 0 else "earns"
+        losing = advice["score"] == "expected_cost" or advice["of_baseline"]["value"] < 0
+        verb = "saves" if losing else "earns"
         more = "" if verb == "saves" else " more"
         return (
             f"Deciding by {name} instead of {always} {verb} about {amount}{unit}{more} per 1,000 "
@@ -252,7 +265,7 @@ def _tile(entry: Facts, what: str, name: str, unit: str = "") -> dict[str, str]:
     score = entry["scores"][what]
     known = score["low"] is not None and score["high"] is not None
     low, high = score_text(score["low"], what), score_text(score["high"], what)
-    after = f" {unit}" if unit and what == "expected_gain" else ""
+    after = f" {unit}" if unit and is_by_gains(what) else ""
     value = score_text(score["value"], what)
     return {"name": name, "value": f"{value}{after}", "more": f"{low} to {high}" if known else ""}
 

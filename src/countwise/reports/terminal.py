@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from countwise.evaluation.experiment import Experiment
-from countwise.evaluation.learning_curve import Curve
-from countwise.evaluation.trials import Trials
 from countwise.reports.sentences import (
     brief,
     counted,
@@ -25,6 +22,11 @@ from countwise.reports.sentences import (
     signed,
 )
 from countwise.tables.cell_forms import date_text
+
+if TYPE_CHECKING:
+    from countwise.evaluation.experiment import Experiment
+    from countwise.evaluation.learning_curve import Curve
+    from countwise.evaluation.trials import Trials
 
 #: Columns of growing height.
 STEPS = "▁▂▃▄▅▆▇█"
@@ -369,7 +371,7 @@ def _odds(figure: float) -> str:
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None or low != low:
         return "–"
-    return f"{short(low)} – {short(high)}"
+    return f"{short(low)} to {short(high)}"
 
 
 def _width(columns: Mapping[str, Sequence[str]]) -> int:

@@ -139,10 +139,20 @@ def days_since_epoch(moment: datetime) -> float:
 
 def date_text(days: float) -> str:
     """Return the date so many days after 1970-01-01, with the time unless it is midnight."""
+    moment = to_moment(days)
+    return f"{days:g}" if moment is None else moment_text(moment)
+
+
+def to_moment(days: float) -> datetime | None:
+    """Return the time so many days after 1970-01-01, to the second; None beyond the calendar."""
     try:
-        moment = _EPOCH + timedelta(seconds=round(days * 86_400))
+        return _EPOCH + timedelta(seconds=round(days * 86_400))
     except (OverflowError, ValueError):
-        return f"{days:g}"
+        return None
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a date, with the time unless it is midnight."""
     return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
 
 

@@ -105,7 +105,7 @@ def numbers(name: str, raw: Raw, column: Column) -> NDArray[np.float64]:
 def fold_case(plain: Words, column: Column) -> Words:
     """Make one word of those that differ only in case or blanks, as the levels spell it."""
     spelled = {_folded(level): level for level in reversed(column.levels)}
-    counts = plain.counts()
+    counts = plain.counts
     for at in sorted(
         range(len(counts)), key=lambda at: (-int(counts[at]), str(plain.distinct[at]))
     ):
@@ -120,7 +120,7 @@ def note_spellings(name: str, plain: Words) -> list[Note]:
     """Return the note that some levels differ only in case or blanks."""
     spellings: dict[Level, list[Level]] = {}
     if len(plain.distinct) <= MANY_LEVELS:
-        for level, count in zip(plain.distinct, plain.counts().tolist(), strict=True):
+        for level, count in zip(plain.distinct, plain.counts.tolist(), strict=True):
             if count and isinstance(level, str):
                 spellings.setdefault(_folded(level), []).append(level)
     alike = [levels for levels in spellings.values() if len(levels) > 1]
@@ -148,7 +148,7 @@ def code(
     else:
         where = [_place_of(level, column, given) for level in plain.distinct]
     unknown = [position for position, found in enumerate(where) if found < 0]
-    counts = plain.counts() if unknown else ()
+    counts = plain.counts if unknown else ()
     if extend and unknown:
         new = [plain.distinct[at] for at in unknown if plain.declared or counts[at]]
         if column.kind == "target":

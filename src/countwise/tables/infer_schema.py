@@ -133,7 +133,7 @@ class RawFacts:
     @property
     def occurring(self) -> int:
         """The different texts that occur."""
-        return int(np.count_nonzero(self._raw.counts())) if isinstance(self._raw, Words) else 0
+        return int(np.count_nonzero(self._raw.counts)) if isinstance(self._raw, Words) else 0
 
     @property
     def texts(self) -> Sequence[Any]:
@@ -142,15 +142,16 @@ class RawFacts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all numbers are whole."""
-        return bool(np.all(self._values == np.trunc(self._values)))
+        """Whether all numbers are whole; the first ones tell of most columns that they are not."""
+        parts = (self._values[:100], self._values)
+        return all(bool(np.all(part == np.trunc(part))) for part in parts)
 
-    @property
+    @cached_property
     def low(self) -> float:
         """The least number."""
         return float(self._values.min())
 
-    @property
+    @cached_property
     def high(self) -> float:
         """The largest number."""
         return float(self._values.max())
@@ -158,7 +159,8 @@ class RawFacts:
     @property
     def is_two_valued(self) -> bool:
         """Whether no number lies between the least and the largest."""
-        return bool(np.all((self._values == self.low) | (self._values == self.high)))
+        parts = (self._values[:100], self._values)
+        return all(bool(np.all((part == self.low) | (part == self.high))) for part in parts)
 
 
 def decide_kind(
@@ -208,10 +210,13 @@ def _why_identifier(name: str, facts: Facts, named_only: bool = False) -> str | 
         if facts.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
             return None
         return f"it holds {distinct} different texts in {rows} rows"
-    if rows < FEWEST_ROWS or facts.dates or not facts.is_whole:
-        return None
     if named_only and not has_id_name(name):
         return None
+    if rows < FEWEST_ROWS or facts.dates or not facts.is_whole:
+        return None
+    with np.errstate(invalid="ignore"):
+        if facts.high - facts.low + 1 < 0.8 * rows:  # there are no more whole numbers
+            return None
     distinct = facts.distinct
     about = f"{distinct} different whole numbers in {rows} rows"
     if distinct == rows and facts.low in (0, 1) and facts.high - facts.low + 1 == rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,9 @@ class Words:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Count the cells that hold each of the distinct values."""
+        """The number of cells that hold each of the distinct values."""
         return np.bincount(self.codes + 1, minlength=len(self.distinct) + 1)[1:].astype(np.int64)
 
 

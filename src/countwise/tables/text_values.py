@@ -168,7 +168,7 @@ class _Cells:
         return Numbers(values, dates=is_date, written=written or {}, marks=self._marks())
 
     def _marks(self) -> dict[str, int]:
-        counts = self.words.counts()
+        counts = self.words.counts
         found = Counter[str]()
         for at, marked in enumerate(self.marked):
             if marked:
@@ -177,7 +177,7 @@ class _Cells:
 
     def fraction(self, bad: Sequence[bool]) -> float:
         """Return the fraction of the cells with a value that can be read."""
-        counts = self.words.counts()
+        counts = self.words.counts
         pairs = zip(self.missing, self.marked, strict=True)
         held = np.asarray([not (missing or marked) for missing, marked in pairs])
         return 1 - float(counts[np.asarray(bad)].sum()) / max(float(counts[held].sum()), 1.0)
@@ -361,7 +361,7 @@ def _drop_numbers(column: Numbers, numbers: frozenset[float]) -> Numbers:
 
 def _used(words: Words) -> list[bool]:
     # A block of a longer column may carry the distinct texts of other blocks.
-    used: list[bool] = (words.counts() > 0).tolist()
+    used: list[bool] = (words.counts > 0).tolist()
     return used
 
 
@@ -395,7 +395,7 @@ def _first(words: Words, flags: Sequence[bool]) -> tuple[int, Any]:
 
 def _no_number(name: str, words: Words, bad: Sequence[bool], offset: int) -> TableError:
     row, text = _first(words, bad)
-    others = int(words.counts()[np.asarray(bad)].sum()) - 1
+    others = int(words.counts[np.asarray(bad)].sum()) - 1
     more = (
         f" ({others} more such cells)" if others > 1 else " (one more such cell)" if others else ""
     )

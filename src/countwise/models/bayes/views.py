@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
@@ -90,6 +89,8 @@ def top_words(model: NaiveBayes) -> TopWords:
 
     That is what a word adds, on average, to the evidence for its class.
     """
+    from scipy.special import expit  # slow to import
+
     prior, columns = model.class_prior_, []
     for term in model._model.terms:
         if not isinstance(term, WordsTerm):

@@ -197,28 +197,35 @@ def gain_figure(gain: Mapping[str, Any], part: str = "values", width: float = 42
     """Draw a gain matrix, or what each of its cells contributes to the gain per row."""
     table: Sequence[Sequence[float]] = gain[part]
     largest = max((abs(value) for row in table for value in row), default=0.0)
-    whole = part == "values"
+    whole, word = part == "values", gain["word"]
     cells = [
         [
-            _gain_cell(true, decided, value, largest, whole)
+            _gain_cell(true, decided, value, largest, whole, word == "cost")
             for decided, value in zip(gain["decisions"], row, strict=True)
         ]
         for true, row in zip(gain["classes"], table, strict=True)
     ]
-    title = "Contributions to the gain"
-    description = "Gain times joint probability of each cell; the sum is the gain per row."
+    named = word.capitalize()
+    title = f"Contributions to the {word}"
+    description = f"{named} times joint probability of each cell; the sum is the {word} per row."
     if whole:
-        title = "Gain matrix"
-        description = "What each decision (columns) earns for each true class (rows)."
+        title, verb = f"{named} matrix", "costs" if word == "cost" else "earns"
+        description = f"What each decision (columns) {verb} for each true class (rows)."
     return _matrix(title, description, gain["classes"], gain["decisions"], cells, width)
 
 
-def _gain_cell(true: str, decided: str, value: float, largest: float, whole: bool) -> Cell:
+def _gain_cell(
+    true: str, decided: str, value: float, largest: float, whole: bool, cost: bool
+) -> Cell:
     text = f"{value:+.10g}".replace("-", "−") if whole else signed(value)
-    verb = "earns" if value > 0 else "loses" if value < 0 else "earns nothing"
+    gain = -value if cost else value
+    losing, zero = ("costs", "costs nothing") if cost else ("loses", "earns nothing")
+    verb = "earns" if gain > 0 else losing if gain < 0 else zero
     amount = "" if value == 0 else f" {abs(value):.10g}" if whole else f" {short(abs(value))}"
     words = f"true {true}, decided {decided}: {verb}{amount}{'' if whole else ' per row'}"
-    return _signed_cell(value, largest, text if value else "0", words)
+    if cost:
+        text = text.removeprefix("+")
+    return _signed_cell(gain, largest, text if value else "0", words)
 
 
 def _signed_cell(value: float, largest: float, text: str, words: str) -> Cell:

@@ -73,6 +73,7 @@ def size_limit(sizes: Sequence[float], room: float) -> float:
 _PITCH, _STEM, _LINE, _BAR = 150.0, 26.0, 62.0, 7.0
 _NARROW, _NARROW_PITCH, _WIDEST = 500.0, 116.0, 240.0
 _TINY, _SMALL, _NAME = 10.0, 11.0, 12.0
+_LEAST_WIDTH = 340.0
 
 
 def decision_tree_figure(
@@ -82,10 +83,12 @@ def decision_tree_figure(
     least = _PITCH if width > _NARROW else _NARROW_PITCH
     nodes = _place(tree["drawn"], max(2, int(width // least)))
     hues, names = _hues(tree["classes"], tree["drawn"][0]["counts"])
+    columns = 1 + max(node.depth for node in nodes)
+    pitch = min(width / columns, _WIDEST)
+    width = min(width, max(columns * pitch, _LEAST_WIDTH))  # a low tree leaves no empty paper
     swatches, high = place_names(
         names, width, lambda x, y, place: rect(x, y + 4, 20, 10, f"c{place}")
     )
-    pitch = min(width / (1 + max(node.depth for node in nodes)), _WIDEST)
     parts = [
         part
         for node in nodes

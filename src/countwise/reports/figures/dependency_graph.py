@@ -47,13 +47,20 @@ _UNBROKEN = 84.0  # shorter names stay in one line
 _DASHED = 8  # more further parents than these would be a tangle
 
 
-def dependency_figure(tree: Mapping[str, Any], width: float = 1040) -> str:
-    """Draw the attributes of a model as a tree with the bits a child shares with its parent."""
+def dependency_figure(
+    tree: Mapping[str, Any], width: float = 1040, widest: float | None = None
+) -> str:
+    """Draw the attributes of a model as a tree with the bits a child shares with its parent.
+
+    The figure grows to at most the `widest` before a name is cut.
+    """
     attributes = tree["attributes"]
     parent = [each["parents"][0]["at"] if each["parents"] else -1 for each in attributes]
-    boxes = layered(attributes, parent, width)
+    widths = [width] if widest is None else [width, (width + widest) / 2, widest]
+    whole = (layered(attributes, parent, across, cut=False) for across in widths)
+    boxes = next(filter(None, whole), None) or layered(attributes, parent, width, cut=True)
     body, wide, height = boxes or outline(attributes, parent, width)
-    across = min(width, max(wide, 340.0))
+    across = max(min(width, 340.0), wide)
     head, top = _heading(tree, across, boxes is not None)
     moved = group(body, x=(across - wide) / 2, y=top)
     if tree["more_attributes"]:
@@ -201,15 +208,18 @@ class _Layout:
 
 
 def layered(
-    attributes: Sequence[Attribute], parent: Sequence[int], width: float
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float, cut: bool
 ) -> tuple[str, float, float] | None:
-    """Draw attributes as boxes by level; return SVG, width and height, or None if too deep."""
+    """Draw attributes as boxes by level; return SVG, width and height, or None if too deep.
+
+    `cut` allows long names to be cut.
+    """
     if sum(max(len(each["parents"]) - 1, 0) for each in attributes) > _DASHED:
         return None
     layout = (
-        _hang(attributes, parent, width)
-        or _grow(attributes, parent, width, 1)
-        or _grow(attributes, parent, width, 2)
+        _hang(attributes, parent, width, cut)
+        or _grow(attributes, parent, width, 1, cut)
+        or _grow(attributes, parent, width, 2, cut)
     )
     if layout is None:
         return None
@@ -231,17 +241,20 @@ def _name_lines(attribute: Attribute, size: float, lines: int) -> list[str]:
     return two_lines(name, size, root)
 
 
-def _name_room(attribute: Attribute, size: float, lines: int = 1) -> float:
+def _name_room(attribute: Attribute, size: float, lines: int, cut: bool) -> float:
     """The width of the box of a name, unless there is too little room for it."""
     root, parts = not attribute["parents"], _name_lines(attribute, size, lines)
-    return min(max(width_of(part, size, root) for part in parts), _LONGEST) + 2 * _PAD
+    longest = max(width_of(part, size, root) for part in parts)
+    return (min(longest, _LONGEST) if cut else longest) + 2 * _PAD
 
 
-def _hang(attributes: Sequence[Attribute], parent: Sequence[int], width: float) -> _Layout | None:
+def _hang(
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float, cut: bool
+) -> _Layout | None:
     """Hang a small tree from its root; None if it is too wide."""
     if len(attributes) > _HANGING:
         return None
-    widths = [max(_name_room(each, _SIZE), 52.0) for each in attributes]
+    widths = [max(_name_room(each, _SIZE, 1, cut), 52.0) for each in attributes]
     middle, whole = place_in_strips(parent, widths, 16.0)
     if whole > width - 1 - _margin(attributes):
         return None
@@ -254,20 +267,21 @@ def _hang(attributes: Sequence[Attribute], parent: Sequence[int], width: float) 
 
 
 def _grow(
-    attributes: Sequence[Attribute], parent: Sequence[int], width: float, lines: int
+    attributes: Sequence[Attribute], parent: Sequence[int], width: float, lines: int, cut: bool
 ) -> _Layout | None:
     """Let a tree grow to the right, names in so many lines; None if it is too deep for that."""
     depths = depths_of(parent)
     size = _SIZE if len(attributes) <= _MANY else _SMALL
     high = 2 * size if lines == 1 else 3 * size
     levels = [0.0] * (max(depths, default=0) + 1)
-    rooms = [_name_room(each, size, lines) for each in attributes]
+    rooms = [_name_room(each, size, lines, cut) for each in attributes]
     for room, depth in zip(rooms, depths, strict=True):
         levels[depth] = max(levels[depth], room)
     between = _BEND + _END + 8
     most = size_limit(levels, width - 1 - _margin(attributes) - between * (len(levels) - 1))
     # Names that fit in two lines are not cut in one.
-    if most < (max(levels, default=0.0) if lines == 1 else min(_LEAST, max(levels))):
+    needed = max(levels, default=0.0)
+    if most < (min(_LEAST, needed) if cut and lines > 1 else needed):
         return None
     middle, _ = place_in_strips(parent, [high] * len(parent), 6.0)
     starts, at = [], 1.0

@@ -10,6 +10,7 @@ from countwise.reports.figures.svg import circle, drawing, label, line, width_of
 from countwise.reports.sentences import (
     FRACTIONS,
     interval_words,
+    is_by_gains,
     lower_is_better,
     score_text,
     score_words,
@@ -42,7 +43,7 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
             default=0.0,
         )
         left = min(longest + 14, 0.36 * width)
-        notes = [interval_words(estimate, brief=True, what=what) for _, estimate in estimates]
+        notes = [interval_words(estimate, what=what) for _, estimate in estimates]
         right = max((width_of(note, 12) for note in notes), default=0.0) + 16
     scale = Scale(low, high, left + 6, width - right)
     pitch, top = 44.0 if stacked else 32.0, 4.0
@@ -52,7 +53,7 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
         text = f"{100 * value:.4g}" if what in FRACTIONS else text
         parts.append(line(scale(value), top, scale(value), bottom, "grid"))
         parts.append(tick_label(scale(value), bottom + 15, text))
-    unit = ranking.get("unit", "") if what == "expected_gain" else "%" if what in FRACTIONS else ""
+    unit = ranking.get("unit", "") if is_by_gains(what) else "%" if what in FRACTIONS else ""
     words = f"{score_words(what)} ({unit})".removesuffix(" ()") + (
         ", less is better" if lower_is_better(what) else ""
     )
@@ -88,7 +89,7 @@ def _entry(
         ]
     else:
         left, base = scale.start - 6, middle + 4.5
-        room, note = left - 2, interval_words(estimate, brief=True, what=what)
+        room, note = left - 2, interval_words(estimate, what=what)
         parts = [
             label(left, base, name, room=room, size=13, anchor="end", classes=ink, bold=not plain),
             label(scale.stop + 16, base, note, size=12, classes=ink),

@@ -187,7 +187,8 @@ class _Reader:
             "read_options": arrow_csv.ReadOptions(
                 column_names=[str(at) for at in range(len(types))],
                 block_size=self._block,
-                use_threads=skipped is None,
+                # One block leaves nothing to do for other threads.
+                use_threads=skipped is None and self._dialect.scan.size > self._block,
                 encoding=self._dialect.encoding,
             ),
             "parse_options": arrow_csv.ParseOptions(

@@ -190,13 +190,19 @@ def count_titles(records: list[list[str]]) -> int:
     if not any(map(str.isalpha, first)):
         return 0
     width = Counter(map(len, records)).most_common(1)[0][0]
-    held = [[cell.strip() for cell in record if cell.strip()] for record in records]
-    full = [at for at, cells in enumerate(held) if len(cells) > 1 and len(records[at]) == width]
-    if len(full) < _FEWEST_RECORDS or full[0] >= _MOST_TITLES:
+    held = ([cell.strip() for cell in record if cell.strip()] for record in records)
+    titles: list[list[str]] = []
+    for header in held:
+        if len(header) > 1 and len(records[len(titles)]) == width:
+            break
+        titles.append(header)
+    if not 0 < len(titles) < min(_MOST_TITLES, len(records)):
         return 0
-    is_header = not any(map(NUMBER.fullmatch, held[full[0]]))
-    is_title = all(len(cells) < max(2, width / 2) for cells in held[: full[0]])
-    return full[0] if is_header and is_title else 0
+    below = zip(records[len(titles) + 1 :], held, strict=True)
+    rows = sum(1 for record, cells in below if len(cells) > 1 and len(record) == width)
+    is_header = rows + 1 >= _FEWEST_RECORDS and not any(map(NUMBER.fullmatch, header))
+    is_title = all(len(cells) < max(2, width / 2) for cells in titles)
+    return len(titles) if is_header and is_title else 0
 
 
 def _check_separator(separator: str) -> None:

@@ -230,16 +230,17 @@ class Zipped(Source):
 
 @dataclass(frozen=True)
 class ByteFacts:
-    """The findings of one look through all bytes: is it UTF-8, how many quotes, any ``0x``."""
+    """The findings of one look through all bytes: UTF-8 or not, quotes, any ``0x``, size."""
 
     utf8: bool = True
     quotes: int = 0
     hexadecimal: bool = False
+    size: int = 0
 
 
 def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
     """Look through a text file once, refusing NUL and bytes that its encoding does not allow."""
-    utf8, quotes, hexadecimal = True, 0, False
+    utf8, quotes, hexadecimal, size = True, 0, False, 0
     decoder = codecs.getincrementaldecoder(encoding)()
     last = b""
     for raw in source.chunks(start, _CHUNK if source.gzipped else _LARGE):
@@ -255,6 +256,7 @@ def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
         if nul:
             raise not_text(source, "NUL bytes")
         quotes += found
+        size += len(raw)
         # The gate on one letter makes the search for two almost free.
         if not hexadecimal and letter:
             seam = last + chunk
@@ -264,7 +266,7 @@ def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
         if encoding != "utf-8":
             raise not_text(source, f"half a character of {encoding} at its end")
         utf8 = False
-    return ByteFacts(utf8, quotes, hexadecimal)
+    return ByteFacts(utf8, quotes, hexadecimal, size)
 
 
 class LookAhead:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Sequence
+from datetime import datetime, time
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from countwise.errors import TableError
+from countwise.tables.cell_forms import moment_text
 from countwise.tables.formats.workbook import INSTALL
 
-#: The rows that a sheet of Excel can hold.
+#: The rows that a sheet of Excel can hold, and the first year of its dates.
 MOST_ROWS = 1_048_576
+_FIRST_YEAR = 1900
 _ODS = "application/vnd.oasis.opendocument.spreadsheet"
 _MANIFEST = (
     '<?xml version="1.0" encoding="UTF-8"?><manifest:manifest manifest:version="1.2" '
@@ -43,6 +46,10 @@ class ExcelSheet:
         options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         self._book = xlsxwriter.Workbook(path, options)
         self._sheet = self._book.add_worksheet("predictions")
+        forms = {"day": "yyyy-mm-dd", "time": "yyyy-mm-dd hh:mm"}
+        self._forms = {
+            name: self._book.add_format({"num_format": form}) for name, form in forms.items()
+        }
         self._row = 0
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
@@ -54,11 +61,20 @@ class ExcelSheet:
                     "Write a .csv or .parquet file."
                 )
             for at, cell in enumerate(row):
-                if isinstance(cell, str):
+                if isinstance(cell, datetime):
+                    self._write_date(at, cell)
+                elif isinstance(cell, str):
                     self._sheet.write_string(self._row, at, cell)
                 elif cell is not None:
                     self._sheet.write(self._row, at, cell)
             self._row += 1
+
+    def _write_date(self, at: int, moment: datetime) -> None:
+        if moment.year < _FIRST_YEAR:
+            self._sheet.write_string(self._row, at, moment_text(moment))
+            return
+        form = self._forms["day" if moment.time() == time() else "time"]
+        self._sheet.write_datetime(self._row, at, moment, form)
 
     def close(self) -> None:
         """Write the file."""
@@ -92,8 +108,13 @@ class OpenDocumentSheet:
 def _cell(value: Any) -> str:
     if value is None:
         return "<table:table-cell/>"
+    if isinstance(value, datetime):
+        return (
+            f'<table:table-cell office:value-type="date" office:date-value="{value.isoformat()}">'
+            f"<text:p>{moment_text(value)}</text:p></table:table-cell>"
+        )
     if isinstance(value, bool) or not isinstance(value, int | float):
-        text = escape(str(value))
+        text = escape(str(value), quote=False)
         return (
             '<table:table-cell office:value-type="string">'
             f"<text:p>{text}</text:p></table:table-cell>"
