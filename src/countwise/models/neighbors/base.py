@@ -246,14 +246,10 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         total = self._index.voters.total()
         return np.asarray(total / total.sum())
 
-    def imagined_votes(self, fractions: FloatArray) -> float | FloatArray:
-        """Return how many imagined votes are added to such fractions, for all rows or each."""
-        return float(self.smoothing or 0.0)
-
     def smooth(self, fractions: FloatArray) -> FloatArray:
         """Return the posteriors that belong to fractions of the votes."""
-        imagined = self.imagined_votes(fractions)
-        if not np.any(imagined):
+        imagined = float(self.smoothing or 0.0)
+        if not imagined:
             return fractions
         return smooth_fractions(fractions, self.class_shares, self.k_and_weights[0], imagined)
 

@@ -15,7 +15,7 @@ from countwise.models.neighbors.base import StoredRowsClassifier
 from countwise.models.neighbors.explanation import Neighborhood
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
-from countwise.models.neighbors.votes import SAME, Scheme
+from countwise.models.neighbors.votes import SAME, Scheme, smooth_fractions
 from countwise.notes import Note
 from countwise.params import fitted, nothing, number, one_of, parameter, seed, whole
 from countwise.tables.table import Table
@@ -129,20 +129,25 @@ class CondensedNeighbors(StoredRowsClassifier):
         """The class frequencies of all training rows, not only of the stored ones."""
         return self.prior_
 
-    def imagined_votes(self, fractions: FloatArray) -> float | FloatArray:
-        """Return how many imagined votes each row gets: as many as leave the decision."""
+    def smooth(self, fractions: FloatArray) -> FloatArray:
+        """Return the posteriors that belong to fractions of the votes; no decision changes."""
         prior, most = self.prior_, self.smoothing
         if most is None:
-            chance = float(prior @ prior)
-            room = self.spared_ - chance
+            room = self.spared_ - float(prior @ prior)
             most = min((1.0 - self.spared_) / room, _MOST_IMAGINED) if room > 0 else _MOST_IMAGINED
+        if not most:
+            return fractions
         best = fractions.argmax(axis=1)
         lead = fractions.max(axis=1, keepdims=True) - fractions
         ahead = prior - prior[best][:, None]
         limit = np.divide(lead, ahead, out=np.full_like(lead, np.inf), where=ahead > 0)
-        # Where several rows are equally near there may be no lead to keep: up to one vote decides.
-        fair = np.maximum(limit.min(axis=1) * (1.0 - 1e-9), 1.0)
-        return np.asarray(np.minimum(fair, most)[:, None])
+        imagined = np.minimum(limit.min(axis=1) * (1.0 - 1e-9), most)
+        spread = np.tile(prior, (len(fractions), 1))
+        # Where rows of several classes are nearest, the first class must not be outvoted either.
+        tied = np.flatnonzero(imagined < min(most, 1.0))
+        imagined[tied], spread[tied, best[tied]] = min(most, 1.0), prior.max()
+        spread /= spread.sum(axis=1, keepdims=True)
+        return smooth_fractions(fractions, spread, 1, imagined[:, None])
 
     def vote_fractions(self, table: Table) -> FloatArray:
         """Return the fractions of the votes; the class frequencies where every cell is missing."""
