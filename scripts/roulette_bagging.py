@@ -19,7 +19,7 @@ SETS = tuple(
 )
 BASES = {
     "naive Bayes, numbers cut by MDL": cw.NaiveBayes(numeric="cuts", cuts="mdl"),
-    "ID3": cw.ID3(),
+    "ID3": cw.ID3(smoothing="laplace"),
 }
 
 

@@ -103,7 +103,9 @@ def distances(work: Work) -> Found:
     angle = np.linspace(0, 2 * np.pi, 5, endpoint=False)
     close = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     labels = ["positive"] * 4 + ["negative"] * 6
-    model = Neighbors(n_neighbors=5, scale=None).fit(np.concatenate([close, 3.0 + close]), labels)
+    model = Neighbors(n_neighbors=5, scale=None, smoothing=0).fit(
+        np.concatenate([close, 3.0 + close]), labels
+    )
     negative, positive = model.predict_proba([[0.0, 0.0]])[0]
     decided = str(model.predict([[0.0, 0.0]])[0])
     yield held(
@@ -207,7 +209,7 @@ def table_3(work: Work) -> Found:
     the sets, on accuracies rounded to whole percent as in the paper.
     """
     bayes, product = paper_bayes(), paper_bayes("posteriors")
-    near = Neighbors(n_neighbors=5, metric="heom")
+    near = Neighbors(n_neighbors=5, metric="heom", smoothing=0)
     models = {
         "Bayes I": bayes,
         "Bayes II": Decide(bayes, "roulette"),
@@ -472,6 +474,7 @@ def figure_2(work: Work) -> Found:
             table,
             k=range(2, 6),
             metric="heom",
+            smoothing=0,
             holdout=0.3,
             repeats=3 if work.quick else 10,
             stratified=False,
@@ -561,7 +564,10 @@ def bagging(work: Work) -> Found:
     the mean of their posteriors, and by roulette, where each member casts a vote drawn from its
     posterior. The paper names this as further work and prints no figure.
     """
-    bases = {"naive Bayes": NaiveBayes(numeric="cuts", cuts="mdl"), "trees": ID3()}
+    bases = {
+        "naive Bayes": NaiveBayes(numeric="cuts", cuts="mdl"),
+        "trees": ID3(smoothing="laplace"),
+    }
     gaps: dict[str, list[float]] = {name: [] for name in bases}
     for name, table in work.tables(SETS):
         for words, base in bases.items():

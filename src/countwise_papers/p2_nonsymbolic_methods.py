@@ -164,10 +164,12 @@ def relevance(work: Work) -> Found:
     columns |= {f"noise {number}": rng.random(len(iris)) for number in range(12)}
     noisy = read({**columns, "class": iris.labels}, target="class")
     models = {
-        "all columns alike": Neighbors(n_neighbors=5),
-        "weighted by information": Neighbors(n_neighbors=5, attribute_weights="information"),
-        "weighted by ReliefF": Neighbors(n_neighbors=5, attribute_weights="relief"),
-        "the 12 least relevant left out": Neighbors(n_neighbors=5, drop_least=12),
+        "all columns alike": Neighbors(n_neighbors=5, smoothing=0),
+        "weighted by information": Neighbors(
+            n_neighbors=5, attribute_weights="information", smoothing=0
+        ),
+        "weighted by ReliefF": Neighbors(n_neighbors=5, attribute_weights="relief", smoothing=0),
+        "the 12 least relevant left out": Neighbors(n_neighbors=5, drop_least=12, smoothing=0),
     }
     trials = evaluate(models, noisy, folds=10, random_state=work.seed)
     plain = trials.score("accuracy", "all columns alike").value
@@ -208,8 +210,8 @@ def numbers(work: Work) -> Found:
         text = "largest gap between 97 answers and the formula: {:.1g}"
         yield same_figures("P2.5", what, by_hand, model.predict(queries[:, None]), 1e-12, text)
     models = {
-        "uniform": Neighbors(n_neighbors=25),
-        "1/d": Neighbors(n_neighbors=25, weights="distance"),
+        "uniform": Neighbors(n_neighbors=25, smoothing=0),
+        "1/d": Neighbors(n_neighbors=25, weights="distance", smoothing=0),
     }
     trials = evaluate(models, work.table("glass"), folds=10, random_state=work.seed)
     gain = trials.difference("1/d", "uniform")
@@ -249,7 +251,7 @@ def condensed(work: Work) -> Found:
     """
     reductions = []
     for name, table in work.tables(P0_SETS):
-        model = CondensedNeighbors(orders=3, random_state=work.seed).fit(table)
+        model = CondensedNeighbors(orders=3, random_state=work.seed, smoothing=0).fit(table)
         right = float(np.mean(model.predict(table) == table.labels))
         reductions.append(model.reduction_)
         yield figure(
@@ -333,7 +335,7 @@ def times(work: Work) -> Found:
     rows = 5_000 if work.quick else 50_000
     X = rng.normal(size=(rows, 8))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    models = {"eager": NaiveBayes(), "lazy": Neighbors(n_neighbors=5)}
+    models = {"eager": NaiveBayes(), "lazy": Neighbors(n_neighbors=5, smoothing=0)}
     trials = evaluate(models, read(X, target=y), folds=5, random_state=work.seed)
     lazy, eager = (
         [float(np.sum(trials.times[name][step])) for step in ("fit", "predict")]

@@ -106,7 +106,7 @@ def tables(work: Work) -> Found:
     votes = work.table("votes", when_missing="value")
     names = [column.name for column in votes.schema.attributes][:4]
     small = votes.select(names)
-    model = DiscreteBayes(bin_smoothing=None).fit(small)
+    model = DiscreteBayes(bin_smoothing=None, smoothing=0).fit(small)
     rows = list(zip(*(small.decode(name).tolist() for name in names), strict=True))
     cells: dict[tuple[object, ...], list[int]] = defaultdict(lambda: [0, 0])
     for values, label in zip(rows, small.target.tolist(), strict=True):
@@ -142,7 +142,7 @@ def search(work: Work) -> Found:
     (X, y), validation, test = [(every[third == at], labels[third == at]) for at in range(3)]
     work.report(0.1, "searching")
     start = time.perf_counter()
-    model = DiscreteBayes(gain=GAIN, smooth_by="class", random_state=work.seed)
+    model = DiscreteBayes(gain=GAIN, smooth_by="class", random_state=work.seed, smoothing=0)
     model.fit(X, y, validation=validation)
     spent = time.perf_counter() - start
     work.report(0.4, "the paper's search")
@@ -153,6 +153,7 @@ def search(work: Work) -> Found:
         bin_smoothing=None,
         max_seconds=longer * spent,
         random_state=1237,
+        smoothing=0,
     )
     start = time.perf_counter()
     theirs.fit(X, y, validation=validation)
@@ -174,7 +175,9 @@ def search(work: Work) -> Found:
 
 def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> Iterator[Finding]:
     """Yield levels and boundaries before the search."""
-    printed = DiscreteBayes(search=None, bin_smoothing=None, correction="printed", validation=0)
+    printed = DiscreteBayes(
+        search=None, bin_smoothing=None, correction="printed", validation=0, smoothing=0
+    )
     printed.fit(X[:500_000], (X[:500_000, 0] > 0.5).astype(int))
     for words, fitted, reason in (
         ("levels of five similar columns, M = 10 000", model, ""),
@@ -187,7 +190,7 @@ def _start(model: DiscreteBayes, X: NDArray[np.float32]) -> Iterator[Finding]:
     ):
         yield same_word("P3.3", words, "[6, 6, 6, 6, 6]", str(list(fitted.levels_)), reason)
     yield from judge_rounding(list(model.levels_), BUDGET)
-    even = DiscreteBayes(search=None, bin_smoothing=None, validation=0)
+    even = DiscreteBayes(search=None, bin_smoothing=None, validation=0, smoothing=0)
     even.fit(X, (X[:, 0] > 0.5).astype(np.int8))
     gap = max(float(np.abs(cuts - np.arange(1, 6) / 6).max()) for cuts in even.boundaries_)
     yield held(
@@ -214,7 +217,9 @@ def judge_rounding(levels: list[int], budget: int) -> Iterator[Finding]:
     ceilings = entropy_levels([1.0] * len(levels), budget, "ceil")
     rng = np.random.default_rng(0)
     X = rng.random((5000, len(levels)))
-    fitted = DiscreteBayes(budget, rounding="ceil", search=None, bin_smoothing=None, validation=0)
+    fitted = DiscreteBayes(
+        budget, rounding="ceil", search=None, bin_smoothing=None, validation=0, smoothing=0
+    )
     within = list(fitted.fit(X, (X[:, 0] > 0.5).astype(int)).levels_)
     yield held(
         "P3.3",
@@ -435,7 +440,10 @@ def any_problem(work: Work) -> Found:
     """
     for name, table in work.tables(("credit-g", "votes", "heart-c", "glass", "iris")):
         trials = evaluate(
-            {"discrete": DiscreteBayes(levels="merit", random_state=work.seed), "NB": NaiveBayes()},
+            {
+                "discrete": DiscreteBayes(levels="merit", random_state=work.seed, smoothing=0),
+                "NB": NaiveBayes(),
+            },
             table,
             folds=10,
             random_state=work.seed,
@@ -453,7 +461,7 @@ def any_problem(work: Work) -> Found:
     sample_gain = find("credit-g").gain
     assert sample_gain is not None
     gain = GainMatrix.of(sample_gain["values"], classes=sample_gain["labels"])
-    model = DiscreteBayes(levels="merit", gain=gain, random_state=work.seed)
+    model = DiscreteBayes(levels="merit", gain=gain, random_state=work.seed, smoothing=0)
     trials = evaluate(
         {"discrete": Decide(model, ExpectedGain(gain))},
         work.table("credit-g"),

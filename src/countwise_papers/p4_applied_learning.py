@@ -166,7 +166,7 @@ def neighbors(work: Work) -> Found:
     """
     iris = work.table("iris")
     train, queries = (iris.take(np.arange(start, 150, 2)) for start in (0, 1))
-    model = Neighbors(n_neighbors=7, weights="squared", scale=None).fit(train)
+    model = Neighbors(n_neighbors=7, weights="squared", scale=None, smoothing=0).fit(train)
     near = model.neighbors(queries, k=len(train))
     by_hand = []
     for gap, labels in zip(near.distances, near.labels, strict=True):
@@ -187,7 +187,8 @@ def neighbors(work: Work) -> Found:
         "smallest winning probability {:.2f}",
     )
     models = {
-        f"k = {k}": Neighbors(n_neighbors=k, weights="squared") for k in (1, 3, 5, 9, 15, 25, 45)
+        f"k = {k}": Neighbors(n_neighbors=k, weights="squared", smoothing=0)
+        for k in (1, 3, 5, 9, 15, 25, 45)
     }
     trials = evaluate(models, iris, folds=10, random_state=work.seed)
     scores = {name: trials.score("accuracy", name).value for name in models}
@@ -205,7 +206,10 @@ def neighbors(work: Work) -> Found:
     columns = {c.name: iris.values(c.name).copy() for c in iris.schema.numeric}
     columns[list(columns)[1]] *= 1000
     table = read({**columns, "class": iris.labels}, target="class")
-    models = {"plain": Neighbors(scale=None), "scaled": Neighbors(scale="range")}
+    models = {
+        "plain": Neighbors(scale=None, smoothing=0),
+        "scaled": Neighbors(scale="range", smoothing=0),
+    }
     trials = evaluate(models, table, folds=10, random_state=work.seed)
     plain = trials.score("accuracy", "plain").value
     yield held(
@@ -217,7 +221,8 @@ def neighbors(work: Work) -> Found:
         "Iris with sepal width multiplied by 1000.",
     )
     picture = regions(
-        Neighbors(n_neighbors=1, scale=None), iris.select(["petal_length", "petal_width"])
+        Neighbors(n_neighbors=1, scale=None, smoothing=0),
+        iris.select(["petal_length", "petal_width"]),
     )
     yield Drawing("One nearest neighbor and Voronoi cells", picture.svg, picture.title)
 
@@ -326,14 +331,19 @@ def bagging(work: Work) -> Found:
     interval = mean - error, mean + error
     yield figure("P4.10", "the same in 200 bootstraps", "0.632", mean, interval, digits=4)
     iris = work.table("iris").select(["petal_length", "petal_width"])
-    for words, model in (("One unpruned tree", ID3()), ("Fifty bagged trees", Bagging(ID3()))):
+    for words, model in (
+        ("One unpruned tree", ID3(smoothing="laplace")),
+        ("Fifty bagged trees", Bagging(ID3(smoothing="laplace"))),
+    ):
         picture = regions(model, iris)
         yield Drawing(words, picture.svg, picture.title)
     members = 10 if work.quick else 50
     for name, table in work.tables(("credit-g", "ionosphere", "glass")):
         models = {
-            "tree": ID3(),
-            "bagged": Bagging(ID3(), n_estimators=members, random_state=work.seed),
+            "tree": ID3(smoothing="laplace"),
+            "bagged": Bagging(
+                ID3(smoothing="laplace"), n_estimators=members, random_state=work.seed
+            ),
         }
         trials = evaluate(models, table, folds=5, random_state=work.seed)
         gap = trials.difference("bagged", "tree")
@@ -346,7 +356,9 @@ def bagging(work: Work) -> Found:
             f"{gain_text(gap)}, {accuracy:.3f} with {members} members",
             printed="increases prediction accuracy",
         )
-        bag = Bagging(ID3(), n_estimators=members, oob_score=True, random_state=work.seed)
+        bag = Bagging(
+            ID3(smoothing="laplace"), n_estimators=members, oob_score=True, random_state=work.seed
+        )
         found = bag.fit(table).out_of_bag_
         assert found is not None  # it was asked for
         yield held(
@@ -371,7 +383,7 @@ def boosting(work: Work) -> Found:
     runs three rounds with rules of one cut. Errors, votes and weights are computed again by the
     slide's formulas; in each round, every possible cut is tried.
     """
-    model = AdaBoost(n_estimators=3, keep_weights=True).fit(_X[:, None], _Y)
+    model = AdaBoost(n_estimators=3, keep_weights=True, calibrate=None).fit(_X[:, None], _Y)
     weight = np.full(10, 0.1)
     votes = np.zeros(10)
     for at, learned in enumerate(model.rounds_):
@@ -391,7 +403,9 @@ def boosting(work: Work) -> Found:
         weight = weight * np.where(answers == _Y, np.exp(-alpha), np.exp(alpha))
         weight /= weight.sum()
     iris = work.table("iris").select(["petal_length", "petal_width"])
-    picture = draw_rounds(AdaBoost(n_estimators=4, keep_weights=True).fit(iris), iris)
+    picture = draw_rounds(
+        AdaBoost(n_estimators=4, keep_weights=True, calibrate=None).fit(iris), iris
+    )
     yield Drawing("Rounds of AdaBoost on two columns of iris", picture.svg, picture.title)
     decided = model.predict(_X[:, None])
     yield held(

@@ -233,7 +233,7 @@ def _bayes() -> NaiveBayes:
 
 
 def _neighbors(k: int) -> Neighbors:
-    return Neighbors(n_neighbors=k)
+    return Neighbors(n_neighbors=k, smoothing=0)
 
 
 def _measure_noise(train: Table, test: Table, fraction: float, rng: Any) -> Mapping[str, float]:
@@ -271,8 +271,10 @@ def _measure_k(train: Table, test: Table, k: float, rng: Any) -> Mapping[str, fl
 def _measure_variance(train: Table, test: Table, setting: Any, rng: Any) -> Mapping[str, float]:
     half = rng.permutation(len(train)) % 2 == 0
     models = {
-        "tree": ID3(),
-        "bagged": Bagging(ID3(), n_estimators=10, random_state=int(rng.integers(1 << 30))),
+        "tree": ID3(smoothing="laplace"),
+        "bagged": Bagging(
+            ID3(smoothing="laplace"), n_estimators=10, random_state=int(rng.integers(1 << 30))
+        ),
     }
     found = {}
     for name, model in models.items():

@@ -141,7 +141,8 @@ def command(
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets. Training and prediction are timed separately. With --gain, every model is also
-    tested with decisions by the gain matrix, and the models are ranked by gain per row. With --rule
+    tested with decisions by the gain matrix, from its probabilities as it gives them (those of our
+    models are smoothed or calibrated), and the models are ranked by gain per row. With --rule
     roulette, every model is also tested with decisions drawn at random. Models of scikit-learn
     cannot be saved, so they are shown below the ranking. The command that trains and saves the best
     model is printed at the end.
@@ -164,6 +165,7 @@ def command(
         from countwise.cli.compare_sets import compare_sets
 
         say_gains(gain, out.quiet)
+        _say_probabilities(gain, out.quiet)
         read_rows = partial(_read_rows, reading, named)
         options |= {"baseline": baseline, "gain": gain}
         compare_sets(files, read_rows, protocol, names, seed, wheel, options, report, out)
@@ -174,6 +176,7 @@ def command(
     read = _read_rows(reading, named, file, protocol)
     table = read.table
     gain = take_gains(gain, table, out.quiet)
+    _say_probabilities(gain, out.quiet)
     started = monotonic()
     compared = add_rule(build_models(read, names, COMPARED, seed), wheel)
     with out.progress() as tell:
@@ -272,6 +275,18 @@ def _keep_command(trials: Any, file: str, unused: list[str]) -> str | None:
             words += [option] if value is True else [option, str(value)]
     dropped = ["--drop", ",".join(unused)] if unused else []
     return shlex.join([*words, *dropped, "-o", f"{name}.cw"])
+
+
+def _say_probabilities(gain: GainMatrix | None, quiet: bool) -> None:
+    """Print on stderr which probabilities the decisions by gain come from."""
+    if gain is None:
+        return
+    from countwise.cli.output import remark
+
+    remark(
+        ["Decisions by gain use the probabilities of each model, ours smoothed or calibrated."],
+        quiet,
+    )
 
 
 def _protocol(

@@ -77,6 +77,15 @@ if TYPE_CHECKING:
     help="Scaling of numeric columns: range, z (standard deviation) or none.",
 )
 @click.option(
+    "--smoothing",
+    type=float,
+    metavar="N",
+    default=1.0,
+    show_default=True,
+    help="Imagined votes, spread like the class frequencies, that are added to those of the "
+    "neighbors.",
+)
+@click.option(
     "--folds", metavar="N", help="Number of cross-validation folds, or leave-one-out. Default: 10."
 )
 @click.option(
@@ -102,6 +111,7 @@ def command(
     metric: str,
     weights: str,
     scale: str,
+    smoothing: float,
     folds: str | None,
     leave_one_out: bool,
     reading: ReadOptions,
@@ -135,13 +145,14 @@ def command(
         metric=metric,
         weights=weights,
         scale=None if scale == "none" else scale,
+        smoothing=smoothing,
         folds=_folds(folds, leave_one_out),
         random_state=seed,
     )
     facts: dict[str, Any] = {"command": "neighbors", "grids": [grid.to_dict() for grid in grids]}
     if len(grids) == 1:
         last = grids[0]
-        notes.append(f"To train the best: {_fit_command(last, reading, weights, scale)}")
+        notes.append(f"To train the best: {_fit_command(last, reading, weights, scale, smoothing)}")
     else:
         last = NeighborGrid.mean(grids)
         facts["mean"] = last.to_dict()
@@ -160,7 +171,9 @@ def command(
     )
 
 
-def _fit_command(grid: Any, reading: ReadOptions, weights: str, scale: str) -> str:
+def _fit_command(
+    grid: Any, reading: ReadOptions, weights: str, scale: str, smoothing: float
+) -> str:
     """Return what to type to train the best model; defaults are left out."""
     words = ["countwise", "fit", grid.data]
     words += [] if reading.target is None else ["--target", str(reading.target)]
@@ -172,6 +185,8 @@ def _fit_command(grid: Any, reading: ReadOptions, weights: str, scale: str) -> s
         words += ["--param", f"weights={weights}"]
     if scale != "range":
         words += ["--param", f"scale={scale}"]
+    if smoothing != 1.0:
+        words += ["--param", f"smoothing={smoothing:g}"]
     return shlex.join(words)
 
 

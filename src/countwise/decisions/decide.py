@@ -47,7 +47,8 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     model
         A classifier with ``predict_proba``: one of ours or any that keeps to scikit-learn's rules.
-        `fit` fits a copy of it.
+        `fit` fits a copy of it. Its probabilities are used as it gives them: of our models by
+        default smoothed or calibrated.
     rule
         What makes decisions of posteriors: ``'argmax'`` (the same as `Argmax`), ``'roulette'``,
         a rule such as ``RouletteWheel(random_state=0)``, or a gain matrix in any form

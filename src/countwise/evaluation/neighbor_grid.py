@@ -44,7 +44,9 @@ from countwise.tables.table import Table
 #: Folds of at most so many tested rows are searched side by side.
 MAX_ROWS_SIDE_BY_SIDE = 512
 #: Parameters that a model of neighbors has, too.
-_SHARED = ("metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least")
+_SHARED = (
+    "metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least", "smoothing",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,7 @@ def neighbor_grid(
     when_missing: str | None = None,
     attribute_weights: Any = None,
     drop_least: float = 0,
+    smoothing: float = 1.0,
     folds: int | str = 10,
     repeats: int = 1,
     holdout: float | None = None,
@@ -182,7 +185,7 @@ def neighbor_grid(
         The numbers of neighbors and the exponents; ``float("inf")`` for the maximum.
     metric
         ``minkowski`` or ``vdm``, whose exponent varies; any other metric has one p of its own.
-    weights, scale, when_missing, attribute_weights, drop_least
+    weights, scale, when_missing, attribute_weights, drop_least, smoothing
         As in `Neighbors`.
     folds
         The number of folds, or ``"leave-one-out"``: each row in a space learned without it, which
@@ -213,6 +216,7 @@ def neighbor_grid(
         when_missing=when_missing,
         attribute_weights=attribute_weights,
         drop_least=drop_least,
+        smoothing=smoothing,
     )
     known = table.target < table.target_column.width
     table, given, _, _ = drop_zero_weight(who, table, sample_weight, known)
@@ -225,7 +229,7 @@ def neighbor_grid(
             if len(table) < 2:
                 raise ParameterError(f"{who}: leave-one-out needs at least two rows; got one.")
             found = nearest_without_each_row(model, table, given, voters, ks[-1], ps, report)
-            right, hoped, sizes = _score_lists(found, rows, ks, weights)
+            right, hoped, sizes = _score_lists(found, rows, ks, weights, smoothing)
         else:
             split = (
                 split_folds(who, table, folds, repeats, stratified, rng)
@@ -267,15 +271,15 @@ class _Rows:
 
 
 def _score_lists(
-    found: list[Nearest], rows: _Rows, ks: list[int], scheme: Any
+    found: list[Nearest], rows: _Rows, ks: list[int], scheme: Any, smoothing: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the weight decided right by every k and p, that of a wheel, and the weight of all."""
     right = np.zeros((1, len(ks), len(found)))
     hoped = np.zeros_like(right)
     truth, weight = rows.truth(slice(None)), rows.scored
     for by, lists in enumerate(found):
-        answers = score_votes(lists, rows.voters, ks, truth, weight, scheme)
-        right[0, :, by], hoped[0, :, by] = answers
+        answers = score_votes(lists, rows.voters, ks, truth, weight, scheme, smoothing, weight)
+        right[0, :, by], hoped[0, :, by], _ = answers
     return right, hoped, weight.sum(keepdims=True)
 
 
@@ -305,7 +309,9 @@ def _score_folds(
             for at in range(0, len(test), BLOCK):
                 block = slice(at, at + BLOCK)
                 found = Index(search, local).nearest(tested.take(block), ks[-1])
-                hits, shares = score_votes(found, local, ks, truth[block], weight[block], scheme)
+                hits, shares, _ = score_votes(
+                    found, local, ks, truth[block], weight[block], scheme, float(model.smoothing)
+                )
                 right[place, :, by] += hits
                 hoped[place, :, by] += shares
             steps.advance(f"fold {place + 1}")

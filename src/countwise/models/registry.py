@@ -382,6 +382,7 @@ for _entry in (
             {"levels": "merit", "bin_smoothing": 2.0, "random_state": 0},
             {"search": "paper", "bin_smoothing": 2.0, "smooth_by": "class", "random_state": 0},
             {"rounding": "ceil", "smooth_by": "class", "equal_volumes": True, "random_state": 0},
+            {"smoothing": 0, "random_state": 0},
         ),
     ),
     Entry(
@@ -391,7 +392,7 @@ for _entry in (
         (Command("id3"),),
         (
             {},
-            {"prune": 0.2},
+            {"prune": 0.2, "smoothing": "laplace"},
             {"criterion": "ratio", "when_missing": "majority"},
             {"numeric": "cuts", "cuts": "mdl", "max_depth": 3, "min_leaf": 2},
         ),
@@ -435,6 +436,7 @@ for _entry in (
             {"n_neighbors": 3, "metric": "hvdm", "weights": "distance", "when_missing": "ignore"},
             {"n_neighbors": 1, "metric": "mahalanobis", "weights": "kernel"},
             {"metric": "vdm", "weights": "distance"},
+            {"n_neighbors": "auto", "smoothing": 0.5},
             {"metric": "gower", "attribute_weights": "information", "drop_least": 1},
         ),
     ),
@@ -443,7 +445,7 @@ for _entry in (
         "countwise.models.neighbors.condensed",
         "1-nearest neighbor on a condensed training set",
         (Command("condensed"),),
-        ({}, {"method": "fast", "metric": "heom"}),
+        ({}, {"method": "fast", "metric": "heom", "smoothing": 0}),
     ),
     Entry(
         "NeighborsRegressor",
@@ -513,7 +515,7 @@ for _entry in (
         (Command("adaboost", {}, "AdaBoost of 100 decision stumps"),),
         (
             {"n_estimators": 10},
-            {"n_estimators": 10, "method": "resampling"},
+            {"n_estimators": 10, "method": "resampling", "calibrate": None},
             {"estimator": _NAIVE_BAYES, "n_estimators": 5},
         ),
     ),

@@ -20,7 +20,7 @@ SIGNS = ["+", "+", "+", "-", "-", "-", "-", "+", "+", "+"]
 @pytest.fixture(scope="module")
 def ten():
     table = cw.read({**TEN, "y": SIGNS}, target="y", numeric=["x"], identifiers="keep")
-    return table, AdaBoost(n_estimators=3, keep_weights=True).fit(table)
+    return table, AdaBoost(n_estimators=3, keep_weights=True, calibrate=None).fit(table)
 
 
 def test_three_rounds_by_hand(ten):
@@ -74,7 +74,7 @@ def test_errors_and_weights_are_scikit_learns(classes):
 
 def test_a_rule_without_error_decides_alone():
     table = cw.read({"a": [*"uuvv"] * 5, "b": [*"xyxy"] * 5, "y": [*"nnpp"] * 5}, target="y")
-    model = AdaBoost(n_estimators=10, keep_weights=True).fit(table)
+    model = AdaBoost(n_estimators=10, keep_weights=True, calibrate=None).fit(table)
     assert len(model.rounds_) == 1
     assert model.epsilons_.tolist() == [0.0]
     assert model.alphas_[0] == pytest.approx(0.5 * math.log(41))

@@ -29,7 +29,7 @@ PEERS = {
 @pytest.mark.parametrize("votes", ["uniform", "distance"])
 @pytest.mark.parametrize("metric", list(PEERS))
 def test_answers_are_those_of_scikit_learn(metric, votes):
-    own = cw.Neighbors(7, metric=metric, weights=votes, p=3, scale=None).fit(X, Y)
+    own = cw.Neighbors(7, metric=metric, weights=votes, p=3, scale=None, smoothing=0).fit(X, Y)
     peer = KNeighborsClassifier(7, weights=votes, algorithm="brute", **PEERS[metric]).fit(X, Y)
     np.testing.assert_allclose(own.predict_proba(NEW), peer.predict_proba(NEW), atol=1e-9)
     far, who = peer.kneighbors(NEW)
@@ -86,7 +86,7 @@ def test_the_sieve_loses_nobody_however_the_numbers_lie(metric):
 
 def test_equally_far_rows_share_the_places_that_are_left():
     table = {"x": [0.0, 1.0, 1.0, 1.0, 5.0]}
-    model = cw.Neighbors(2, scale=None).fit(table, ["a", "a", "b", "b", "b"])
+    model = cw.Neighbors(2, scale=None, smoothing=0).fit(table, ["a", "a", "b", "b", "b"])
     # The nearest takes one place; three equals share the other: a third each.
     np.testing.assert_allclose(
         model.predict_proba({"x": [0.0]}), [[1 + 1 / 3, 2 / 3]] @ np.eye(2) / 2
@@ -96,14 +96,15 @@ def test_equally_far_rows_share_the_places_that_are_left():
 def test_equally_far_rows_beyond_any_list_are_counted():
     many = {"word": ["x"] * 1000 + ["y"] * 10}
     labels = ["a"] * 900 + ["b"] * 110
-    model = cw.Neighbors(5, metric="overlap").fit(many, labels)
+    model = cw.Neighbors(5, metric="overlap", smoothing=0).fit(many, labels)
     np.testing.assert_allclose(model.predict_proba({"word": ["x"]}), [[0.9, 0.1]])
 
 
 @pytest.mark.parametrize("votes", ["distance", "squared"])
 def test_rows_at_distance_nought_vote_alone(votes):
     table = {"x": [2.0, 2.0, 2.0, 2.0 + 1e-9, 3.0]}
-    model = cw.Neighbors(5, weights=votes, scale=None).fit(table, ["a", "b", "b", "c", "c"])
+    model = cw.Neighbors(5, weights=votes, scale=None, smoothing=0)
+    model = model.fit(table, ["a", "b", "b", "c", "c"])
     shares = model.predict_proba({"x": [2.0, 2.5]})
     np.testing.assert_allclose(shares[0], [1 / 3, 2 / 3, 0])
     assert (shares[1] > 0).all()
@@ -115,7 +116,7 @@ def test_weights_by_hand():
 
     def shares(votes):
         return (
-            cw.Neighbors(3, weights=votes, scale=None)
+            cw.Neighbors(3, weights=votes, scale=None, smoothing=0)
             .fit(table, labels)
             .predict_proba({"x": [0.0]})[0]
         )
@@ -131,7 +132,8 @@ def test_weights_by_hand():
 
 def test_small_weights_take_a_place_each():
     table = {"x": [0.0, 1.0, 2.0, 3.0]}
-    model = cw.Neighbors(2, scale=None).fit(table, ["a", "b", "b", "b"], [0.1, 0.3, 0.3, 0.3])
+    model = cw.Neighbors(2, scale=None, smoothing=0)
+    model = model.fit(table, ["a", "b", "b", "b"], [0.1, 0.3, 0.3, 0.3])
     np.testing.assert_allclose(model.predict_proba({"x": [0.0]}), [[0.25, 0.75]])
 
 

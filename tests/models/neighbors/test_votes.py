@@ -161,14 +161,16 @@ def test_verdicts_are_read_off_the_shares_of_the_votes(scheme, poll, seed):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, voters.width, len(found.who))
     weight = rng.choice([1.0, 0.5, 3.0], len(truth))
-    right, hoped = score_votes(found, voters, KS, truth, weight, scheme)
+    right, hoped, lost = score_votes(found, voters, KS, truth, weight, scheme)
     for at, k in enumerate(KS):
         votes = votes_of(found, voters, k, scheme)
         silent = ~(votes.sum(axis=1) > 0)
         votes[silent] = votes_of(found, voters, k)[silent]
         fractions = normalize_votes(votes)
         assert right[at] == pytest.approx(weight @ (fractions.argmax(axis=1) == truth))
-        assert hoped[at] == pytest.approx(weight @ fractions[np.arange(len(truth)), truth])
+        shares = fractions[np.arange(len(truth)), truth]
+        assert hoped[at] == pytest.approx(weight @ shares)
+        assert lost[at] == pytest.approx(-weight @ np.log(np.maximum(shares, 2.0**-52)))
 
 
 def test_a_longer_list_says_the_same_to_the_last_bit():

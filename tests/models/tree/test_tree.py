@@ -116,7 +116,7 @@ def test_leaves_are_drawn_toward_the_class_shares():
     weather = cw.read("sample:weather-numeric")
     model = cw.Tree().fit(weather)
     overcast = model.predict_proba(weather.take([2]))[0]
-    np.testing.assert_allclose(overcast, np.array([2 * 5 / 14, 4 + 2 * 9 / 14]) / 6)
+    np.testing.assert_allclose(overcast, np.array([5 * 5 / 14, 4 + 5 * 9 / 14]) / 9)
     blank = {column.name: [None] for column in weather.schema.attributes}
     np.testing.assert_allclose(model.predict_proba(blank)[0], [5 / 14, 9 / 14])
 

@@ -22,16 +22,19 @@ def prior_factor(prior: FloatArray, by_class: FloatArray) -> FloatArray:
 
 
 class CellModel:
-    """A table of cells that answers: the posterior of a row is that of its cell."""
+    """A table of cells that answers: the posterior of a row is that of its cell.
 
-    def __init__(self, prior: FloatArray, smoothing: BinSmoothing) -> None:
+    To the rows of each cell so many imagined ones are added, with the class shares of the prior.
+    """
+
+    def __init__(self, prior: FloatArray, smoothing: BinSmoothing, imagined: float = 0.0) -> None:
         self.table, self.prior, self.smoothing = smoothing.table, prior, smoothing
-        self.factor = prior_factor(prior, self.table.by_class)
+        self.factor, self.imagined = prior_factor(prior, self.table.by_class), imagined
         self._occupied = self.posteriors(self.table.levels)
 
     def posteriors(self, levels: Levels) -> FloatArray:
         """Return the posteriors of cells; where the prior leaves nothing, the prior."""
-        weights = self.smoothing.weights(levels) * self.factor
+        weights = self.smoothing.weights(levels) * self.factor + self.imagined * self.prior
         weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, self.prior)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -74,9 +77,11 @@ class CellModel:
         for step, at in enumerate(axes, start=1):
             known[:, at] = levels[:, at]
             weights = self.smoothing.plain(known) * self.factor
+            some = weights.sum(axis=1, keepdims=True) > 0
+            weights += self.imagined * self.prior
             total = weights.sum(axis=1, keepdims=True)
             shares = weights / np.where(total > 0, total, 1.0)
-            steps[:, step] = np.where(total > 0, shares, steps[:, step - 1])
+            steps[:, step] = np.where(some, shares, steps[:, step - 1])
         if axes:
             steps[:, -1] = self.posteriors(levels)
         return steps

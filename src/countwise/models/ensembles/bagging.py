@@ -145,7 +145,7 @@ class Bagging(Ensemble):
 
     estimator: Any = parameter(
         nothing() | a_classifier(),
-        "model to train on each sample; None: an unpruned ID3",
+        "model to train on each sample; None: an unpruned ID3 with smoothing=1",
         default=None,
         kw_only=False,
     )
@@ -226,7 +226,7 @@ class Bagging(Ensemble):
         return [] if self.out_of_bag_ is None else self.out_of_bag_.describe().splitlines()
 
     def _base(self) -> Any:
-        return ID3() if self.estimator is None else self.estimator
+        return ID3(smoothing=1) if self.estimator is None else self.estimator
 
     def _train(
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None

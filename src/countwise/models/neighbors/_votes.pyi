@@ -29,8 +29,12 @@ class Poll:
         stop: int,
         truth: Rows,
         weight: Doubles,
+        total: Doubles,
+        without: Doubles,
+        imagined: float,
         right: Doubles,
         hoped: Doubles,
+        lost: Doubles,
     ) -> None: ...
 
 def shares(votes: Doubles) -> None: ...

@@ -2,7 +2,7 @@
 # votes of a larger k go on where those of a smaller one ended. The interpreter lock is released.
 """Compiled kernels: sum the votes of the k nearest rows, and find which k decide correctly."""
 
-from libc.math cimport exp, isfinite, isnan
+from libc.math cimport exp, isfinite, isnan, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
@@ -17,6 +17,8 @@ cdef enum:
 #: A place counts as reached when so little is missing.
 cdef double ALMOST = 1e-9
 cdef double BUMP = exp(-0.5)
+#: The least probability whose logarithm is taken.
+cdef double LEAST = 2.0 ** -52
 
 
 cdef struct Line:
@@ -204,6 +206,14 @@ cdef inline double shared(double* votes, Py_ssize_t width) noexcept nogil:
     return total
 
 
+cdef inline void smooth(double* votes, const double* prior, Py_ssize_t width, double k,
+                        double imagined) noexcept nogil:
+    """Add imagined votes, spread like the prior, to the fractions of k votes."""
+    cdef Py_ssize_t c
+    for c in range(width):
+        votes[c] = (k * votes[c] + imagined * prior[c]) / (k + imagined)
+
+
 def shares(double[:, ::1] votes):
     """Divide each line of votes by its sum, in place; lines without a vote stay as they are."""
     cdef Py_ssize_t line
@@ -325,19 +335,27 @@ cdef class Poll:
             free(made)
 
     def verdicts(self, Py_ssize_t start, Py_ssize_t stop, const int64_t[::1] truth,
-                 const double[::1] weight, double[::1] right, double[::1] hoped):
-        """Add up, for every k, the weight decided right and the shares of the true classes."""
+                 const double[::1] weight, const double[::1] total, const double[::1] without,
+                 double imagined, double[::1] right, double[::1] hoped, double[::1] lost):
+        """Add up, for every k, the weight decided right, the shares of the true classes and the
+        log loss. Imagined votes are spread like the total weights of the classes, each query taken
+        out of its class by so much weight; queries whose class is then empty lose nothing."""
         cdef Line line
         cdef Py_ssize_t query, i, c, best, many = self.ks.shape[0], width = self.width
         cdef bint silent
-        cdef double top
+        cdef double top, share, left, whole = 0.0
         cdef double* made
         cdef double* votes
         cdef double* plain
+        cdef double* prior
         if truth.shape[0] != self.queries or weight.shape[0] != self.queries or not many:
             raise ValueError("there must be one class and one weight a query")
-        if right.shape[0] != many or hoped.shape[0] != many:
+        if right.shape[0] != many or hoped.shape[0] != many or lost.shape[0] != many:
             raise ValueError("there must be one sum a k")
+        if total.shape[0] != width or without.shape[0] != self.queries:
+            raise ValueError("there must be one weight a class, and one to leave out a query")
+        for c in range(width):
+            whole += total[c]
         if not 0 <= start <= stop <= self.queries:
             raise ValueError("there must be a list for each query")
         for query in range(start, stop):
@@ -345,10 +363,11 @@ cdef class Poll:
                 raise ValueError("a true class must be one that is voted for")
         if start == stop:
             return
-        votes = <double*> malloc(2 * many * width * sizeof(double))
+        votes = <double*> malloc((2 * many + 1) * width * sizeof(double))
         if votes == NULL:
             raise MemoryError()
         plain = votes + many * width
+        prior = plain + many * width
         try:
             made = self.room(&line)
             with nogil:
@@ -356,6 +375,10 @@ cdef class Poll:
                     self.turn_to(&line, query)
                     walk(&line, &self.ks[0], many, self.scheme, votes)
                     silent = False
+                    left = whole - without[query]
+                    for c in range(width):
+                        share = total[c] - (without[query] if c == truth[query] else 0.0)
+                        prior[c] = share / left if left > 0 and share > ALMOST * total[c] else 0.0
                     for i in range(many):
                         if not shared(votes + i * width, width) > 0:
                             if not silent:
@@ -365,6 +388,8 @@ cdef class Poll:
                             for c in range(width):
                                 votes[i * width + c] = plain[i * width + c]
                             shared(votes + i * width, width)
+                        if imagined > 0 and left > 0:
+                            smooth(votes + i * width, prior, width, self.ks[i], imagined)
                         best, top = 0, votes[i * width]
                         for c in range(1, width):
                             best = c if votes[i * width + c] > top else best
@@ -372,6 +397,9 @@ cdef class Poll:
                         # A product, not a branch: a branch could not be predicted.
                         right[i] += weight[query] * (best == truth[query])
                         hoped[i] += weight[query] * votes[i * width + truth[query]]
+                        if prior[truth[query]] > 0:
+                            share = max(votes[i * width + truth[query]], LEAST)
+                            lost[i] -= weight[query] * log(share)
                 free(made)
         finally:
             free(votes)

@@ -26,7 +26,7 @@ from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
-from countwise.models.neighbors.votes import Scheme, Voters, normalize_votes
+from countwise.models.neighbors.votes import Scheme, Voters, normalize_votes, smooth_fractions
 from countwise.params import (
     array,
     derived,
@@ -199,7 +199,8 @@ class StoredRowsModel(TableEstimator):
         from countwise.models.neighbors.explanation import neighbor_sample
 
         check_is_fitted(self, "rows_")
-        return (neighbor_sample(self, self.get_params(deep=False).get("n_neighbors", 1)),)
+        k = self.get_params(deep=False).get("n_neighbors", 1)
+        return (neighbor_sample(self, self.k_and_weights[0] if k == "auto" else k),)
 
     def _describe_unseen(self, policy: str) -> str:
         return "compared as unlike any other"
@@ -213,6 +214,13 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         "number of attributes to leave out, or their fraction if below 1. The least relevant ones "
         "are left out, by learned attribute weights or else by information gain",
         default=0,
+    )
+    smoothing: float | None = parameter(
+        number(at_least=0),
+        "number of imagined votes, spread like the class frequencies of the training rows, that "
+        "are added to those of the k neighbors, so that no class gets probability 0; 0 gives plain "
+        "fractions of the votes",
+        default=1.0,
     )
 
     def _make_voters(self) -> Voters:
@@ -228,20 +236,33 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         return {**super().file_summary(), **self._class_summary(weights.astype(np.float64))}
 
     def vote_fractions(self, table: Table) -> FloatArray:
-        """Return the fraction of the votes for each class (columns)."""
+        """Return the fraction of the votes for each class (columns), before smoothing."""
         k, weights = self.k_and_weights
         return normalize_votes(self._index.sum_votes(table, k, weights))
 
+    @property
+    def class_shares(self) -> FloatArray:
+        """The class frequencies of the training rows: what is predicted where nothing is known."""
+        total = self._index.voters.total()
+        return np.asarray(total / total.sum())
+
+    def smooth(self, fractions: FloatArray) -> FloatArray:
+        """Return the posteriors that belong to fractions of the votes."""
+        imagined = float(self.smoothing or 0.0)
+        if not imagined:
+            return fractions
+        return smooth_fractions(fractions, self.class_shares, self.k_and_weights[0], imagined)
+
     def _scores(self, table: Table) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.vote_fractions(table)))
+            return np.asarray(np.log(self.smooth(self.vote_fractions(table))))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the fraction of votes for each class (columns, in the order of ``classes_``)."""
-        return self.vote_fractions(self._rows(X))
+        """Return the smoothed fraction of votes for each class, in the order of ``classes_``."""
+        return self.smooth(self.vote_fractions(self._rows(X)))
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self.vote_fractions(table).argmax(axis=1))
+        return np.asarray(self.smooth(self.vote_fractions(table)).argmax(axis=1))
 
     def explain(self, X: Any) -> NeighborExplanation:
         """Return which rows voted, and how the votes change as columns enter one by one."""

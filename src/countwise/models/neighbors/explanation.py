@@ -17,6 +17,7 @@ from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.metrics import learn_space
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
+from countwise.models.neighbors.votes import smooth_fractions
 from countwise.models.views import NearRow, NeighborSample, SampleRow
 from countwise.tables.labels import text
 from countwise.tables.table import Table
@@ -96,8 +97,9 @@ class NeighborExplanation(Explanation):
 
     Without any column all rows are equally near and the votes are the class frequencies
     (``base``). Columns then enter one by one, the most informative first; each part is what the log
-    fraction of a class gains by it, with one more vote spread like the class frequencies so that no
-    class is impossible. ``neighborhood`` holds the rows that voted in the end.
+    posterior of a class gains by it. Without smoothing one more vote is spread like the class
+    frequencies in the parts, so that no class is impossible. ``neighborhood`` holds the rows that
+    voted in the end.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class NeighborExplanation(Explanation):
     >>> weather = cw.read("sample:weather")
     >>> why = cw.Neighbors(n_neighbors=3, metric="vdm").fit(weather).explain(weather.take([0]))
     >>> print(why.describe().splitlines()[0])
-    no (posterior 1.000) against yes: log-odds +1.653
+    no (posterior 0.839) against yes: log-odds +1.653
     >>> print(why.describe().splitlines()[-1])
     3. row 2, no: distance 0.354 (windy 0.125)
     """
@@ -115,7 +117,7 @@ class NeighborExplanation(Explanation):
 
     @property
     def posteriors(self) -> FloatArray:
-        """The fractions of the votes."""
+        """The smoothed fractions of the votes."""
         return self.fractions
 
     def to_dict(self, row: int = 0, label: Any = None, against: Any = None) -> dict[str, Any]:
@@ -131,8 +133,7 @@ def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> Ne
     """Explain the votes of a fitted model about the rows of a table."""
     rows = model.rows_
     columns = rows.schema.attributes
-    prior = index.voters.total()
-    prior = prior / prior.sum()
+    prior = model.class_shares
     order = np.argsort(-information_gains(rows, model.sample_weight_), kind="stable")
     parts = np.zeros((len(table), len(columns), len(prior)))
     last = np.broadcast_to(np.log(prior), (len(table), len(prior)))
@@ -150,7 +151,7 @@ def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> Ne
         base=np.log(prior),
         parts=parts,
         joint=np.asarray(last),
-        fractions=model.vote_fractions(table),
+        fractions=model.smooth(model.vote_fractions(table)),
         neighborhood=model.find_neighbors(table, model.k_and_weights[0]),
     )
 
@@ -159,9 +160,11 @@ def _smooth_votes(
     model: StoredRowsClassifier, table: Table, index: Index, places: NDArray[np.intp],
     prior: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the fractions of the votes, and of one more spread like the prior, by some columns."""
+    """Return the smoothed fractions of the votes by some columns."""
     k, scheme = model.k_and_weights
-    if len(places) < len(model.rows_.schema.attributes):
+    if len(places) == len(model.rows_.schema.attributes):
+        fractions = model.vote_fractions(table)
+    else:
         weights = model.space_.weights[places]
         if not weights.any():
             return np.broadcast_to(prior, (len(table), len(prior)))
@@ -171,12 +174,12 @@ def _smooth_votes(
             rows, model.metric, float(model.p), model.scale, model.when_missing, factors,
             model.sample_weight_,
         )  # fmt: skip
-        index = Index(Search(space, rows), index.voters)
-    votes = index.sum_votes(table, k, scheme)
-    total = votes.sum(axis=1, keepdims=True)
-    fractions = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
-                          where=total > 0)  # fmt: skip
-    return np.asarray((k * fractions + prior) / (k + 1.0))
+        votes = Index(Search(space, rows), index.voters).sum_votes(table, k, scheme)
+        total = votes.sum(axis=1, keepdims=True)
+        fractions = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
+                              where=total > 0)  # fmt: skip
+    smooth = model.smooth(fractions)
+    return smooth if smooth.all() else smooth_fractions(fractions, prior, k, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

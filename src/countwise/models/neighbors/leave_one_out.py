@@ -63,9 +63,11 @@ def nearest_without_each_row(
     k: int,
     powers: Sequence[float],
     progress: Progress | None = None,
+    only: Rows | None = None,
 ) -> list[Nearest]:
-    """Find the neighbors of every row among the others, once for each exponent."""
-    rows, size = len(table), min(k, len(table) - 1)
+    """Find the neighbors of every row, or of some, among the others, once for each exponent."""
+    queries = np.arange(len(table)) if only is None else only
+    rows, size = len(queries), min(k, len(table) - 1)
     lists = [
         Nearest(np.zeros((rows, size), np.int64), np.zeros((rows, size)),
                 np.zeros((rows, voters.width + 1)))
@@ -78,19 +80,20 @@ def nearest_without_each_row(
 
     if must_relearn(model):
         steps = Steps(progress, rows)
-        for row in range(rows):
+        for at, row in enumerate(queries.tolist()):
             found = relearn_without_row(model, table, weight, voters, k, powers, row)
             for place, one in enumerate(found):
-                fill(place, np.array([row]), one)
+                fill(place, np.array([at]), one)
             steps.advance(f"row {row + 1}")
         return lists
     left_out = LeftOut(model, table, weight, powers)
-    chunks = left_out.chunks()
+    chunks = left_out.chunks(rows)
     steps = Steps(progress, len(chunks) * len(powers))
     for place, search in enumerate(searches(left_out.spaces, table)):
         for some in chunks:
-            index = Index(search.with_row_spaces(left_out.row_spaces(search.space, some)), voters)
-            fill(place, some, index.nearest(table.take(some), k, some))
+            row = queries[some]
+            index = Index(search.with_row_spaces(left_out.row_spaces(search.space, row)), voters)
+            fill(place, some, index.nearest(table.take(row), k, row))
             steps.advance(f"{len(some)} rows")
     return lists
 
@@ -148,7 +151,6 @@ class LeftOut:
                     deviation = np.sqrt(variance_without(values, weight))
                 scale = number_figures(metric, model.scale, factor, high - low, deviation)
                 self._scales[place] = scale
-        self._rows = len(table)
         learned = learn_spaces(
             table, metric, powers, model.scale, model.when_missing, self._factors, weight
         )
@@ -171,12 +173,12 @@ class LeftOut:
         axes.sort(key=lambda axis: axis.kind != "number")
         return replace(space, axes=tuple(axes))
 
-    def chunks(self) -> list[Rows]:
-        """Return the rows in blocks whose figures fit in memory."""
+    def chunks(self, rows: int) -> list[Rows]:
+        """Return the places of so many rows in blocks whose figures fit in memory."""
         wide = sum(levels.width + 2 for levels in self._levels.values())
         size = max(_MOST_CELLS // (wide + 8 * max(len(self._factors), 1)), 64)
-        rows = np.arange(self._rows)
-        return [rows[start : start + size] for start in range(0, len(rows), size)]
+        places = np.arange(rows)
+        return [places[start : start + size] for start in range(0, rows, size)]
 
     def row_spaces(self, space: Space, rows: Rows) -> RowSpaces:
         """Return how the spaces without these rows differ from a space of `spaces`."""

@@ -117,28 +117,39 @@ def score_votes(
     truth: Rows,
     weight: FloatArray,
     scheme: Scheme = "uniform",
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weight decided right, by the largest vote and by a roulette wheel, for each k."""
+    imagined: float = 0.0,
+    without: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the weight decided right, by the largest vote and by a roulette wheel, for each k.
+
+    Third comes the log loss. Imagined votes are spread like the classes of all voters, each query
+    left out by so much weight (`without`) where it is one of them.
+    """
     # Where no vote weighs anything all count alike; of equal votes the first class wins.
     true = np.ascontiguousarray(truth, dtype=np.int64)
     row_weight = np.ascontiguousarray(weight, dtype=np.float64)
-    blocks = -(-len(true) // BLOCK)
-    right, expected = [], []
+    left_out = np.zeros(len(true)) if without is None else np.ascontiguousarray(without)
+    blocks, total = -(-len(true) // BLOCK), voters.total()
+    found = []
     for poll, many in _polls(nearest, voters, ks, scheme):
         # One line a block, summed up in order: the number of threads does not show.
-        hits, hopes = np.zeros((blocks, many)), np.zeros((blocks, many))
+        sums = np.zeros((3, blocks, many))
 
-        def add(
-            start: int, stop: int, poll: Poll = poll, hits: FloatArray = hits,
-            hopes: FloatArray = hopes,
-        ) -> None:  # fmt: skip
-            block = start // BLOCK
-            poll.verdicts(start, stop, true, row_weight, hits[block], hopes[block])
+        def add(start: int, stop: int, poll: Poll = poll, sums: FloatArray = sums) -> None:
+            lines = sums[:, start // BLOCK]
+            poll.verdicts(start, stop, true, row_weight, total, left_out, imagined, *lines)
 
         in_chunks(len(true), BLOCK, add)
-        right.append(hits.sum(axis=0))
-        expected.append(hopes.sum(axis=0))
-    return np.concatenate(right), np.concatenate(expected)
+        found.append(sums.sum(axis=1))
+    right, expected, lost = np.concatenate(found, axis=1)
+    return right, expected, lost
+
+
+def smooth_fractions(
+    fractions: FloatArray, prior: FloatArray, k: float, imagined: float | FloatArray
+) -> FloatArray:
+    """Add imagined votes, spread like the prior, to fractions of k votes."""
+    return np.asarray((k * fractions + imagined * prior) / (k + imagined))
 
 
 def normalize_votes(votes: FloatArray) -> FloatArray:

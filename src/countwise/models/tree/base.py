@@ -18,7 +18,7 @@ from countwise.models.explanation import Explanation
 from countwise.models.tree.predict import find_ends, posteriors, trace_changes, values_of
 from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
-from countwise.params import fitted, one_of, parameter
+from countwise.params import fitted, number, one_of, parameter
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -46,6 +46,13 @@ class TreeClassifier(Classifier):
         "training is classified by that node; with 'error', a level that did not occur in "
         "training raises an error",
         default="ignore",
+    )
+    smoothing: float | str = parameter(
+        number(at_least=0) | one_of("laplace"),
+        "number of imagined rows, with the class shares of all rows, that are added to each leaf, "
+        "so that no class gets probability 0; 0 gives plain class frequencies, 'laplace' adds one "
+        "row of each class",
+        default=5.0,
     )
     tree_: TreeStructure = fitted("the tree in flat arrays, a TreeStructure")
 
@@ -111,11 +118,19 @@ class TreeClassifier(Classifier):
     @property
     def _pseudo(self) -> FloatArray:
         """What is added to the weight of each class in a leaf."""
-        raise NotImplementedError
+        counts = np.asarray(self.tree_.counts[0], dtype=np.float64)
+        if self.smoothing == "laplace":
+            return np.ones(len(counts))
+        return np.asarray(float(self.smoothing) * counts / counts.sum())
 
     def _smoothing_text(self) -> str:
         """Return a sentence about what is added to the counts of a leaf."""
-        raise NotImplementedError
+        if self.smoothing == "laplace":
+            return "1 is added to every class count of a leaf (Laplace)."
+        if not self.smoothing:
+            return "Nothing is added to the counts."
+        rows = "1 row" if self.smoothing == 1 else f"{self.smoothing:g} rows"
+        return f"To each leaf, {rows} with the class shares of all rows are added."
 
     def explain(self, X: Any) -> Explanation:
         """Return what each column changes in the log posterior on the way down; it adds up.
@@ -126,10 +141,10 @@ class TreeClassifier(Classifier):
         >>> from countwise.models.tree.id3 import ID3
         >>> weather = cw.read("sample:weather")
         >>> print(ID3().fit(weather).explain(weather.take([0])).describe())
-        no (posterior 0.800) against yes: log-odds +1.386
-            -0.511  before any evidence
-            +1.099  humidity = high
-            +0.799  outlook = sunny
+        no (posterior 0.598) against yes: log-odds +0.398
+            -0.588  before any evidence
+            +0.502  outlook = sunny
+            +0.484  humidity = high
             +0.000  windy = FALSE
         """
         table, tree = self._rows(X), self.tree_

@@ -79,11 +79,6 @@ class ID3(TreeClassifier):
         "down the most frequent branch",
         default="fraction",
     )
-    smoothing: float | None = parameter(
-        number(at_least=0) | nothing(),
-        "pseudo-count added to each class in a leaf; 0 gives plain class frequencies",
-        default=1.0,
-    )
     prune: float = parameter(
         fraction(zero=True),
         "fraction of the rows of each class that is held out for reduced-error pruning; 0 means "
@@ -189,15 +184,6 @@ class ID3(TreeClassifier):
 
     def _view_schema(self) -> Schema:
         return self.recode_.apply_to_schema(self.schema_)
-
-    @property
-    def _pseudo(self) -> FloatArray:
-        return np.full(len(self.classes_), float(self.smoothing or 0.0))
-
-    def _smoothing_text(self) -> str:
-        if not self.smoothing:
-            return "Nothing is added to the counts."
-        return f"{self.smoothing:g} is added to every class count of a leaf (Laplace)."
 
     def _pruning_text(self) -> str:
         pruning = self.pruning_

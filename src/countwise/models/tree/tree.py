@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from countwise._typing import FloatArray
 from countwise.models.tree.base import TreeClassifier
 from countwise.models.tree.grow import Limits, grow
 from countwise.models.tree.prune import Pruning, prune_pessimistic
@@ -37,12 +35,6 @@ class Tree(TreeClassifier):
       if windy = FALSE: yes (3 rows)
     """
 
-    smoothing: float = parameter(
-        number(at_least=0),
-        "number of imagined rows, with the class shares of all rows, that are added to each leaf; "
-        "0 gives plain class frequencies",
-        default=2.0,
-    )
     confidence: float | None = parameter(
         number(above=0, at_most=0.5) | nothing(),
         "confidence of pessimistic pruning: the smaller, the more is pruned; None means no pruning",
@@ -77,16 +69,6 @@ class Tree(TreeClassifier):
         if self.confidence is not None:
             self.tree_, self.pruning_ = prune_pessimistic(self.tree_, float(self.confidence))
         return self
-
-    @property
-    def _pseudo(self) -> FloatArray:
-        counts = np.asarray(self.tree_.counts[0], dtype=np.float64)
-        return np.asarray(float(self.smoothing) * counts / counts.sum())
-
-    def _smoothing_text(self) -> str:
-        if not self.smoothing:
-            return "Nothing is added to the counts."
-        return f"To each leaf, {self.smoothing:g} rows with the class shares of all rows are added."
 
     def _pruning_text(self) -> str:
         pruning = self.pruning_
