@@ -98,7 +98,10 @@ def test_cross_validation_searches_in_each_training_part(kind):
 
 def test_by_column_and_beside_others():
     iris = cw.read("sample:iris")
-    model = cw.NaiveBayes(numeric={"petal_length": "quantizer", "petal_width": "cuts"}).fit(iris)
+    others = dict.fromkeys(["sepal_length", "sepal_width"], "gaussian")
+    model = cw.NaiveBayes(
+        numeric={"petal_length": "quantizer", "petal_width": "cuts"} | others
+    ).fit(iris)
     assert set(model.cut_points_) == {"petal_length", "petal_width"}
     assert model.schema_["petal_length"].kind == "numeric"
     assert model.score(iris) > 0.9

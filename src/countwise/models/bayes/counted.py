@@ -408,8 +408,10 @@ class JointClassifier(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
-        default="mdl",
+        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
+        "where it finds no cut in a column that tells something, the best single cut or equal "
+        "frequency, by leave-one-out",
+        default="auto",
     )
     bins: int = parameter(
         whole(at_least=2, at_most=MAX_BINS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.decisions.class_prior import prior_of
+from countwise.discretize._mdl import find_intervals_without
+from countwise.discretize.cut_points import margin_of, mdl_cuts
 from countwise.models.bayes.kernel_density import KernelDensity
 from countwise.models.bayes.score_terms import (
     LOWEST,
@@ -140,11 +142,20 @@ class LeftOut:
             gone = tuple(2 + at for at in range(len(parents)) if pattern >> at & 1)
             at = [codes[rows] for place, codes in enumerate(parents) if not pattern >> place & 1]
             shares[:, rows] = self._shares(cells.sum(axis=gone), child[rows], at, rows, rule)
-        with np.errstate(divide="ignore"):
-            logs = np.log(shares, out=np.zeros_like(shares), where=known)
-        # As in the model: what no class was ever seen with says nothing.
-        logs[:, ~np.isfinite(logs).any(axis=0)] = 0.0
-        return logs
+        return _logs(shares, known)
+
+    def log_shares_of(
+        self, count: FloatArray, total: FloatArray, rows: Codes, rule: Smoothing, levels: FloatArray
+    ) -> FloatArray:
+        """Return log shares of some rows' values with these counts, before the row is left out."""
+        shares = np.ones_like(total)
+        inside, whole = count[:, rows], total[:, rows]
+        self.subtract(inside, rows)
+        self.subtract(whole, rows)
+        shares[:, rows] = rule.share(inside, whole, levels[rows])
+        known = np.zeros(len(self.table), dtype=bool)
+        known[rows] = True
+        return _logs(shares, known)
 
     def _codes(self, name: str) -> Codes:
         """Return codes in which unseen levels are missing, as they are in the counts."""
@@ -190,6 +201,14 @@ class LeftOut:
         for figures, changed in zip(every, less.arrays(), strict=True):
             figures[slot, self.every] = changed
         return Moments(*every)
+
+
+def _logs(shares: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
+    """Return logs of shares; what no class was ever seen with says nothing, as in the model."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(shares, out=np.zeros_like(shares), where=known)
+    logs[:, ~np.isfinite(logs).any(axis=0)] = 0.0
+    return logs
 
 
 def posteriors_without_each_row(
@@ -239,16 +258,48 @@ class _NaiveBayesLeftOut:
 
             vocabulary = self.model._vocabularies[column.name]
             return WordsLeftOut(self.model, self.left_out, vocabulary).term()
-        if column.name in self.counts.grids:
-            return self._kernel(column)
-        return self._gaussian(column.name)
+        estimate = self.model.estimate(column.name)
+        if estimate == "cuts":
+            return self._cuts(column.name)
+        return self._kernel(column) if estimate == "kernel" else self._gaussian(column.name)
+
+    def _cuts(self, name: str) -> FloatArray:
+        """Cut the column anew without each row; equal rows are left out once."""
+        grid, values = self.counts.grids[name], self.table.values(name)
+        full = grid.table[:-1].sum(axis=0) > 0
+        cells = np.ascontiguousarray(grid.table[:-1, full].T)
+        gap = np.isnan(values)
+        place = np.searchsorted(grid.keys[full], keys_of(np.where(gap, 0.0, values)) >> grid.shift)
+        slots, truth, weight = self.left_out.present, self.left_out.truth, self.left_out.weight
+        margin = margin_of(self.model.cuts)
+        number = np.full(len(values), len(mdl_cuts(cells.T, margin)) + 1)
+        low, high = np.zeros(len(values), np.intp), np.zeros(len(values), np.intp)
+        rows = np.flatnonzero(~gap)
+        keys = np.stack([place[rows], truth[rows], weight[rows].view(np.int64)], axis=1)
+        _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        chosen = rows[first]
+        labels = slots[truth[chosen]]
+        found = find_intervals_without(
+            cells, grid.points[full], grid.exact, place[chosen], labels, weight[chosen], margin
+        )
+        for figures, fresh in zip((low, high, number), found, strict=True):
+            figures[rows] = fresh[back.ravel()]
+        reached = np.concatenate([np.zeros((1, len(slots))), np.cumsum(cells[:, slots], axis=0)])
+        inside = (reached[high] - reached[low]).T
+        total = np.repeat(reached[-1][:, None], len(values), axis=1)
+        missing = grid.missing[slots][:, None]
+        rule = smoothing_of(self.model.smoothing)
+        if self.model.when_missing == "value":
+            inside, total, number = np.where(gap, missing, inside), total + missing, number + 1
+            rows = self.left_out.every
+        return self.left_out.log_shares_of(inside, total, rows, rule, number.astype(float))
 
     def _gaussian(self, name: str) -> FloatArray:
         values = self.table.values(name)
         gap = np.isnan(values)
         moments = self.left_out.moments(name)
         slots = self.left_out.present
-        least = float(self.model.min_deviation)  # the gap of values is counted row by row
+        least = self._least_deviation(name)
         mean, variance = estimate_normal(moments, slots, self.model.variance, least)
         present = absent = np.zeros_like(mean)
         if self.model.when_missing == "value":
@@ -258,6 +309,26 @@ class _NaiveBayesLeftOut:
         density = present - 0.5 * np.log(2 * np.pi * variance)
         density -= 0.5 / variance * away * away
         return np.where(gap, absent, np.maximum(density, LOWEST))
+
+    def _least_deviation(self, name: str) -> FloatArray:
+        """Return the least deviation of a column without each row: a value may leave with it."""
+        least: Callable[..., FloatArray] = self.model.least_deviation
+        if name not in self.counts.grids:
+            return least(0.0, 1)
+        grid, values = self.counts.grids[name], self.table.values(name)
+        amount = grid.table[:-1].sum(axis=0)
+        full = np.flatnonzero(amount > 0)
+        points, amount = grid.points[full], amount[full]
+        gap = np.isnan(values)
+        if len(points) < 2:
+            return least(0.0, len(points))
+        cell = keys_of(np.where(gap, points[0], values)) >> grid.shift
+        place = np.searchsorted(grid.keys[full], cell)
+        left = amount[place] - self.left_out.weight
+        gone = ~gap & (left <= 1e-12 * max(float(amount.sum()), 1.0))
+        low = np.where(gone & (place == 0), points[1], points[0])
+        high = np.where(gone & (place == len(points) - 1), points[-2], points[-1])
+        return least(high - low, len(points) - gone)
 
     def _kernel(self, column: Column) -> FloatArray:
         """Fit one density for each triple of class, number and weight that occurs."""

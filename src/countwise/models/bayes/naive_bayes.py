@@ -78,7 +78,7 @@ class LogisticWeights:
     --------
     >>> import countwise as cw
     >>> iris = cw.read("sample:iris")
-    >>> model = cw.NaiveBayes(variance="shared").fit(iris)
+    >>> model = cw.NaiveBayes(numeric="gaussian", variance="shared").fit(iris)
     >>> weights = model.to_logistic()
     >>> bool(np.allclose(weights.posteriors(iris), model.predict_proba(iris)))
     True
@@ -174,10 +174,11 @@ ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
 class NaiveBayes(CountedModel):
     """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
 
-    Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
-    have it) or kernel estimates (John & Langley 1995), all in one `fit` on a raw frame. Missing
-    values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
-    their own. The words of text columns are counted, too (see `text`).
+    Numbers are cut into intervals (Fayyad & Irani 1993). The cuts are found from the counts: rows
+    that are added, forgotten or merged move them as a new fit would. Numbers can also be normal
+    densities (sample variance, as Kuo's slides have it) or kernel estimates (John & Langley 1995).
+    Missing values are left out of the counts and of the product (Stefanowski's rule), or are a
+    value of their own. The words of text columns are counted, too (see `text`).
 
     Examples
     --------
@@ -203,8 +204,8 @@ class NaiveBayes(CountedModel):
         one_of(*ESTIMATES) | mapping(),
         "how numeric columns are modeled: 'gaussian' or 'kernel' densities, 'cuts' (intervals "
         "found for each column by itself) or 'quantizer' (intervals found for all columns "
-        "together in fit). A mapping chooses for each column",
-        default="gaussian",
+        "together in fit). A mapping chooses for each column; those it does not name are cut",
+        default="cuts",
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
         PRIOR_CONSTRAINT,
@@ -239,10 +240,11 @@ class NaiveBayes(CountedModel):
         default="sample",
     )
     min_deviation: float | str = parameter(
-        number(at_least=0) | one_of("precision"),
-        "the least standard deviation of a normal density: a number, or 'precision', a sixth of "
-        "the mean gap between neighboring values of the column (as in Weka)",
-        default=0,
+        number(at_least=0) | one_of("precision", "weka"),
+        "the least standard deviation of a normal density: 'precision', the mean gap between "
+        "neighboring values of the column, so that a class whose values hardly vary does not "
+        "decide alone; 'weka', a sixth of it; or a number (0: exact densities)",
+        default="precision",
     )
     bandwidth: str | float = parameter(
         one_of("silverman", "scott") | number(above=0),
@@ -252,8 +254,10 @@ class NaiveBayes(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
-        default="width",
+        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
+        "where it finds no cut in a column that tells something, the best single cut or equal "
+        "frequency, by leave-one-out",
+        default="auto",
     )
     bins: int = parameter(
         whole(at_least=2, at_most=MAX_BINS),
@@ -299,7 +303,7 @@ class NaiveBayes(CountedModel):
 
     def _together(self, schema: Schema) -> list[str]:
         """Return the columns that are cut by the joint search."""
-        return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
+        return [c.name for c in schema.numeric if self.estimate(c.name) == "quantizer"]
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
@@ -317,11 +321,11 @@ class NaiveBayes(CountedModel):
         """
         if self._together(schema):
             return None
-        normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
+        normal = tuple(c.name for c in schema.numeric if self.estimate(c.name) == "gaussian")
         fine = tuple(
             c.name
             for c in schema.numeric
-            if self._estimate(c.name) != "gaussian" or self.min_deviation == "precision"
+            if self.estimate(c.name) != "gaussian" or isinstance(self.min_deviation, str)
         )
         sizes = (1, 2) if self.bigrams else (1,)
         words = tuple((column.name, size) for column in schema.text for size in sizes)
@@ -330,16 +334,18 @@ class NaiveBayes(CountedModel):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
-        Row by row where a row changes more than its terms: with cuts, gaps between values, words
-        beyond `max_words`, posteriors multiplied, rows without weight, or terms of a subclass.
+        Cuts by 'mdl' and 'auto' are found anew without each row. Row by row where a row changes
+        more than that: with other cuts, words beyond `max_words`, posteriors multiplied, rows
+        without weight, or terms of a subclass.
         """
         plan = self.counts_needed(table.schema)
-        cut = self.min_deviation == "precision" or any(
-            self._estimate(column.name) == "cuts" for column in table.schema.numeric
-        )
         weightless = weight is not None and bool((weight <= 0).any())
         other_terms = type(self).terms is not NaiveBayes.terms
-        if plan is None or cut or weightless or other_terms or self.combine != "bayes":
+        other_cuts = self.cuts not in ("mdl", "auto") and any(
+            self.estimate(column.name) == "cuts" for column in table.schema.numeric
+        )
+        row_by_row = weightless or other_terms or other_cuts or self.combine != "bayes"
+        if plan is None or row_by_row:
             return super().leave_one_out(table, weight)
         from countwise.models.bayes.leave_one_out import posteriors_without_each_row
 
@@ -355,7 +361,7 @@ class NaiveBayes(CountedModel):
         self.cut_points_ = {
             column.name: cut_points(counts.grids[column.name], self.cuts, self.bins)
             for column in counts.schema.numeric
-            if self._estimate(column.name) == "cuts"
+            if self.estimate(column.name) == "cuts"
         }
         seen = cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
         self.cut_points_ |= self.recode_.cut_points
@@ -364,11 +370,11 @@ class NaiveBayes(CountedModel):
     def _view(self, table: Table) -> Table:
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
 
-    def _estimate(self, name: str) -> str:
+    def estimate(self, name: str) -> str:
         """Return what the numbers of a column are taken as."""
         if isinstance(self.numeric, str):
             return self.numeric
-        estimate = self.numeric.get(name, "gaussian")
+        estimate = self.numeric.get(name, "cuts")
         if estimate not in ESTIMATES:
             rule = f"one of {listing(ESTIMATES)}"
             raise ParameterError("NaiveBayes", f"numeric[{name!r}]", rule, estimate)
@@ -390,7 +396,7 @@ class NaiveBayes(CountedModel):
                 terms.append(self._table_term(column.name, counts, weight))
             elif column.kind == "text":
                 terms.append(self._words_term(column.name, counts, weight))
-            elif self._estimate(column.name) == "kernel":
+            elif self.estimate(column.name) == "kernel":
                 terms.append(self._kernel_term(column.name, counts, weight))
             else:
                 terms.append(self._gaussian_term(column.name, counts, weight))
@@ -422,22 +428,27 @@ class NaiveBayes(CountedModel):
         return TableTerm((name,), np.ascontiguousarray(figures))
 
     def _gaussian_term(self, name: str, counts: Counts, weight: FloatArray) -> GaussianTerm:
-        moments = counts.moments[name]
-        mean, variance = estimate_normal(
-            moments, self._present, self.variance, self._least_deviation(name, counts)
-        )
+        moments, points = counts.moments[name], np.zeros(1)
+        if isinstance(self.min_deviation, str):
+            grid = counts.grids[name]
+            points = grid.points[grid.table[:-1].any(axis=0)]
+        least = self.least_deviation(np.ptp(points) if len(points) else 0.0, len(points))
+        mean, variance = estimate_normal(moments, self._present, self.variance, least)
         present, absent = self._presence(
             self.by_class(moments.weight), self.by_class(moments.missing), weight
         )
         normalize = self._multiplies_posteriors
         return GaussianTerm((name,), mean, variance, weight + present, absent, normalize)
 
-    def _least_deviation(self, name: str, counts: Counts) -> float:
+    def least_deviation(
+        self, width: float | FloatArray, number: int | NDArray[np.intp]
+    ) -> FloatArray:
+        """Return the least deviation of a column of this range and so many distinct values."""
         if not isinstance(self.min_deviation, str):
-            return float(self.min_deviation)
-        grid = counts.grids[name]
-        points = grid.points[grid.table[:-1].any(axis=0)]
-        return float(points[-1] / 6 - points[0] / 6) / (len(points) - 1) if len(points) > 1 else 0.0
+            return np.asarray(float(self.min_deviation))
+        parts = 6 if self.min_deviation == "weka" else 1
+        gap = np.asarray(width) / parts / np.maximum(np.asarray(number) - 1, 1)
+        return np.asarray(np.where(np.asarray(number) > 1, gap, 0.0))
 
     def _kernel_term(self, name: str, counts: Counts, weight: FloatArray) -> KernelTerm:
         from countwise.models.bayes.kernel_density import density_of
@@ -567,18 +578,20 @@ class NaiveBayes(CountedModel):
         Examples
         --------
         >>> import countwise as cw
-        >>> model = cw.NaiveBayes(variance="shared").fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
+        >>> model = cw.NaiveBayes(numeric="gaussian", variance="shared", min_deviation=0)
+        >>> model = model.fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
         >>> [round(weight.value, 3) for weight in model.to_logistic().coefficients]
         [-3.75, 1.5]
         """
         check_is_fitted(self, "counts_")
-        kinds = {self._estimate(column.name) for column in self.schema_.numeric}
+        kinds = {self.estimate(column.name) for column in self.schema_.numeric}
         plain = self.combine == "bayes" and self.when_missing == "omit" and not kinds - {"gaussian"}
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
                 f"combine='bayes' and when_missing='omit'; got {self!r}.",
-                hint="Fit it with variance='shared' (on the command line --param variance=shared).",
+                hint="Fit it with numeric='gaussian' and variance='shared' (on the command line "
+                "--param numeric=gaussian --param variance=shared).",
             )
         for column in self.schema_.text:
             raise ParameterError(

@@ -232,7 +232,10 @@ def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
 
 
 def estimate_normal(
-    moments: Moments, present: NDArray[np.intp], kind: str, min_deviation: float = 0.0
+    moments: Moments,
+    present: NDArray[np.intp],
+    kind: str,
+    min_deviation: float | FloatArray = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance by class; where a class has too few values, those of the column.
 
@@ -247,7 +250,7 @@ def estimate_normal(
         overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
         pooled = np.where(spread > 0, spread / free, overall)
     # A variance below 1e-300 has no inverse.
-    floor = max(min(min_deviation, 1e150) ** 2, 1e-300)
+    floor = np.maximum(np.minimum(min_deviation, 1e150) ** 2, 1e-300)
     least = np.maximum(LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), floor)
     variance = moments.variance(sample=kind == "sample")[present]
     # One row alone has no spread of its own.
