@@ -351,6 +351,15 @@ NOTES: dict[str, NoteKind] = {
         "The size of a table over several columns is the product of their numbers of intervals. "
         "Choose fewer bins to control how the column is cut.",
     ),
+    "P04": NoteKind(
+        "Not calibrated",
+        "info",
+        "The model is made from counts alone, so its probabilities are not calibrated.",
+        "The temperature of `calibrate='auto'` is learned from rows that are scored without "
+        "themselves. After `fit_counts`, `partial_fit`, `forget` and merging there are no such "
+        "rows: the temperature is 1. Decisions are the same. Call `fit` with all rows to "
+        "calibrate.",
+    ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",

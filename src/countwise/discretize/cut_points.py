@@ -19,7 +19,6 @@ from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
-from countwise.discretize._mdl import find_cuts
 from countwise.errors import ParameterError, listing
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
@@ -132,6 +131,8 @@ def mdl_cuts(counts: FloatArray, margin: float = np.inf) -> list[int]:
     With a finite `margin`, where none pays: the best single cut or intervals of equal frequency,
     whichever lowers the leave-one-out log loss of the classes most, and by more than the margin.
     """
+    from countwise.discretize._mdl import find_cuts
+
     return find_cuts(np.ascontiguousarray(counts.T, dtype=np.float64), margin)
 
 

@@ -25,6 +25,7 @@ from countwise.models.bayes.score_terms import (
     backed_off,
     estimate_normal,
     presence_logs,
+    share_of_column,
 )
 from countwise.numeric import softmax
 from countwise.tables.schema import Column, Schema
@@ -178,11 +179,15 @@ class LeftOut:
         self.subtract(total, rows)
         if not isinstance(rule, str):
             return rule.share(count, total, cells.shape[1])
-        every = cells.sum(axis=(0, *range(2, cells.ndim)))
+        by_class = cells.sum(axis=tuple(range(2, cells.ndim)))
         less = self.weight[rows]
-        whole = every.sum() - less
-        overall = np.divide(every[child] - less, whole, out=np.zeros_like(whole), where=whole > 0)
-        return backed_off(count, total, np.maximum(overall, 0.0))
+        every = np.maximum(by_class.sum(axis=0)[child] - less, 0.0)
+        column = share_of_column(every, by_class.sum() - less, cells.shape[1])
+        inside, whole = by_class[:, child], np.repeat(by_class.sum(axis=1)[:, None], len(rows), 1)
+        self.subtract(inside, rows)
+        self.subtract(whole, rows)
+        given_class = backed_off(inside, whole, column)
+        return backed_off(count, total, given_class) if parents else given_class
 
     def moments(self, name: str) -> Moments:
         """Return the moments of a numeric column without each row: class slots × rows."""
@@ -221,11 +226,7 @@ def posteriors_without_each_row(
     """
     taken = np.ones(len(table)) if weight is None else weight
     left_out = LeftOut(table, model.counts_, taken)
-    rows = _NaiveBayesLeftOut(model, left_out)
-    with np.errstate(divide="ignore"):
-        scores = np.maximum(np.log(rows.prior()), ZERO)
-    for column in table.schema.attributes:
-        scores += rows.term(column)
+    scores = _add_terms(_NaiveBayesLeftOut(model, left_out))
     alone = left_out.class_weights()[left_out.truth, left_out.every] <= 0
     unsure = np.flatnonzero(alone | (scores.max(axis=0) <= ZERO / 2))
     scores[scores <= ZERO / 2] = -np.inf
@@ -233,6 +234,21 @@ def posteriors_without_each_row(
     posteriors = np.zeros((len(table), len(table.classes)))
     posteriors[:, left_out.present] = softmax(np.ascontiguousarray(scores.T))
     return posteriors, unsure
+
+
+def naive_bayes_scores(model: Any, left_out: LeftOut) -> FloatArray:
+    """Return the scores of rows (classes × rows), each without itself, cuts and widths held."""
+    scores = _add_terms(_NaiveBayesHeld(model, left_out))
+    scores[scores <= ZERO / 2] = -np.inf
+    return scores
+
+
+def _add_terms(rows: _NaiveBayesLeftOut) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        scores = np.maximum(np.log(rows.prior()), ZERO)
+    for column in rows.table.schema.attributes:
+        scores += rows.term(column)
+    return scores
 
 
 class _NaiveBayesLeftOut:
@@ -367,6 +383,32 @@ class _NaiveBayesLeftOut:
         if np.isnan(value):
             return replace(Grid.zero(len(one)), missing=one)
         return Grid(0, keys_of(np.asarray([value])), one[:, None], zero)
+
+
+class _NaiveBayesHeld(_NaiveBayesLeftOut):
+    """The same for rows as the model sees them: cut at its cut points, bandwidths as they are."""
+
+    def _kernel(self, column: Column) -> FloatArray:
+        """Take the bump of each row out of the density of its class."""
+        term = next(t for t in self.model._model.terms if t.columns == (column.name,))
+        figures = np.zeros((len(self.table), len(self.left_out.present)))
+        term.add(self.table, 0, len(self.table), figures)
+        figures, weight, truth = figures.T, self.left_out.weight, self.left_out.truth
+        rows = np.flatnonzero(~np.isnan(self.table.values(column.name)))
+        grid = self.counts.grids[column.name]
+        total = grid.table[self.left_out.present].sum(axis=1)[truth[rows]]
+        width = np.array([density.bandwidth for density in term.densities])[truth[rows]]
+        at = truth[rows], rows
+        bump = weight[rows] / (width * np.sqrt(2 * np.pi))
+        left = total * np.exp(figures[at] - term.weight[truth[rows]]) - bump
+        rest = total - weight[rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.maximum(left, 0.0)) - np.log(rest)
+        # Beyond what the bump of the row itself hides, nothing is known: the tail of the others.
+        figures[at] = np.where(
+            (rest > 0) & (left > 1e-6 * bump), logs, np.log(1e-6 * bump / np.maximum(rest, 1.0))
+        ) + term.weight[truth[rows]]  # fmt: skip
+        return np.ascontiguousarray(figures)
 
 
 def _log_density(density: KernelDensity, value: float) -> float:

@@ -8,7 +8,7 @@ log prior less Σ μ²/2σ² (Mitchell 1997; Kuo's slides). A nominal column add
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -52,6 +52,7 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.models.bayes.leave_one_out import LeftOut
     from countwise.models.bayes.words import WordsTerm
     from countwise.models.explanation import Coefficient, Explanation
     from countwise.models.views import Coefficients, View
@@ -110,6 +111,16 @@ class LogisticWeights:
     def posteriors(self, table: Table) -> FloatArray:
         """Return the softmax of the scores."""
         return softmax(self.scores(table))
+
+    def divided_by(self, temperature: float) -> LogisticWeights:
+        """Return all weights divided by a number, as those of a calibrated model are."""
+        return replace(
+            self,
+            prior=self.prior / temperature,
+            slopes={name: slope / temperature for name, slope in self.slopes.items()},
+            offsets={name: offset / temperature for name, offset in self.offsets.items()},
+            figures={name: lines / temperature for name, lines in self.figures.items()},
+        )
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -331,7 +342,7 @@ class NaiveBayes(CountedModel):
         words = tuple((column.name, size) for column in schema.text for size in sizes)
         return Plan(tuple((c.name,) for c in schema.nominal), normal, fine, words)
 
-    def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
+    def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
         Cuts by 'mdl' and 'auto' are found anew without each row. Row by row where a row changes
@@ -346,16 +357,24 @@ class NaiveBayes(CountedModel):
         )
         row_by_row = weightless or other_terms or other_cuts or self.combine != "bayes"
         if plan is None or row_by_row:
-            return super().leave_one_out(table, weight)
+            return super()._leave_one_out(table, weight)
         from countwise.models.bayes.leave_one_out import posteriors_without_each_row
 
         counts = count(table, plan, sample_weight=weight)
         fitted = clone(self).fit_counts(counts)
         if not fitted._words_change_alone:
-            return super().leave_one_out(table, weight)
+            return super()._leave_one_out(table, weight)
         posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
         posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())
         return posteriors
+
+    def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
+        other_terms = type(self).terms is not NaiveBayes.terms
+        if other_terms or self.combine != "bayes" or not self._words_change_alone:
+            return None
+        from countwise.models.bayes.leave_one_out import naive_bayes_scores
+
+        return naive_bayes_scores(self, left_out)
 
     def _view_counts(self, counts: Counts) -> Counts:
         self.cut_points_ = {
@@ -556,8 +575,8 @@ class NaiveBayes(CountedModel):
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(np.log(share), ZERO))
 
-    def _scores(self, table: Table) -> FloatArray:
-        scores = super()._scores(table)
+    def _raw_scores(self, table: Table) -> FloatArray:
+        scores = super()._raw_scores(table)
         if self._multiplies_posteriors:
             # No attribute adds anything: the prior is left.
             silent = np.all(scores == 0.0, axis=1)
@@ -567,7 +586,7 @@ class NaiveBayes(CountedModel):
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         if self._multiplies_posteriors:
-            return np.asarray(self._scores(table).argmax(axis=1))
+            return np.asarray(self._raw_scores(table).argmax(axis=1))
         return super()._best(table)
 
     def to_logistic(self) -> LogisticWeights:
@@ -598,7 +617,8 @@ class NaiveBayes(CountedModel):
                 "NaiveBayes: logistic weights are those of nominal and numeric columns; "
                 f"{column.name!r} is text. Leave it out with `drop=`."
             )
-        return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+        weights = logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+        return weights.divided_by(self.temperature_)
 
     def views(self) -> Sequence[View]:
         """Return the probability tables and the densities."""

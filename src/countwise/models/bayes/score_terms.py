@@ -273,7 +273,7 @@ def presence_logs(
     return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
 
 
-#: How many imagined rows Friedman's back-off spreads by the child's share in all rows.
+#: How many imagined rows each step of the back-off spreads by the shares of the step before it.
 BACK_OFF = 5.0
 
 
@@ -283,22 +283,36 @@ def prior_logs(weight: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
 
 
-def backed_off(counts: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
-    """Return Friedman's estimate: shares among few rows are drawn to the share in all rows.
+def backed_off(counts: FloatArray, total: FloatArray, wider: FloatArray) -> FloatArray:
+    """Return shares among `total` rows, drawn to `wider` shares where rows are few.
 
-    Friedman, Geiger & Goldszmidt (1997) mix θ(x | pa) = α P(x | pa) + (1 - α) P(x) with
-    α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are
-    shares among all N rows. With `counts` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that
-    is (counts + s overall) / (total + s).
+    (counts + s wider) / (total + s): the shares of s imagined rows are those of a wider group, as
+    Friedman, Geiger & Goldszmidt (1997) proposed.
     """
-    return np.asarray((counts + BACK_OFF * overall) / (total + BACK_OFF))
+    return np.asarray((counts + BACK_OFF * wider) / (total + BACK_OFF))
 
 
-def _overall(counts: FloatArray) -> FloatArray:
-    """Return shares of the child (second axis) in all rows, to be mixed with those of a family."""
-    every = counts.sum(axis=(0, *range(2, counts.ndim)), keepdims=True)
-    total = every.sum()
-    return np.asarray(every / total if total > 0 else every)
+def share_of_column(counts: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+    """Return shares of levels in all rows, each level imagined once more."""
+    return np.asarray((counts + 1.0) / (total + levels))
+
+
+def _family_shares(figures: FloatArray, known: FloatArray) -> FloatArray:
+    """Return shares of a child given its parents, backed off to the class, then to the column.
+
+    `figures` has classes, child, parents; `known` two slots for missing and unseen parents more.
+    """
+    parents = tuple(range(2, figures.ndim))
+    by_class = figures.sum(axis=parents, keepdims=True)
+    every = by_class.sum(axis=0, keepdims=True)
+    column = share_of_column(every, every.sum(), figures.shape[1])
+    given_class = backed_off(by_class, by_class.sum(axis=1, keepdims=True), column)
+    if not parents:
+        return given_class
+    shares = backed_off(known, known.sum(axis=1, keepdims=True), given_class)
+    # Where no parent is known, the class is all there is.
+    shares[(slice(None), slice(None), *[slice(-2, None)] * len(parents))] = given_class
+    return shares
 
 
 def child_figures(table: FloatArray, rule: Smoothing | str) -> FloatArray:
@@ -315,10 +329,7 @@ def child_figures(table: FloatArray, rule: Smoothing | str) -> FloatArray:
         every = known.sum(axis=axis, keepdims=True)
         seen = np.take(known, range(known.shape[axis] - 1), axis=axis)
         known = np.concatenate([seen, every, every], axis=axis)
-    if isinstance(rule, str):
-        shares = backed_off(known, known.sum(axis=1, keepdims=True), _overall(figures))
-    else:
-        shares = rule.shares(known)
+    shares = _family_shares(figures, known) if isinstance(rule, str) else rule.shares(known)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(shares), ZERO)
     # A family no class was ever seen with says nothing when nothing is added to the counts.
