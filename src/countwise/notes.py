@@ -402,6 +402,15 @@ NOTES: dict[str, NoteKind] = {
         "Rows that are added or forgotten later change the tables, not the dependencies. Fit the "
         "model again to renew them.",
     ),
+    "P05": NoteKind(
+        "Not calibrated",
+        "info",
+        "The model is made from counts alone, so its probabilities are not calibrated.",
+        "The temperature of `calibrate='auto'` is learned from rows that are scored without "
+        "themselves. After `fit_counts`, `partial_fit`, `forget` and merging there are no such "
+        "rows: the temperature is 1. Decisions are the same. Call `fit` with all rows to "
+        "calibrate.",
+    ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",

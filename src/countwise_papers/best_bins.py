@@ -12,11 +12,10 @@ from countwise._typing import FloatArray
 from countwise.discretize.cuts import Cuts
 from countwise.evaluation.folds import split_folds
 from countwise.evaluation.intervals import Estimate, corrected
-from countwise.models.bayes.naive_bayes import NaiveBayes
-from countwise.models.bayes.tan import TAN
 from countwise.models.tree.id3 import ID3
 from countwise.reports.figures.line_plot import estimates_figure
 from countwise.tables.table import Table
+from countwise_papers.exact_models import exact_naive_bayes, exact_tan
 from countwise_papers.findings import (
     Drawing,
     Finding,
@@ -137,6 +136,9 @@ def _try_bins(train: Table, test: Table, bins: Sequence[int]) -> list[list[float
         cuts = Cuts("width", bins=number).fit(train)
         rows = cuts.transform(train), cuts.transform(test)
         found.append(
-            [accuracy(model, *rows) for model in (NaiveBayes(), TAN(), ID3(smoothing="laplace"))]
+            [
+                accuracy(model, *rows)
+                for model in (exact_naive_bayes(), exact_tan(), ID3(smoothing="laplace"))
+            ]
         )
     return found

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError, listing
 from countwise.evaluation.bayes_error import bayes_error, boundaries
-from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.ensembles.adaboost import AdaBoost
 from countwise.models.linear.logistic import Logistic
 from countwise.reports.draw import Picture
@@ -21,6 +20,7 @@ from countwise.reports.figures.svg import circle, drawing, group, label, line, p
 from countwise.reports.sentences import names
 from countwise.tables.read import read
 from countwise.tables.table import Table
+from countwise_papers.exact_models import exact_naive_bayes
 
 _ERROR_PLOT, _ERROR_LEFT = 230.0, 44.0
 
@@ -208,7 +208,7 @@ def draw_sigmoids(
     pad = 0.04 * (values.max() - values.min())
     x = np.linspace(values.min() - pad, values.max() + pad, 300)
     pair = values[:, None], is_label.astype(int)
-    generative = NaiveBayes(variance="shared").fit(*pair).predict_proba(x[:, None])[:, 1]
+    generative = exact_naive_bayes(variance="shared").fit(*pair).predict_proba(x[:, None])[:, 1]
     discriminative = Logistic(C=1e6).fit(*pair).predict_proba(x[:, None])[:, 1]
     curves = {
         "generative: naive Bayes, shared variance": generative.tolist(),

@@ -22,6 +22,7 @@ from countwise.models.tree.id3 import ID3
 from countwise.reports.draw import draw
 from countwise.reports.figures.ranking import ranking_figure
 from countwise_papers.bagged_votes import bagged_votes
+from countwise_papers.exact_models import exact_naive_bayes
 from countwise_papers.findings import (
     Drawing,
     Finding,
@@ -126,9 +127,9 @@ def table_1(work: Work) -> Found:
     roulette wheel) draws a class at random by its probability.
     """
     table = work.table("voting-example")
-    product = NaiveBayes(smoothing=0, combine="posteriors").fit(table)
+    product = exact_naive_bayes(smoothing=0, combine="posteriors").fit(table)
     zero, one = np.exp(product.predict_joint_log_proba(_ROW)[0])
-    by_rule = np.exp(NaiveBayes(smoothing=0).fit(table).predict_joint_log_proba(_ROW)[0])
+    by_rule = np.exp(exact_naive_bayes(smoothing=0).fit(table).predict_joint_log_proba(_ROW)[0])
     wheel = RouletteWheel().shares(product.predict_proba(_ROW))[0]
     yield figure(
         "P0.2",
@@ -189,9 +190,7 @@ def paper_bayes(combine: str = "bayes") -> NaiveBayes:
 
     Normal densities with the population's variance, no narrower than the column's values are fine.
     """
-    return NaiveBayes(
-        numeric="gaussian", variance="population", min_deviation="precision", combine=combine
-    )
+    return exact_naive_bayes(variance="population", min_deviation="weka", combine=combine)
 
 
 @part("P0.6", "P0.9", data=SETS, cost=2)
@@ -565,7 +564,7 @@ def bagging(work: Work) -> Found:
     posterior. The paper names this as further work and prints no figure.
     """
     bases = {
-        "naive Bayes": NaiveBayes(numeric="cuts", cuts="mdl"),
+        "naive Bayes": exact_naive_bayes(numeric="cuts", cuts="mdl"),
         "trees": ID3(smoothing="laplace"),
     }
     gaps: dict[str, list[float]] = {name: [] for name in bases}

@@ -12,14 +12,13 @@ from countwise.evaluation.evaluate import evaluate
 from countwise.evaluation.intervals import Estimate
 from countwise.evaluation.learning_curve import learning_curve
 from countwise.evaluation.neighbor_grid import NeighborGrid, neighbor_grid
-from countwise.models.bayes.naive_bayes import NaiveBayes
-from countwise.models.bayes.tan import TAN
 from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.tree.id3 import ID3
 from countwise.reports.comparison_facts import curve_facts
 from countwise.reports.draw import draw
 from countwise.reports.figures.line_plot import curve_figure
 from countwise.tables.table import Table
+from countwise_papers.exact_models import exact_naive_bayes, exact_tan
 from countwise_papers.findings import (
     TRUE,
     Drawing,
@@ -68,8 +67,8 @@ def _learners(seed: int) -> dict[str, Any]:
     """The paper's choices: k = 2 and p = 3 with VDM, ten bins of equal width, pruned ID3."""
     return {
         "kNN": Neighbors(n_neighbors=2, p=3, metric="vdm", smoothing=0),
-        "NB": NaiveBayes(numeric="cuts", cuts="width", bins=10),
-        "TAN": TAN(cuts="width", bins=10),
+        "NB": exact_naive_bayes(numeric="cuts", cuts="width", bins=10),
+        "TAN": exact_tan(cuts="width", bins=10),
         # The paper keeps a node unless cutting it is better.
         "ID3": ID3(
             numeric="cuts",
@@ -147,7 +146,7 @@ def _bins(iris: Table) -> Finding:
 def _strata(found: Mapping[str, Table]) -> Finding:
     worst = 0
     for table in found.values():
-        trials = evaluate(NaiveBayes(), table, folds=10)
+        trials = evaluate(exact_naive_bayes(), table, folds=10)
         counts = np.asarray(
             [np.bincount(fold.truth, minlength=len(trials.classes)) for fold in trials.folds]
         )
@@ -245,7 +244,7 @@ def vdm(work: Work) -> Found:
     """
     votes = work.table("votes", **_options("votes"))
     shares = {}
-    counts = NaiveBayes(smoothing=0).fit(votes).counts_
+    counts = exact_naive_bayes(smoothing=0).fit(votes).counts_
     for column in votes.schema.attributes:
         cells = counts.table(column.name)[:2, : len(column.levels)]
         shares[column.name] = cells / cells.sum(axis=0)
@@ -324,7 +323,7 @@ def pictures(work: Work) -> Found:
     learners = _learners(work.seed)
     for name, table in work.tables(_DATA, _options):
         cut = Cuts("width", bins=10).fit(table).transform(table) if table.schema.numeric else table
-        bayes = NaiveBayes().fit(cut)
+        bayes = exact_naive_bayes().fit(cut)
         picture = draw(bayes)
         columns, classes = len(cut.schema.attributes), len(bayes.classes_)
         levels = sum(len(bayes.counts_.levels(c.name)) for c in cut.schema.attributes)

@@ -10,7 +10,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.linear.neural_net import NeuralNet
 from countwise.models.linear.perceptron import Perceptron
 from countwise.models.neighbors.classifier import Neighbors
@@ -20,6 +19,7 @@ from countwise.models.neighbors.regressor import NeighborsRegressor
 from countwise.tables.read import read
 from countwise.tables.table import Table
 from countwise.tables.words import split_words
+from countwise_papers.exact_models import exact_naive_bayes
 from countwise_papers.findings import (
     TRUE,
     Found,
@@ -53,7 +53,7 @@ def weather(work: Work) -> Found:
     Fourteen rows with four nominal attributes, without smoothing. A missing value is left out of
     the counts and of the product.
     """
-    model = NaiveBayes(smoothing=0).fit(work.table("weather"))
+    model = exact_naive_bayes(smoothing=0).fit(work.table("weather"))
     classes = model.classes_.tolist()
     order = [classes.index("yes"), classes.index("no")]
     same = 0
@@ -89,13 +89,13 @@ def densities(work: Work) -> Found:
     stratified ten-fold cross-validation on five sets with numeric columns.
     """
     iris = work.table("iris")
-    model = NaiveBayes(numeric="kernel", prior="uniform").fit(iris)
+    model = exact_naive_bayes(numeric="kernel", prior="uniform").fit(iris)
     totals = model.predict_proba(iris.take(np.arange(0, len(iris), 7))).sum(axis=1)
     yield same_figures("P2.3", "posteriors under kernel densities sum to one", totals, 1, 1e-8)
     gaps = []
     for name, table in work.tables(("ionosphere", "glass", "iris", "ecoli", "breast-w")):
         trials = evaluate(
-            {"normal": NaiveBayes(), "kernel": NaiveBayes(numeric="kernel")},
+            {"normal": exact_naive_bayes(), "kernel": exact_naive_bayes(numeric="kernel")},
             table,
             folds=10,
             random_state=work.seed,
@@ -335,7 +335,7 @@ def times(work: Work) -> Found:
     rows = 5_000 if work.quick else 50_000
     X = rng.normal(size=(rows, 8))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    models = {"eager": NaiveBayes(), "lazy": Neighbors(n_neighbors=5, smoothing=0)}
+    models = {"eager": exact_naive_bayes(), "lazy": Neighbors(n_neighbors=5, smoothing=0)}
     trials = evaluate(models, read(X, target=y), folds=5, random_state=work.seed)
     lazy, eager = (
         [float(np.sum(trials.times[name][step])) for step in ("fit", "predict")]
@@ -375,11 +375,11 @@ def text(work: Work) -> Found:
         yield same_figures(
             "P2.12",
             f"{name}: posteriors of ours and of scikit-learn's {type(peer).__name__}",
-            NaiveBayes(text=name).fit(rows).predict_proba(rows),
+            exact_naive_bayes(text=name).fit(rows).predict_proba(rows),
             peer.fit(counted, rows.labels).predict_proba(counted),
             1e-9,
         )
-    ours = {name: NaiveBayes(text=name) for name in models}
+    ours = {name: exact_naive_bayes(text=name) for name in models}
     trials = evaluate(ours, desk, folds=10, random_state=work.seed)
     for name in models:
         gap = trials.difference(name, "majority")

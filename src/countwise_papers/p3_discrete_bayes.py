@@ -18,11 +18,11 @@ from countwise.discretize.joint_search.cell_budget import entropy_levels
 from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.rows import Part
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing
 from countwise.models.discrete_bayes.discrete_bayes import DiscreteBayes
 from countwise.reports.draw import draw
 from countwise.tables.datasets import find
+from countwise_papers.exact_models import exact_naive_bayes
 from countwise_papers.findings import (
     Drawing,
     Finding,
@@ -442,7 +442,7 @@ def any_problem(work: Work) -> Found:
         trials = evaluate(
             {
                 "discrete": DiscreteBayes(levels="merit", random_state=work.seed, smoothing=0),
-                "NB": NaiveBayes(),
+                "NB": exact_naive_bayes(),
             },
             table,
             folds=10,

@@ -11,7 +11,6 @@ from scipy.stats import norm
 from countwise.counts.smoothing import Laplace, MEstimate
 from countwise.evaluation.bayes_error import bayes_error, bayes_error_bound
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes.naive_bayes import NaiveBayes
 from countwise.models.ensembles.adaboost import AdaBoost
 from countwise.models.ensembles.bagging import Bagging
 from countwise.models.ensembles.vote import ensemble_error
@@ -19,6 +18,7 @@ from countwise.models.neighbors.classifier import Neighbors
 from countwise.models.tree.id3 import ID3
 from countwise.reports.regions import regions
 from countwise.tables.read import read
+from countwise_papers.exact_models import exact_naive_bayes
 from countwise_papers.findings import (
     Drawing,
     Found,
@@ -52,7 +52,7 @@ def meningitis(work: Work) -> Found:
     rows = {"stiff neck": ["yes", "no", "yes", "no"], "class": ["m", "m", "well", "well"]}
     well = stiff - stiff_sick, everybody - sick - stiff + stiff_sick
     weight = [stiff_sick, sick - stiff_sick, *well]
-    model = NaiveBayes(smoothing=0).fit(read(rows, target="class"), sample_weight=weight)
+    model = exact_naive_bayes(smoothing=0).fit(read(rows, target="class"), sample_weight=weight)
     posterior = _by_class(model, model.predict_proba({"stiff neck": ["yes"]})[0])
     yield figure("P4.2", "P(meningitis | stiff neck)", "0.0002", posterior["m"])
 
@@ -65,7 +65,7 @@ def tax(work: Work) -> Found:
     normal density with the sample variance. The row to classify is (No, Married, 120).
     """
     table = work.table("tax")
-    model = NaiveBayes(smoothing=0).fit(table)
+    model = exact_naive_bayes(smoothing=0).fit(table)
     income = table.schema.numeric[0].name
     no = model.classes_.tolist().index("No")
     moments = model.counts_.moments[income]
@@ -92,7 +92,7 @@ def tax(work: Work) -> Found:
     )
     yield figure("P4.3", "P(x | Yes)", "0", given[1 - no])
     yield same_word("P4.3", "decision", "No", str(model.predict(row)[0]))
-    points = NaiveBayes(numeric="cuts", cuts="two-way").fit(table).cut_points_[income]
+    points = exact_naive_bayes(numeric="cuts", cuts="two-way").fit(table).cut_points_[income]
     order = np.sort(table.values(income))
     yield held(
         "P4.4",
@@ -111,7 +111,7 @@ def vertebrates(work: Work) -> Found:
     Twenty rows with four nominal attributes, without smoothing. The row to classify is (yes, no,
     yes, no).
     """
-    model = NaiveBayes(smoothing=0).fit(work.table("vertebrates"))
+    model = exact_naive_bayes(smoothing=0).fit(work.table("vertebrates"))
     new = {"Give Birth": ["yes"], "Can Fly": ["no"], "Live in Water": ["yes"], "Have Legs": ["no"]}
     given = _by_class(model, np.exp(model.explain(new).parts[0].sum(axis=0)))
     joint = _by_class(model, np.exp(model.predict_joint_log_proba(new)[0]))
@@ -131,7 +131,7 @@ def zero(work: Work) -> Found:
     """
     table = work.table("tax")
     name = table.schema.nominal[0].name
-    model = NaiveBayes(smoothing=0).fit(table)
+    model = exact_naive_bayes(smoothing=0).fit(table)
     counts = model.counts_.table(name)[:2, : len(model.counts_.levels(name))]
     total, values = counts.sum(axis=1, keepdims=True), counts.shape[1]
     for words, smoothing, by_hand in (
@@ -150,7 +150,7 @@ def zero(work: Work) -> Found:
         text = "largest gap to the formula {:.1g}"
         yield same_figures("P4.6", words, smoothing.shares(counts), by_hand, 1e-12, text)
     row = {"Refund": ["No"], "Marital Status": ["Married"], table.schema.numeric[0].name: [120]}
-    smoothed = NaiveBayes(smoothing=Laplace(1, by="classes")).fit(table)
+    smoothed = exact_naive_bayes(smoothing=Laplace(1, by="classes")).fit(table)
     posterior = _by_class(smoothed, smoothed.predict_proba(row)[0])["Yes"]
     what = "the tax row's P(Yes) is no longer zero"
     yield held("P4.6", what, posterior, above(0), "{:.2g}")
@@ -274,7 +274,7 @@ def logistic(work: Work) -> Found:
     names = [column.name for column in two.schema.numeric]
     X = np.stack([two.values(name) for name in names], axis=1)
     y = (two.labels == "Iris-virginica").astype(int)
-    model = NaiveBayes(variance="shared").fit(X, y)
+    model = exact_naive_bayes(variance="shared").fit(X, y)
     weights = np.asarray([weight.value for weight in model.to_logistic().coefficients])
     by_weights = 1 / (1 + np.exp(-(weights[0] + X @ weights[1:])))
     yield same_figures(

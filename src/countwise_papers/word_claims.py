@@ -20,7 +20,6 @@ from countwise._typing import FloatArray
 from countwise.evaluation.folds import split_holdout
 from countwise.evaluation.intervals import Estimate, corrected
 from countwise.models.bayes.naive_bayes import NaiveBayes
-from countwise.models.bayes.tan import TAN
 from countwise.models.ensembles.bagging import Bagging
 from countwise.models.linear.logistic import Logistic
 from countwise.models.linear.svm import LinearSVM
@@ -29,6 +28,7 @@ from countwise.models.tree.id3 import ID3
 from countwise.reports.figures.line_plot import estimates_figure
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
+from countwise_papers.exact_models import exact_naive_bayes, exact_tan
 from countwise_papers.findings import (
     Drawing,
     Finding,
@@ -229,7 +229,7 @@ def _measure_copies(train: Table, test: Table, copies: int, rng: Any) -> Mapping
 
 def _bayes() -> NaiveBayes:
     """Return naive Bayes with normal densities no narrower than the values are fine."""
-    return NaiveBayes(numeric="gaussian", min_deviation="precision")
+    return exact_naive_bayes(min_deviation="weka")
 
 
 def _neighbors(k: int) -> Neighbors:
@@ -258,7 +258,7 @@ def _measure_families(train: Table, test: Table, setting: Any, rng: Any) -> Mapp
         "logistic": Logistic(),
         "SVM": LinearSVM(),
         "naive Bayes": _bayes(),
-        "TAN": TAN(),
+        "TAN": exact_tan(),
     }
     return {name: accuracy(model, train, test) for name, model in models.items()}
 

@@ -11,6 +11,8 @@ import countwise as cw
 from countwise.errors import ParameterError, TableError
 from countwise.evaluation.bayes_error import bayes_error, bayes_error_bound, boundaries
 
+SHARED = {"numeric": "gaussian", "variance": "shared", "min_deviation": 0, "calibrate": None}
+
 
 def overlap(densities, prior):
     """The integral of all but the largest density: the Bayes error by another way."""
@@ -131,14 +133,14 @@ def test_what_cannot_be_known_is_refused():
 @pytest.mark.parametrize("sample", ["iris", "glass", "credit-g", "hepatitis", "votes"])
 def test_p4_8_the_closed_form_is_the_posterior(sample):
     table = cw.read(f"sample:{sample}")
-    model = cw.NaiveBayes(variance="shared").fit(table)
+    model = cw.NaiveBayes(**SHARED).fit(table)
     weights = model.to_logistic()
     np.testing.assert_allclose(weights.posteriors(table), model.predict_proba(table), atol=1e-9)
 
 
 def test_p4_8_the_weights_by_hand():
     x, y = [[0.0], [2.0], [3.0], [5.0], [4.0]], [*"aabbb"]
-    model = cw.NaiveBayes(variance="shared").fit(x, y)
+    model = cw.NaiveBayes(**SHARED).fit(x, y)
     shared = (2 * 1 + (1 + 0 + 1)) / 3  # squares within classes over n - K
     slope = (4 - 1) / shared
     intercept = np.log(3 / 2) - (16 - 1) / (2 * shared)

@@ -51,7 +51,7 @@ def test_seventy_thirty_ten_times_argmax_against_the_wheel(uci):
 )
 def test_neighbors_of_table_1_lie_within_the_interval(uci, name, printed, options):
     """Two neighbours, p = 3, VDM for words and Minkowski for numbers, stratified ten-fold."""
-    model = cw.Neighbors(2, metric="vdm", p=3)
+    model = cw.Neighbors(2, metric="vdm", p=3, smoothing=0)
     table = cw.read(uci(name), target=-1, **options)
     own = evaluate(model, table, folds=10).score("accuracy", "Neighbors")
     assert own.low <= printed <= own.high

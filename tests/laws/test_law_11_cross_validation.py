@@ -59,7 +59,7 @@ def test_nominal_tables_agree_to_the_last_bit(table, folds, seed, smoothing):
 
 JOINT = {
     "TAN": lambda: TAN(),
-    "TAN, back-off": lambda: TAN("back-off"),
+    "TAN, Laplace": lambda: TAN(1.0),
     "AODE": lambda: AODE(),
     "KDB": lambda: KDB(1, selective=False),
 }
@@ -207,7 +207,7 @@ def test_weighted_rows_agree():
 @settings(max_examples=30, deadline=None)
 @given(tables(numeric=True), st.sampled_from(["omit", "value"]), st.sampled_from([0, 1.0]))
 def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothing):
-    options = {"when_missing": missing, "smoothing": smoothing}
+    options = {"when_missing": missing, "smoothing": smoothing, "calibrate": None}
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
     said = trials.entries["NaiveBayes"].predictions[0].posteriors
     for row in range(len(table)):
@@ -223,7 +223,7 @@ def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothin
     [
         ("votes", {}),
         ("credit-g", {}),
-        ("glass", {"variance": "population"}),
+        ("glass", {"numeric": "gaussian", "variance": "population"}),
         ("iris", {"numeric": "kernel"}),
         ("hepatitis", {"when_missing": "value"}),
         ("weather", {"combine": "posteriors"}),
@@ -233,6 +233,7 @@ def test_leave_one_out_equals_refitting_without_the_row(table, missing, smoothin
     ],
 )
 def test_leave_one_out_on_real_tables(name, options):
+    options = options | {"calibrate": None}
     table = cw.read(f"sample:{name}")
     trials = evaluate(cw.NaiveBayes(**options), table, leave_one_out=True)
     said = trials.entries["NaiveBayes"].predictions[0].posteriors
@@ -244,18 +245,22 @@ def test_leave_one_out_on_real_tables(name, options):
 
 LEFT_OUT = {
     "plain": {},
-    "shared": {"variance": "shared"},
-    "population": {"variance": "population", "smoothing": 0},
+    "gaussian": {"numeric": "gaussian"},
+    "weka": {"numeric": "gaussian", "min_deviation": "weka", "when_missing": "value"},
+    "exact": {"numeric": "gaussian", "min_deviation": 0},
+    "shared": {"numeric": "gaussian", "variance": "shared"},
+    "population": {"numeric": "gaussian", "variance": "population", "smoothing": 0},
     "missing": {"when_missing": "value"},
     "missing-unsmoothed": {"when_missing": "value", "smoothing": None},
     "overall": {"smoothing": cw.MEstimate(2, "overall")},
-    "by-classes": {"smoothing": cw.Laplace(1, by="classes"), "variance": "shared"},
+    "by-classes": {"smoothing": cw.Laplace(1, by="classes")},
     "kernel": {"numeric": "kernel", "when_missing": "value"},
     "scott": {"numeric": "kernel", "bandwidth": "scott", "prior": "uniform"},
-    "cuts": {"numeric": "cuts"},
-    "posteriors": {"combine": "posteriors", "variance": "shared"},
+    "width": {"cuts": "width"},
+    "mdl": {"cuts": "mdl", "smoothing": 0},
+    "posteriors": {"combine": "posteriors", "numeric": "gaussian", "variance": "shared"},
     "unseen": {"unseen": "smooth"},
-    "prior": {"prior": "uniform", "variance": "shared"},
+    "prior": {"prior": "uniform", "numeric": "gaussian", "variance": "shared"},
 }
 WEIGHTS = {"one": None, "whole": [1.0, 2.0, 3.0], "real": [0.25, 1.1, 1.7]}
 
@@ -264,6 +269,7 @@ WEIGHTS = {"one": None, "whole": [1.0, 2.0, 3.0], "real": [0.25, 1.1, 1.7]}
 @pytest.mark.parametrize("options", list(LEFT_OUT.values()), ids=list(LEFT_OUT))
 @pytest.mark.parametrize("name", ["iris", "hepatitis", "contact-lenses"])
 def test_leave_one_out_equals_refitting_for_every_setting_and_weight(name, options, weights):
+    options = options | {"calibrate": None}
     table = cw.read(f"sample:{name}")
     rng = np.random.default_rng(3)
     weight = None if weights is None else rng.choice(weights, len(table))
@@ -279,12 +285,14 @@ def test_leave_one_out_equals_refitting_for_every_setting_and_weight(name, optio
 @pytest.mark.parametrize("name", ["glass", "credit-g"])
 def test_the_gap_of_values_is_that_of_the_training_rows_alone(name):
     table = cw.read(f"sample:{name}")
-    model = cw.NaiveBayes(min_deviation="precision")
+    model = cw.NaiveBayes(numeric="gaussian")
     trials = evaluate({"one": model}, table, folds=4)
     for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
         assert np.allclose(predicted.posteriors, refit(model, table, fold), atol=1e-9)
 
 
 def test_leave_one_out_of_iris_with_a_shared_variance():
-    trials = evaluate(cw.NaiveBayes(variance="shared"), "sample:iris", leave_one_out=True)
+    trials = evaluate(
+        cw.NaiveBayes(numeric="gaussian", variance="shared"), "sample:iris", leave_one_out=True
+    )
     assert trials.score("accuracy", "NaiveBayes").value == pytest.approx(0.96)

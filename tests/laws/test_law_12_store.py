@@ -87,7 +87,7 @@ def trees(draw):
         draw(st.sampled_from(["gain", "ratio"])),
         numeric=draw(st.sampled_from(["threshold", "cuts"])),
         when_missing=draw(st.sampled_from(["fraction", "majority"])),
-        smoothing=draw(st.sampled_from([None, 0.5, 1.0])),
+        smoothing=draw(st.sampled_from(["laplace", 0.0, 0.5, 5.0])),
         prune=draw(st.sampled_from([0.0, 0.3])),
         min_gain=draw(st.sampled_from([None, 0.0])),
     )

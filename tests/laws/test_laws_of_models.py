@@ -18,8 +18,9 @@ MODELS = {
     "plain": lambda: cw.NaiveBayes(),
     "unsmoothed": lambda: cw.NaiveBayes(smoothing=0),
     "kernel": lambda: cw.NaiveBayes(numeric="kernel"),
+    "exact": lambda: cw.NaiveBayes(numeric="gaussian", min_deviation=0),
     "posteriors": lambda: cw.NaiveBayes(combine="posteriors"),
-    "least deviation": lambda: cw.NaiveBayes(min_deviation="precision"),
+    "least deviation": lambda: cw.NaiveBayes(numeric="gaussian"),
     "missing as value": lambda: cw.NaiveBayes(when_missing="value", unseen="smooth"),
     "m-estimate": lambda: cw.NaiveBayes(smoothing=cw.MEstimate(3, "overall")),
 }
@@ -27,7 +28,7 @@ MODELS = {
 #: Models of columns taken together: they learn cuts, and some their structure, from the first rows.
 JOINT = {
     "TAN": lambda: TAN(),
-    "TAN, back-off": lambda: TAN("back-off"),
+    "TAN, Laplace": lambda: TAN(1.0),
     "TAN, unsmoothed": lambda: TAN(0),
     "AODE": lambda: AODE(),
     "AODE, few parents": lambda: AODE(0.5, frequency_limit=3),

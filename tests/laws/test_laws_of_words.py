@@ -89,6 +89,7 @@ def test_laws_6_7(model, data):
 def test_leave_one_out_equals_refitting(model, data):
     table = data.draw(with_text(least_rows=3))
     weight = data.draw(st.none() | weights(len(table), whole=False).filter(np.all))
+    model = clone(model).set_params(calibrate=None)
     found = clone(model).leave_one_out(table, weight)
     for row in range(len(table)):
         rest = np.delete(np.arange(len(table)), row)

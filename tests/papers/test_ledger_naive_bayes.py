@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import countwise as cw
+from countwise_papers.exact_models import exact_naive_bayes
 
 DAY = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "windy": ["TRUE"]}
 
@@ -24,36 +25,36 @@ def voting():
 
 
 def test_p0_2_product_of_posteriors(voting):
-    model = cw.NaiveBayes(smoothing=0, combine="posteriors").fit(voting)
+    model = exact_naive_bayes(smoothing=0, combine="posteriors").fit(voting)
     figures = list(joint(model, {"x1": ["1"], "x2": ["1"], "x3": ["1"]}).values())
     assert figures == pytest.approx([1 / 18, 2 / 9], abs=1e-12)
 
 
 def test_p0_2_is_bayes_with_the_prior_to_a_power(voting):
     rows = voting
-    product = cw.NaiveBayes(smoothing=0, combine="posteriors").fit(rows).predict_proba(rows)
-    model = cw.NaiveBayes(smoothing=0).fit(rows)
+    product = exact_naive_bayes(smoothing=0, combine="posteriors").fit(rows).predict_proba(rows)
+    model = exact_naive_bayes(smoothing=0).fit(rows)
     logs = model.predict_joint_log_proba(rows) + 2 * np.log(model.class_prior_)
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     np.testing.assert_allclose(product, shares / shares.sum(axis=1, keepdims=True), atol=1e-12)
 
 
 def test_p0_3_bayes_rule(voting):
-    model = cw.NaiveBayes(smoothing=0).fit(voting)
+    model = exact_naive_bayes(smoothing=0).fit(voting)
     figures = list(joint(model, {"x1": ["1"], "x2": ["1"], "x3": ["1"]}).values())
     assert figures == pytest.approx([1 / 20, 4 / 45], abs=1e-12)
 
 
 def test_p0_5_the_wheel_on_table_1(voting):
     """The paper prints (0.5463, 0.4537): its product 0.5 · 0.67 · 0.67 is 0.2244, not 0.04489."""
-    model = cw.NaiveBayes(smoothing=0, combine="posteriors").fit(voting)
+    model = exact_naive_bayes(smoothing=0, combine="posteriors").fit(voting)
     shares = cw.RouletteWheel().shares(model.predict_proba({"x1": ["1"], "x2": ["1"], "x3": ["1"]}))
     assert shares[0].tolist() == pytest.approx([0.2, 0.8])
 
 
 def test_p2_1_weather_counts_and_the_new_day():
     weather = cw.read("sample:weather")
-    model = cw.NaiveBayes(smoothing=0).fit(weather)
+    model = exact_naive_bayes(smoothing=0).fit(weather)
     outlook = model.counts_.table("outlook")
     levels = model.counts_.levels("outlook")
     by_level = {level: outlook[:2, place].tolist() for place, level in enumerate(levels)}
@@ -63,7 +64,7 @@ def test_p2_1_weather_counts_and_the_new_day():
 
 
 def test_p2_2_outlook_unknown():
-    model = cw.NaiveBayes(smoothing=0).fit(cw.read("sample:weather"))
+    model = exact_naive_bayes(smoothing=0).fit(cw.read("sample:weather"))
     day = {**DAY, "outlook": [None]}
     assert {k: round(v, 4) for k, v in joint(model, day).items()} == {"no": 0.0343, "yes": 0.0238}
     assert {k: round(v, 2) for k, v in posterior(model, day).items()} == {"no": 0.59, "yes": 0.41}
@@ -71,7 +72,7 @@ def test_p2_2_outlook_unknown():
 
 def test_p2_2_missing_is_left_out_of_the_counts():
     table = cw.read({"a": ["x", None, "x", "y"], "class": ["n", "n", "y", "y"]}, target="class")
-    model = cw.NaiveBayes(smoothing=0).fit(table)
+    model = exact_naive_bayes(smoothing=0).fit(table)
     assert model.predict_proba({"a": ["x"]})[0].tolist() == pytest.approx([2 / 3, 1 / 3])
     assert model.counts_.table("a")[:2, -1].tolist() == [1, 0]
 
@@ -86,13 +87,13 @@ def test_p4_2_meningitis():
         stiff - stiff_sick,
         1_000_000 - sick - stiff + stiff_sick,
     ]
-    model = cw.NaiveBayes(smoothing=0).fit(cw.read(rows, target="class"), sample_weight=weight)
+    model = exact_naive_bayes(smoothing=0).fit(cw.read(rows, target="class"), sample_weight=weight)
     assert posterior(model, {"stiff neck": ["yes"]})["m"] == pytest.approx(0.0002)
 
 
 def test_p4_3_tax_table():
     tax = cw.read("sample:tax")
-    model = cw.NaiveBayes(smoothing=0).fit(tax)
+    model = exact_naive_bayes(smoothing=0).fit(tax)
     income = next(c.name for c in tax.schema.numeric)
     no = model.classes_.tolist().index("No")
     moments = model.counts_.moments[income]
@@ -116,7 +117,7 @@ def test_p4_3_tax_table():
 
 def test_p4_5_vertebrates():
     table = cw.read("sample:vertebrates")
-    model = cw.NaiveBayes(smoothing=0).fit(table)
+    model = exact_naive_bayes(smoothing=0).fit(table)
     new = {"Give Birth": ["yes"], "Can Fly": ["no"], "Live in Water": ["yes"], "Have Legs": ["no"]}
     why = model.explain(new)
     given = dict(zip(why.classes, np.exp(why.parts[0].sum(axis=0)), strict=True))
@@ -140,7 +141,7 @@ def test_p4_6_laplace_both_ways_and_the_m_estimate():
     assert overall[0].tolist() == pytest.approx([(2 + 3) / 13, 1 / 13, (1 + 6) / 13])
     tax = cw.read("sample:tax")
     for smoothing in (cw.Laplace(1, by="classes"), cw.MEstimate(3), 1.0):
-        model = cw.NaiveBayes(smoothing=smoothing).fit(tax)
+        model = exact_naive_bayes(smoothing=smoothing).fit(tax)
         row = {"Refund": ["No"], "Marital Status": ["Married"], tax.schema.numeric[0].name: [120]}
         assert posterior(model, row)["Yes"] > 0
 

@@ -78,7 +78,7 @@ def test_data_facts_example():
 
 
 def test_density_facts_example():
-    view = model_facts(cw.NaiveBayes().fit(cw.read("sample:iris")))["views"][0]
+    view = model_facts(cw.NaiveBayes(numeric="gaussian").fit(cw.read("sample:iris")))["views"][0]
     first = view["columns"][0]
     assert (first["name"], len(first["density"]), len(view["classes"])) == ("petal_width", 3, 3)
 

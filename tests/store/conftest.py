@@ -58,6 +58,12 @@ def weights(rows=ROWS):
     return np.random.default_rng(5).random(rows) + 0.1
 
 
+BY_COLUMN = {
+    "numeric": {"größe/cm ": "gaussian", "n": "kernel", "coded": "gaussian"},
+    "min_deviation": 0,
+}
+
+
 def bayes(**parameters):
     return cw.NaiveBayes(**parameters).fit(frame(), labels(), sample_weight=weights())
 
@@ -79,9 +85,12 @@ def over():
 MAKERS = {
     "plain": bayes,
     "kernel": lambda: bayes(numeric="kernel", when_missing="value", unseen="smooth"),
-    "mixed": lambda: bayes(numeric={"n": "kernel"}, when_missing="value", unseen="smooth"),
-    "by column": lambda: bayes(numeric={"n": "kernel"}, combine="posteriors"),
-    "laplace": lambda: bayes(smoothing=cw.Laplace(0.3, by="classes"), variance="population"),
+    "mixed": lambda: bayes(**BY_COLUMN, when_missing="value", unseen="smooth"),
+    "by column": lambda: bayes(**BY_COLUMN, combine="posteriors"),
+    "gaussian": lambda: bayes(numeric="gaussian"),
+    "laplace": lambda: bayes(
+        smoothing=cw.Laplace(0.3, by="classes"), numeric="gaussian", variance="population"
+    ),
     "m-estimate": lambda: bayes(smoothing=cw.MEstimate(2.5, "overall"), bandwidth=0.7),
     "no smoothing": lambda: bayes(smoothing=None),
     "prior list": lambda: bayes(prior=[0.2, 0.3, 0.5]),

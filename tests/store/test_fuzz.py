@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +124,7 @@ def forged(members, stream):
         elif act < 0.5 and isinstance(inside, list):
             inside.append(inside[key])
         else:
-            inside[key] = stream.choice(ODD)
+            inside[key] = deepcopy(stream.choice(ODD))
     return {**members, name: json.dumps(plain).encode()}
 
 

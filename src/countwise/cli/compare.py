@@ -283,8 +283,9 @@ def _say_probabilities(gain: GainMatrix | None, quiet: bool) -> None:
         return
     from countwise.cli.output import remark
 
+    what = "costs" if gain.costs else "gains"
     remark(
-        ["Decisions by gain use the probabilities of each model, ours smoothed or calibrated."],
+        [f"Decisions by expected {what} use the probabilities that each model gives by default."],
         quiet,
     )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(["logistic"]),
     help="Show naive Bayes as the equivalent logistic regression. If columns are numeric, the "
-    "model must be trained with --param variance=shared.",
+    "model must be trained with --model naive-bayes-gaussian --param variance=shared.",
 )
 @click.option(
     "--most",

@@ -219,8 +219,10 @@ class Cuts(CutTransformer):
     method: str = parameter(
         one_of(*METHODS),
         "how intervals are chosen: equal 'width', equal 'frequency', 'two-way' (the one most "
-        "informative cut) or 'mdl' (as many cuts as the minimum description length principle "
-        "accepts; Fayyad & Irani 1993). The last two need the classes",
+        "informative cut), 'mdl' (as many cuts as the minimum description length principle "
+        "accepts; Fayyad & Irani 1993) or 'auto' ('mdl', and where it finds no cut in a column "
+        "that tells something, the best single cut or equal frequency, by leave-one-out). The "
+        "last three need the classes",
         default="width",
         kw_only=False,
     )
@@ -234,14 +236,14 @@ class Cuts(CutTransformer):
 
     @property
     def _supervised(self) -> bool:
-        return self.method in ("two-way", "mdl")
+        return self.method in ("two-way", "mdl", "auto")
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn where to cut.
 
-        Labels are needed for ``two-way`` and ``mdl`` only; a `Table` brings them along.
+        Labels are needed for ``two-way``, ``mdl`` and ``auto`` only; a `Table` brings them along.
         """
         numbers, codes, classes, weight = self._read_training(X, y, sample_weight)
         columns = [Column(name, "numeric") for name in numbers]

@@ -85,8 +85,8 @@ class Experiment:
     >>> print(experiment)
     accuracy; 10-fold cross-validation, stratified
     data set   bayes   tan
-    votes      0.9012  0.9474 v
-    iris       0.9533  0.9333
+    votes      0.9012  0.9428 v
+    iris       0.9333  0.9133
     v/ /*              (1/1/0)
     mean rank  1.5     1.5
     v: significantly better than bayes, *: significantly worse (corrected t-test, 95 %)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
 from time import perf_counter
 from typing import Any
@@ -29,7 +29,7 @@ from countwise.discretize import rare_levels
 from countwise.discretize.cut_points import collapse_cuts, cut_points, cut_table
 from countwise.discretize.rare_levels import width_limit
 from countwise.evaluation.candidates import Learner
-from countwise.evaluation.folds import Repeat
+from countwise.evaluation.folds import Repeat, Rows
 from countwise.evaluation.predictions import Output, widen
 from countwise.parallel import threads
 from countwise.tables.table import Table
@@ -54,11 +54,28 @@ class TooFineError(Exception):
 class CountedRepeat:
     """The blocks of a repeat, and for each fold the merged counts of the rows it trains on."""
 
+    table: Table
+    weight: FloatArray | None
     repeat: Repeat
     blocks: Sequence[Table]
     weights: Sequence[FloatArray | None]
     training: Sequence[Counts]
     seconds: Sequence[float]
+
+    def calibrate(self, model: Any, place: int) -> Any:
+        """Let a model of a fold's counts learn from its rows what counts cannot tell.
+
+        That is the temperature, so that the evaluated model is the one that `fit` gives.
+        """
+        learn = getattr(model, "learn_temperature", None)
+        if learn is None or model.calibrate is None:
+            return model
+        return learn(self.table, self.weight, self._trained[place])
+
+    @cached_property
+    def _trained(self) -> Sequence[Rows]:
+        """The rows that each fold trains on, in the order of the table."""
+        return [fold.train for fold in self.repeat.folds()]
 
 
 @contextmanager
@@ -104,7 +121,7 @@ def count_blocks(
     training = repeat.sum_training({at: counted[at][1] for at in trained})
     # What is counted once for several tests is shared among them.
     seconds = repeat.sum_training({at: counted[at][2] / repeat.tested for at in trained})
-    return CountedRepeat(repeat, blocks, weights, training, seconds)
+    return CountedRepeat(table, weight, repeat, blocks, weights, training, seconds)
 
 
 def predict_counted(counted: CountedRepeat, learners: Sequence[Learner], step: Step) -> Outputs:
@@ -116,7 +133,11 @@ def predict_counted(counted: CountedRepeat, learners: Sequence[Learner], step: S
         place, learner = job
         block, training = counted.blocks[parts[place].test], counted.training[place]
         model, seconds = clone(learner.model), counted.seconds[place]
-        return _fit_and_predict(lambda: model.fit_counts(training), training, block, seconds)
+
+        def fit() -> Any:
+            return counted.calibrate(model.fit_counts(training), place)
+
+        return _fit_and_predict(fit, training, block, seconds)
 
     outputs: Outputs = {learner.name: [] for learner in learners}
     with map_blocks(counted.repeat) as mapped:
@@ -179,9 +200,10 @@ def predict_cut(
         seconds = counted.seconds[job[1]] + shared + (perf_counter() - begun) / len(group)
 
         def predict_one(model: Any) -> Output:
-            return _fit_and_predict(
-                lambda: model.fit_cut(training, points, table), training, block, seconds
-            )
+            def fit() -> Any:
+                return counted.calibrate(model.fit_cut(training, points, table), job[1])
+
+            return _fit_and_predict(fit, training, block, seconds)
 
         return [predict_one(clone(learner.model)) for learner in group]
 

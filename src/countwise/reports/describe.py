@@ -205,6 +205,8 @@ def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str
     used = [f"{column.name} ({column.kind})" for column in schema.attributes]
     lines = [f"Trained on{rows or ' rows'}{source}: {target}."]
     lines += [f"{len(used)} columns: {_cut(used)}."]
+    if summary.get("temperature", 1.0) != 1.0:
+        lines += [f"Its log scores are divided by the temperature {summary['temperature']:.3g}."]
     rule = getattr(saved, "rule_", None)
     if rule is not None:
         gain: Any = getattr(rule, "gain", None)

@@ -106,8 +106,10 @@ def fold_case(plain: Words, column: Column) -> Words:
     """Make one word of those that differ only in case or blanks, as the levels spell it."""
     spelled = {_folded(level): level for level in reversed(column.levels)}
     counts = plain.counts
+    # The most frequent spelling wins; of equally frequent ones that with more small letters, so
+    # that the order of rows does not matter.
     for at in sorted(
-        range(len(counts)), key=lambda at: (-int(counts[at]), str(plain.distinct[at]))
+        range(len(counts)), key=lambda at: (-int(counts[at]), str(plain.distinct[at]).swapcase())
     ):
         spelled.setdefault(_folded(plain.distinct[at]), plain.distinct[at])
     place: dict[Level, int] = {}

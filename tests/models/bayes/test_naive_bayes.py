@@ -69,7 +69,9 @@ def test_kernel_bandwidths():
 
 def test_numeric_by_column(credit):
     both = cw.NaiveBayes(numeric={"age": "kernel"}).fit(credit)
-    assert list(both.counts_.grids) == ["age"]
+    kinds = {term.columns[0]: type(term).__name__ for term in both._model.terms}
+    assert kinds["age"] == "KernelTerm"
+    assert kinds["duration"] == "TableTerm"  # those not named are cut
     with pytest.raises(ParameterError, match=r"numeric\['age'\] must be"):
         cw.NaiveBayes(numeric={"age": "kernl"}).fit(credit)
 
@@ -165,7 +167,8 @@ def test_explain_adds_up_to_the_prediction(credit):
     )
     plain = why.to_dict(3)
     assert plain["log_odds"] == pytest.approx(abs(why.joint[3, 0] - why.joint[3, 1]))
-    assert len(plain["parts"]) == 20
+    assert len(plain["parts"]) == 21  # the last one is the temperature
+    assert "calibration" in [part["attribute"] for part in plain["parts"]]
     assert "further attributes" in why.describe(3)
     with pytest.raises(ParameterError, match="Did you mean 'good'"):
         why.log_odds("goood", "bad")
@@ -198,9 +201,10 @@ def test_merge_forget_and_counts_refuse_what_makes_no_sense(credit):
     with pytest.raises(CountsError, match="both sides must know column"):
         cw.NaiveBayes().fit(credit).merge(cw.NaiveBayes().fit(cw.read("sample:weather")))
     with pytest.raises(CountsError, match="were not counted"):
-        cw.NaiveBayes(numeric="kernel").fit_counts(model.counts_)
+        cw.NaiveBayes(numeric="gaussian").fit_counts(model.counts_)
     with pytest.raises(CountsError, match="must be counted; got none"):
         cw.NaiveBayes().fit_counts(cw.Counts.zero(credit.schema, cw.Plan.each(credit.schema)))
+    model = cw.NaiveBayes(calibrate=None).fit(credit)
     half = cw.NaiveBayes().fit(credit.take(slice(0, 500))) + cw.NaiveBayes().fit(
         credit.take(slice(500, None))
     )
@@ -302,7 +306,7 @@ def test_weights_that_are_shares_scale_away():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1)) * 1000
     y = (X[:, 0] > 0) * 1
-    for options in ({}, {"numeric": "kernel"}):
+    for options in ({"numeric": "gaussian"}, {"numeric": "kernel"}):
         whole = cw.NaiveBayes(**options).fit(X, y, np.ones(200)).predict_proba(X)
         for size in (1 / 200, 1 / 199, 1 / 5000):
             part = cw.NaiveBayes(**options).fit(X, y, np.full(200, size)).predict_proba(X)
@@ -347,7 +351,7 @@ def test_the_least_deviation_of_normal_densities():
     query = np.array([[2.0]])
 
     def log_odds(least):
-        model = cw.NaiveBayes(min_deviation=least).fit(x[:, None], y)
+        model = cw.NaiveBayes(numeric="gaussian", min_deviation=least).fit(x[:, None], y)
         return float(np.diff(model.predict_joint_log_proba(query)[0])[0])
 
     def by_hand(least):
@@ -359,10 +363,11 @@ def test_the_least_deviation_of_normal_densities():
         return logs[1] - logs[0]
 
     assert log_odds(0.5) == pytest.approx(by_hand(0.5))
-    assert log_odds("precision") == pytest.approx(by_hand((7.0 - 1.0) / 3 / 6))  # 1, 2, 4, 7
+    assert log_odds("precision") == pytest.approx(by_hand((7.0 - 1.0) / 3))  # 1, 2, 4, 7
+    assert log_odds("weka") == pytest.approx(by_hand((7.0 - 1.0) / 3 / 6))
     assert log_odds(0) > 1e6  # class a has no spread of its own
-    assert np.isfinite(cw.NaiveBayes(min_deviation="precision").fit([[3.0], [3.0]], [*"ab"])
-                       .predict_proba([[3.0]])).all()  # fmt: skip
+    one_value = cw.NaiveBayes(numeric="gaussian").fit([[3.0], [3.0]], [*"ab"])
+    assert np.isfinite(one_value.predict_proba([[3.0]])).all()
     for wrong in (-1, "width"):
         with pytest.raises(ParameterError, match="min_deviation"):
             cw.NaiveBayes(min_deviation=wrong).fit(x[:, None], y)
@@ -434,7 +439,8 @@ def test_bandwidths_that_are_given_are_kept():
 
 
 def test_log_posteriors_beyond_the_smallest_double():
-    model = cw.NaiveBayes().fit([[0.0], [1], [1000], [1001]], [0, 0, 1, 1])
+    model = cw.NaiveBayes(numeric="gaussian", min_deviation=0)
+    model.fit([[0.0], [1], [1000], [1001]], [0, 0, 1, 1])
     logs = model.predict_log_proba([[0.0]])
     assert -1.1e6 < logs[0, 1] < -9e5
 

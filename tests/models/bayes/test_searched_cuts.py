@@ -50,7 +50,7 @@ def test_columns_that_tell_together_are_cut_where_it_tells(kind):
 def test_later_rows_are_counted_in_the_same_intervals(kind):
     X, y = rows(1500)
     more, labels = rows(500, seed=1)
-    model = kind(numeric="quantizer").fit(X, y)
+    model = kind(numeric="quantizer", calibrate=None).fit(X, y)
     before, said = {n: own.copy() for n, own in model.cut_points_.items()}, model.predict_proba(X)
     model.partial_fit(more, labels)
     for name, own in before.items():
@@ -98,7 +98,10 @@ def test_cross_validation_searches_in_each_training_part(kind):
 
 def test_by_column_and_beside_others():
     iris = cw.read("sample:iris")
-    model = cw.NaiveBayes(numeric={"petal_length": "quantizer", "petal_width": "cuts"}).fit(iris)
+    others = dict.fromkeys(["sepal_length", "sepal_width"], "gaussian")
+    model = cw.NaiveBayes(
+        numeric={"petal_length": "quantizer", "petal_width": "cuts"} | others
+    ).fit(iris)
     assert set(model.cut_points_) == {"petal_length", "petal_width"}
     assert model.schema_["petal_length"].kind == "numeric"
     assert model.score(iris) > 0.9

@@ -34,7 +34,8 @@ def vectorizer(**options):
     ("text", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
 )
 def test_agrees_with_scikit_learn_on_the_same_words(messages, text, peer, alpha, bigrams):
-    model = cw.NaiveBayes(alpha, text=text, bigrams=bigrams, min_rows=2).fit(messages)
+    words = {"text": text, "bigrams": bigrams, "min_rows": 2}
+    model = cw.NaiveBayes(alpha, calibrate=None, **words).fit(messages)
     words = vectorizer(ngram_range=(1, 2 if bigrams else 1), min_df=2)
     counted = words.fit_transform(messages.decode("message"))
     other = peer(alpha=alpha).fit(counted, messages.labels)

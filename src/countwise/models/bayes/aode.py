@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from countwise.models.bayes.counted import JointClassifier
 from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, child_figures
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
-from countwise.params import number, parameter
+from countwise.params import number, one_of, parameter
 from countwise.tables.table import Table
+
+if TYPE_CHECKING:
+    from countwise.models.bayes.leave_one_out import LeftOut
 
 _CHUNK = 1 << 14
 #: Where the terms of a parent are computed for each chunk, a chunk is longer.
@@ -45,9 +48,9 @@ class AODE(JointClassifier):
     """
 
     smoothing: float | str | Smoothing | None = parameter(
-        a_smoothing(),
-        "pseudo-count added to every count, the name of a rule, or a Laplace or MEstimate object",
-        default=1.0,
+        a_smoothing() | one_of("back-off"),
+        "pseudo-count added to every count, the name of a rule, or 'back-off' (see TAN)",
+        default="back-off",
         kw_only=False,
     )
     frequency_limit: float = parameter(
@@ -73,7 +76,7 @@ class AODE(JointClassifier):
             allowed[place] = seen[table.codes(name)]
         return allowed
 
-    def _scores(self, table: Table) -> FloatArray:
+    def _raw_scores(self, table: Table) -> FloatArray:
         table = self._view(table)
         scores = np.empty((len(table), len(self.classes_)))
         step = _CHUNK if self._parents.kept else _LONG_CHUNK
@@ -110,7 +113,26 @@ class AODE(JointClassifier):
         total[total <= ZERO / 2] = -np.inf
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self._scores(table).argmax(axis=1))
+        return np.asarray(self._raw_scores(table).argmax(axis=1))
+
+    def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
+        table, rule, names = left_out.table, self._rule(), list(self._often)
+        with np.errstate(divide="ignore"):
+            prior = np.log(left_out.class_weights())
+        plain, joined = prior.copy(), np.full_like(prior, -np.inf)
+        led = np.zeros(len(table), dtype=bool)
+        for parent, often in self._often.items():
+            alone = left_out.log_shares((parent,), rule)
+            plain += alone
+            left = often[table.codes(parent)] - left_out.weight
+            leads = np.flatnonzero(left >= max(self.frequency_limit, 1e-9))
+            scores = prior + alone
+            for child in names:
+                if child != parent:
+                    scores += left_out.log_shares((child, parent), rule)
+            joined[:, leads] = np.logaddexp(joined[:, leads], scores[:, leads])
+            led[leads] = True
+        return np.where(led & np.isfinite(joined).any(axis=0), joined, plain)
 
     def explain(self, X: Any) -> Explanation:
         """Return what each attribute adds; the parents' average enters by how much each one weighs.
@@ -143,12 +165,14 @@ class AODE(JointClassifier):
         if len(fallback):
             parts[fallback] = 0.0
             parts[fallback, :-1] = self._model.parts(table.take(fallback))
-        plain = self._build_explanation(table, parts[:, :-1], self._scores(rows))
-        return replace(
-            plain,
-            attributes=(*plain.attributes, "spread over parents"),
-            values=tuple((*line, "") for line in plain.values),
-            parts=parts,
+        plain = self._build_explanation(table, parts[:, :-1], self._raw_scores(rows))
+        return self._temper(
+            replace(
+                plain,
+                attributes=(*plain.attributes, "spread over parents"),
+                values=tuple((*line, "") for line in plain.values),
+                parts=parts,
+            )
         )
 
 

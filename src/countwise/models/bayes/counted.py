@@ -30,13 +30,14 @@ from countwise.models.bayes.score_terms import (
     prior_logs,
 )
 from countwise.notes import Note
-from countwise.params import derived, fitted, one_of, parameter, whole
+from countwise.params import derived, fitted, nothing, one_of, parameter, whole
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
 
 if TYPE_CHECKING:
+    from countwise.models.bayes.leave_one_out import LeftOut
     from countwise.models.explanation import Explanation
     from countwise.models.views import View
 
@@ -50,7 +51,16 @@ class CountedModel(Classifier):
     from counts, on weighted rows, missing values and unseen levels.
     """
 
+    calibrate: str | None = parameter(
+        nothing() | one_of("auto"),
+        "'auto' divides the log scores by one temperature, learned in fit from rows scored without "
+        "themselves, if that makes the probabilities better; the most probable class stays the "
+        "same. None leaves probabilities as they are. Models made from counts alone are not "
+        "calibrated",
+        default="auto",
+    )
     counts_: Counts = fitted("what was counted")
+    temperature_: float = fitted("what log scores are divided by; 1 leaves them as they are")
     recode_: Recode = fitted("how rows are recoded before they are counted")
     _named: tuple[Level, ...] = fitted()
     _given: dict[str, tuple[Level, ...]] = fitted()
@@ -66,7 +76,19 @@ class CountedModel(Classifier):
         raise NotImplementedError
 
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
-        """Return the posteriors of every row by the model of the counts without that row."""
+        """Return the posteriors of every row by the model of the counts without that row.
+
+        With ``calibrate="auto"`` they have one temperature, that of all of them together.
+        """
+        posteriors = self._leave_one_out(table, weight)
+        if posteriors is None or self.calibrate is None:
+            return posteriors
+        from countwise.models.bayes.temperature import temper_left_out
+
+        return temper_left_out(posteriors, table, weight)
+
+    def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
+        """Return the posteriors of every row without it, at temperature 1."""
         plan = self.counts_needed(table.schema)
         if plan is None:
             return None
@@ -106,7 +128,9 @@ class CountedModel(Classifier):
             return self._fit_scan(X, y, sample_weight)
         table = self._read_training(X, y)
         self._begin(X, table, sample_weight)
-        return self._learn(self._count(table, sample_weight), table)
+        self._learn(self._count(table, sample_weight), table)
+        weight = read_weights(sample_weight, len(table), type(self).__name__)
+        return self.learn_temperature(table, weight)
 
     def _fit_scan(self, scan: Scan, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Count rows outside memory: once, or twice if numbers are cut by what was counted."""
@@ -178,12 +202,17 @@ class CountedModel(Classifier):
             raise CountsError(
                 f"{type(self).__name__}: the recoded columns must be those that were counted."
             )
+        temperature, notes = self.temperature_, self.notes_
+        if not 0 < temperature < np.inf:
+            raise CountsError(f"{type(self).__name__}: the temperature must be above 0.")
         self._learn(counts.restricted(self._plan(counts.schema)))
+        self.temperature_, self.notes_ = temperature, notes
 
     def file_summary(self) -> dict[str, Any]:
         """Return what `describe` tells of a saved model first."""
         counts = self.counts_
-        return {"rows": counts.rows, **self._class_summary(counts.weight[self._present])}
+        summary = {"rows": counts.rows, **self._class_summary(counts.weight[self._present])}
+        return summary | ({"temperature": self.temperature_} if self.calibrate else {})
 
     def partial_fit(
         self,
@@ -312,11 +341,51 @@ class CountedModel(Classifier):
         self._model = self.terms(self._view_counts(counts))
         before = self.notes_ if table is None else table.notes
         self.notes_ = (
-            *(note for note in before if note.code not in (*RECODE_NOTES, "P02", "P04", "W03")),
+            *(
+                note
+                for note in before
+                if note.code not in (*RECODE_NOTES, "P02", "P04", "P05", "W03")
+            ),
             *self.recode_.notes,
             *self._family_notes(),
+            *((Note.of("P05"),) if self.calibrate else ()),
         )
+        self.temperature_ = 1.0
         return self
+
+    def learn_temperature(
+        self,
+        table: Table,
+        weight: FloatArray | None = None,
+        counted: NDArray[np.intp] | None = None,
+    ) -> Self:
+        """Learn the temperature from the rows that were counted, if the model is to have one.
+
+        They are all rows of the table, or those at the places `counted`.
+        """
+        if self.calibrate is None:
+            return self
+        from countwise.models.bayes.leave_one_out import LeftOut
+        from countwise.models.bayes.temperature import find_temperature, sample_rows
+
+        self.notes_ = tuple(note for note in self.notes_ if note.code != "P05")
+        if len(self.classes_) < 2:
+            return self
+        rows, given = sample_rows(table, weight, counted)
+        left_out = LeftOut(self._view(rows), self._view_counts(self.counts_), np.minimum(given, 1))
+        scores = self._scores_without(left_out)
+        if scores is not None:
+            self.temperature_ = find_temperature(
+                np.ascontiguousarray(scores.T), left_out.truth, given
+            )
+        return self
+
+    def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
+        """Return the scores of rows, each without itself (classes × rows); None if they are costly.
+
+        Cuts and structure are those of the model.
+        """
+        return None
 
     def _family_notes(self) -> tuple[Note, ...]:
         """Return remarks on dependencies (P02, P04) and words left out (W03)."""
@@ -335,6 +404,19 @@ class CountedModel(Classifier):
         return array[self._present]
 
     def _scores(self, table: Table) -> FloatArray:
+        scores = self._raw_scores(table)
+        if self.temperature_ != 1.0:
+            # Rows without any evidence keep the prior as it is.
+            scores[~self._is_silent(scores)] /= self.temperature_
+        return scores
+
+    def _is_silent(self, scores: FloatArray) -> NDArray[np.bool_]:
+        """Return which rows (of raw scores) no attribute says anything about."""
+        base = np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
+        return np.asarray((scores == base).all(axis=1))
+
+    def _raw_scores(self, table: Table) -> FloatArray:
+        """Return the scores of rows at temperature 1."""
         table = self._view(table)
         scores = self._model.scores(table)
         impossible = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
@@ -372,7 +454,30 @@ class CountedModel(Classifier):
         """Return what each attribute adds to the answer for each row; the parts sum to it."""
         rows = self._rows(X)
         table = self._view(rows)
-        return self._build_explanation(table, self._model.parts(table), self._scores(rows))
+        raw = self._raw_scores(rows)
+        return self._temper(self._build_explanation(table, self._model.parts(table), raw))
+
+    def _temper(self, why: Explanation) -> Explanation:
+        """Return an explanation of raw scores at the model's temperature.
+
+        The parts are divided by it, and what the prior loses or gains is one more part.
+        """
+        if self.temperature_ == 1.0:
+            return why
+        silent = self._is_silent(why.joint)
+        rest = (1 / self.temperature_ - 1) * np.where(np.isfinite(why.base), why.base, 0.0)
+        last = np.where(silent[:, None], 0.0, rest)[:, None, :]
+        text = f"temperature {self.temperature_:.3g}"
+        return replace(
+            why,
+            attributes=(*why.attributes, "calibration"),
+            values=tuple(
+                (*line, "" if quiet else text)
+                for line, quiet in zip(why.values, silent.tolist(), strict=True)
+            ),
+            parts=np.concatenate([why.parts / self.temperature_, last], axis=1),
+            joint=np.where(silent[:, None], why.joint, why.joint / self.temperature_),
+        )
 
     def views(self) -> Sequence[View]:
         """Return the class fractions and the tables of the attributes that were counted."""
@@ -429,8 +534,10 @@ class JointClassifier(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
-        default="mdl",
+        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
+        "where it finds no cut in a column that tells something, the best single cut or equal "
+        "frequency, by leave-one-out",
+        default="auto",
     )
     bins: int = parameter(
         whole(at_least=2, at_most=MAX_BINS),
@@ -508,6 +615,13 @@ class JointClassifier(CountedModel):
         tables = [(tuple(family), self.by_class(counts.table(*family))) for family in families]
         terms = [TableTerm(family, child_figures(table, rule)) for family, table in tables]
         return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
+
+    def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
+        with np.errstate(divide="ignore"):
+            scores = np.log(left_out.class_weights())
+        for term in self._model.terms:
+            scores += left_out.log_shares(term.columns, self._rule())
+        return scores
 
     def _dependencies(self) -> Mapping[str, Sequence[tuple[str, float]]] | None:
         """Return each attribute's parents and the bits they share; None without such a graph."""

@@ -75,7 +75,7 @@ class KDB(JointClassifier):
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing() | one_of("back-off"),
         "pseudo-count added to every count, the name of a rule, or 'back-off' (see TAN)",
-        default=1.0,
+        default="back-off",
     )
     families_: tuple[Family, ...] = fitted(
         "each attribute with those it depends on, the most informative first"

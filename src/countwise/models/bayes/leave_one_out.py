@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Smoothing, smoothing_of
 from countwise.decisions.class_prior import prior_of
+from countwise.discretize._mdl import find_intervals_without
+from countwise.discretize.cut_points import margin_of, mdl_cuts
 from countwise.models.bayes.kernel_density import KernelDensity
 from countwise.models.bayes.score_terms import (
     LOWEST,
@@ -23,6 +25,7 @@ from countwise.models.bayes.score_terms import (
     backed_off,
     estimate_normal,
     presence_logs,
+    share_of_column,
 )
 from countwise.numeric import softmax
 from countwise.tables.scan import Scan
@@ -163,11 +166,20 @@ class LeftOut:
             gone = tuple(2 + at for at in range(len(parents)) if pattern >> at & 1)
             at = [codes[rows] for place, codes in enumerate(parents) if not pattern >> place & 1]
             shares[:, rows] = self._shares(cells.sum(axis=gone), child[rows], at, rows, rule)
-        with np.errstate(divide="ignore"):
-            logs = np.log(shares, out=np.zeros_like(shares), where=known)
-        # As in the model: what no class was ever seen with says nothing.
-        logs[:, ~np.isfinite(logs).any(axis=0)] = 0.0
-        return logs
+        return _logs(shares, known)
+
+    def log_shares_of(
+        self, count: FloatArray, total: FloatArray, rows: Codes, rule: Smoothing, levels: FloatArray
+    ) -> FloatArray:
+        """Return log shares of some rows' values with these counts, before the row is left out."""
+        shares = np.ones_like(total)
+        inside, whole = count[:, rows], total[:, rows]
+        self.subtract(inside, rows)
+        self.subtract(whole, rows)
+        shares[:, rows] = rule.share(inside, whole, levels[rows])
+        known = np.zeros(len(self.table), dtype=bool)
+        known[rows] = True
+        return _logs(shares, known)
 
     def _codes(self, name: str) -> Codes:
         """Return codes in which unseen levels are missing, as they are in the counts."""
@@ -190,11 +202,15 @@ class LeftOut:
         self.subtract(total, rows)
         if not isinstance(rule, str):
             return rule.share(count, total, cells.shape[1])
-        every = cells.sum(axis=(0, *range(2, cells.ndim)))
+        by_class = cells.sum(axis=tuple(range(2, cells.ndim)))
         less = self.weight[rows]
-        whole = every.sum() - less
-        overall = np.divide(every[child] - less, whole, out=np.zeros_like(whole), where=whole > 0)
-        return backed_off(count, total, np.maximum(overall, 0.0))
+        every = np.maximum(by_class.sum(axis=0)[child] - less, 0.0)
+        column = share_of_column(every, by_class.sum() - less, cells.shape[1])
+        inside, whole = by_class[:, child], np.repeat(by_class.sum(axis=1)[:, None], len(rows), 1)
+        self.subtract(inside, rows)
+        self.subtract(whole, rows)
+        given_class = backed_off(inside, whole, column)
+        return backed_off(count, total, given_class) if parents else given_class
 
     def moments(self, name: str) -> Moments:
         """Return the moments of a numeric column without each row: class slots × rows."""
@@ -215,6 +231,14 @@ class LeftOut:
         return Moments(*every)
 
 
+def _logs(shares: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
+    """Return logs of shares; what no class was ever seen with says nothing, as in the model."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(shares, out=np.zeros_like(shares), where=known)
+    logs[:, ~np.isfinite(logs).any(axis=0)] = 0.0
+    return logs
+
+
 def posteriors_without_each_row(
     model: Any, table: Table, weight: FloatArray | None
 ) -> tuple[FloatArray, Codes]:
@@ -225,11 +249,7 @@ def posteriors_without_each_row(
     """
     taken = np.ones(len(table)) if weight is None else weight
     left_out = LeftOut(table, model.counts_, taken)
-    rows = _NaiveBayesLeftOut(model, left_out)
-    with np.errstate(divide="ignore"):
-        scores = np.maximum(np.log(rows.prior()), ZERO)
-    for column in table.schema.attributes:
-        scores += rows.term(column)
+    scores = _add_terms(_NaiveBayesLeftOut(model, left_out))
     alone = left_out.class_weights()[left_out.truth, left_out.every] <= 0
     unsure = np.flatnonzero(alone | (scores.max(axis=0) <= ZERO / 2))
     scores[scores <= ZERO / 2] = -np.inf
@@ -237,6 +257,21 @@ def posteriors_without_each_row(
     posteriors = np.zeros((len(table), len(table.classes)))
     posteriors[:, left_out.present] = softmax(np.ascontiguousarray(scores.T))
     return posteriors, unsure
+
+
+def naive_bayes_scores(model: Any, left_out: LeftOut) -> FloatArray:
+    """Return the scores of rows (classes × rows), each without itself, cuts and widths held."""
+    scores = _add_terms(_NaiveBayesHeld(model, left_out))
+    scores[scores <= ZERO / 2] = -np.inf
+    return scores
+
+
+def _add_terms(rows: _NaiveBayesLeftOut) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        scores = np.maximum(np.log(rows.prior()), ZERO)
+    for column in rows.table.schema.attributes:
+        scores += rows.term(column)
+    return scores
 
 
 class _NaiveBayesLeftOut:
@@ -262,16 +297,48 @@ class _NaiveBayesLeftOut:
 
             vocabulary = self.model._vocabularies[column.name]
             return WordsLeftOut(self.model, self.left_out, vocabulary).term()
-        if column.name in self.counts.grids:
-            return self._kernel(column)
-        return self._gaussian(column.name)
+        estimate = self.model.estimate(column.name)
+        if estimate == "cuts":
+            return self._cuts(column.name)
+        return self._kernel(column) if estimate == "kernel" else self._gaussian(column.name)
+
+    def _cuts(self, name: str) -> FloatArray:
+        """Cut the column anew without each row; equal rows are left out once."""
+        grid, values = self.counts.grids[name], self.table.values(name)
+        full = grid.table[:-1].sum(axis=0) > 0
+        cells = np.ascontiguousarray(grid.table[:-1, full].T)
+        gap = np.isnan(values)
+        place = np.searchsorted(grid.keys[full], keys_of(np.where(gap, 0.0, values)) >> grid.shift)
+        slots, truth, weight = self.left_out.present, self.left_out.truth, self.left_out.weight
+        margin = margin_of(self.model.cuts)
+        number = np.full(len(values), len(mdl_cuts(cells.T, margin)) + 1)
+        low, high = np.zeros(len(values), np.intp), np.zeros(len(values), np.intp)
+        rows = np.flatnonzero(~gap)
+        keys = np.stack([place[rows], truth[rows], weight[rows].view(np.int64)], axis=1)
+        _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        chosen = rows[first]
+        labels = slots[truth[chosen]]
+        found = find_intervals_without(
+            cells, grid.points[full], grid.exact, place[chosen], labels, weight[chosen], margin
+        )
+        for figures, fresh in zip((low, high, number), found, strict=True):
+            figures[rows] = fresh[back.ravel()]
+        reached = np.concatenate([np.zeros((1, len(slots))), np.cumsum(cells[:, slots], axis=0)])
+        inside = (reached[high] - reached[low]).T
+        total = np.repeat(reached[-1][:, None], len(values), axis=1)
+        missing = grid.missing[slots][:, None]
+        rule = smoothing_of(self.model.smoothing)
+        if self.model.when_missing == "value":
+            inside, total, number = np.where(gap, missing, inside), total + missing, number + 1
+            rows = self.left_out.every
+        return self.left_out.log_shares_of(inside, total, rows, rule, number.astype(float))
 
     def _gaussian(self, name: str) -> FloatArray:
         values = self.table.values(name)
         gap = np.isnan(values)
         moments = self.left_out.moments(name)
         slots = self.left_out.present
-        least = float(self.model.min_deviation)  # the gap of values is counted row by row
+        least = self._least_deviation(name)
         mean, variance = estimate_normal(moments, slots, self.model.variance, least)
         present = absent = np.zeros_like(mean)
         if self.model.when_missing == "value":
@@ -281,6 +348,26 @@ class _NaiveBayesLeftOut:
         density = present - 0.5 * np.log(2 * np.pi * variance)
         density -= 0.5 / variance * away * away
         return np.where(gap, absent, np.maximum(density, LOWEST))
+
+    def _least_deviation(self, name: str) -> FloatArray:
+        """Return the least deviation of a column without each row: a value may leave with it."""
+        least: Callable[..., FloatArray] = self.model.least_deviation
+        if name not in self.counts.grids:
+            return least(0.0, 1)
+        grid, values = self.counts.grids[name], self.table.values(name)
+        amount = grid.table[:-1].sum(axis=0)
+        full = np.flatnonzero(amount > 0)
+        points, amount = grid.points[full], amount[full]
+        gap = np.isnan(values)
+        if len(points) < 2:
+            return least(0.0, len(points))
+        cell = keys_of(np.where(gap, points[0], values)) >> grid.shift
+        place = np.searchsorted(grid.keys[full], cell)
+        left = amount[place] - self.left_out.weight
+        gone = ~gap & (left <= 1e-12 * max(float(amount.sum()), 1.0))
+        low = np.where(gone & (place == 0), points[1], points[0])
+        high = np.where(gone & (place == len(points) - 1), points[-2], points[-1])
+        return least(high - low, len(points) - gone)
 
     def _kernel(self, column: Column) -> FloatArray:
         """Fit one density for each triple of class, number and weight that occurs."""
@@ -319,6 +406,32 @@ class _NaiveBayesLeftOut:
         if np.isnan(value):
             return replace(Grid.zero(len(one)), missing=one)
         return Grid(0, keys_of(np.asarray([value])), one[:, None], zero)
+
+
+class _NaiveBayesHeld(_NaiveBayesLeftOut):
+    """The same for rows as the model sees them: cut at its cut points, bandwidths as they are."""
+
+    def _kernel(self, column: Column) -> FloatArray:
+        """Take the bump of each row out of the density of its class."""
+        term = next(t for t in self.model._model.terms if t.columns == (column.name,))
+        figures = np.zeros((len(self.table), len(self.left_out.present)))
+        term.add(self.table, 0, len(self.table), figures)
+        figures, weight, truth = figures.T, self.left_out.weight, self.left_out.truth
+        rows = np.flatnonzero(~np.isnan(self.table.values(column.name)))
+        grid = self.counts.grids[column.name]
+        total = grid.table[self.left_out.present].sum(axis=1)[truth[rows]]
+        width = np.array([density.bandwidth for density in term.densities])[truth[rows]]
+        at = truth[rows], rows
+        bump = weight[rows] / (width * np.sqrt(2 * np.pi))
+        left = total * np.exp(figures[at] - term.weight[truth[rows]]) - bump
+        rest = total - weight[rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.maximum(left, 0.0)) - np.log(rest)
+        # Beyond what the bump of the row itself hides, nothing is known: the tail of the others.
+        figures[at] = np.where(
+            (rest > 0) & (left > 1e-6 * bump), logs, np.log(1e-6 * bump / np.maximum(rest, 1.0))
+        ) + term.weight[truth[rows]]  # fmt: skip
+        return np.ascontiguousarray(figures)
 
 
 def _log_density(density: KernelDensity, value: float) -> float:

@@ -8,7 +8,7 @@ log prior less Σ μ²/2σ² (Mitchell 1997; Kuo's slides). A nominal column add
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -53,6 +53,7 @@ from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.models.bayes.leave_one_out import LeftOut
     from countwise.models.bayes.words import WordsTerm
     from countwise.models.explanation import Coefficient, Explanation
     from countwise.models.views import Coefficients, View
@@ -79,7 +80,7 @@ class LogisticWeights:
     --------
     >>> import countwise as cw
     >>> iris = cw.read("sample:iris")
-    >>> model = cw.NaiveBayes(variance="shared").fit(iris)
+    >>> model = cw.NaiveBayes(numeric="gaussian", variance="shared").fit(iris)
     >>> weights = model.to_logistic()
     >>> bool(np.allclose(weights.posteriors(iris), model.predict_proba(iris)))
     True
@@ -111,6 +112,16 @@ class LogisticWeights:
     def posteriors(self, table: Table) -> FloatArray:
         """Return the softmax of the scores."""
         return softmax(self.scores(table))
+
+    def divided_by(self, temperature: float) -> LogisticWeights:
+        """Return all weights divided by a number, as those of a calibrated model are."""
+        return replace(
+            self,
+            prior=self.prior / temperature,
+            slopes={name: slope / temperature for name, slope in self.slopes.items()},
+            offsets={name: offset / temperature for name, offset in self.offsets.items()},
+            figures={name: lines / temperature for name, lines in self.figures.items()},
+        )
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -175,10 +186,11 @@ ESTIMATES = ("gaussian", "kernel", "cuts", "quantizer")
 class NaiveBayes(CountedModel):
     """Classify rows of mixed columns by Bayes' rule, taking the attributes as independent.
 
-    Nominal attributes are shares, numeric ones normal densities (sample variance, as Kuo's slides
-    have it) or kernel estimates (John & Langley 1995), all in one `fit` on a raw frame. Missing
-    values are left out of the counts and out of the product (Stefanowski's rule), or are a value of
-    their own. The words of text columns are counted, too (see `text`).
+    Numbers are cut into intervals (Fayyad & Irani 1993). The cuts are found from the counts: rows
+    that are added, forgotten or merged move them as a new fit would. Numbers can also be normal
+    densities (sample variance, as Kuo's slides have it) or kernel estimates (John & Langley 1995).
+    Missing values are left out of the counts and of the product (Stefanowski's rule), or are a
+    value of their own. The words of text columns are counted, too (see `text`).
 
     Examples
     --------
@@ -204,8 +216,8 @@ class NaiveBayes(CountedModel):
         one_of(*ESTIMATES) | mapping(),
         "how numeric columns are modeled: 'gaussian' or 'kernel' densities, 'cuts' (intervals "
         "found for each column by itself) or 'quantizer' (intervals found for all columns "
-        "together in fit). A mapping chooses for each column",
-        default="gaussian",
+        "together in fit). A mapping chooses for each column; those it does not name are cut",
+        default="cuts",
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
         PRIOR_CONSTRAINT,
@@ -240,10 +252,11 @@ class NaiveBayes(CountedModel):
         default="sample",
     )
     min_deviation: float | str = parameter(
-        number(at_least=0) | one_of("precision"),
-        "the least standard deviation of a normal density: a number, or 'precision', a sixth of "
-        "the mean gap between neighboring values of the column (as in Weka)",
-        default=0,
+        number(at_least=0) | one_of("precision", "weka"),
+        "the least standard deviation of a normal density: 'precision', the mean gap between "
+        "neighboring values of the column, so that a class whose values hardly vary does not "
+        "decide alone; 'weka', a sixth of it; or a number (0: exact densities)",
+        default="precision",
     )
     bandwidth: str | float = parameter(
         one_of("silverman", "scott") | number(above=0),
@@ -253,8 +266,10 @@ class NaiveBayes(CountedModel):
     cuts: str = parameter(
         one_of(*METHODS),
         "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
-        default="width",
+        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
+        "where it finds no cut in a column that tells something, the best single cut or equal "
+        "frequency, by leave-one-out",
+        default="auto",
     )
     bins: int = parameter(
         whole(at_least=2, at_most=MAX_BINS),
@@ -300,7 +315,7 @@ class NaiveBayes(CountedModel):
 
     def _together(self, schema: Schema) -> list[str]:
         """Return the columns that are cut by the joint search."""
-        return [c.name for c in schema.numeric if self._estimate(c.name) == "quantizer"]
+        return [c.name for c in schema.numeric if self.estimate(c.name) == "quantizer"]
 
     def fit_counts(self, counts: Counts) -> Self:
         """Learn from counts made elsewhere; more than the plan asks for is welcome."""
@@ -318,45 +333,55 @@ class NaiveBayes(CountedModel):
         """
         if self._together(schema):
             return None
-        normal = tuple(c.name for c in schema.numeric if self._estimate(c.name) == "gaussian")
+        normal = tuple(c.name for c in schema.numeric if self.estimate(c.name) == "gaussian")
         fine = tuple(
             c.name
             for c in schema.numeric
-            if self._estimate(c.name) != "gaussian" or self.min_deviation == "precision"
+            if self.estimate(c.name) != "gaussian" or isinstance(self.min_deviation, str)
         )
         sizes = (1, 2) if self.bigrams else (1,)
         words = tuple((column.name, size) for column in schema.text for size in sizes)
         return Plan(tuple((c.name,) for c in schema.nominal), normal, fine, words)
 
-    def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
+    def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
         """Return the posteriors of every row by the model of all others, one look-up a row.
 
-        Row by row where a row changes more than its terms: with cuts, gaps between values, words
-        beyond `max_words`, posteriors multiplied, rows without weight, or terms of a subclass.
+        Cuts by 'mdl' and 'auto' are found anew without each row. Row by row where a row changes
+        more than that: with other cuts, words beyond `max_words`, posteriors multiplied, rows
+        without weight, or terms of a subclass.
         """
         plan = self.counts_needed(table.schema)
-        cut = self.min_deviation == "precision" or any(
-            self._estimate(column.name) == "cuts" for column in table.schema.numeric
-        )
         weightless = weight is not None and bool((weight <= 0).any())
         other_terms = type(self).terms is not NaiveBayes.terms
-        if plan is None or cut or weightless or other_terms or self.combine != "bayes":
-            return super().leave_one_out(table, weight)
+        other_cuts = self.cuts not in ("mdl", "auto") and any(
+            self.estimate(column.name) == "cuts" for column in table.schema.numeric
+        )
+        row_by_row = weightless or other_terms or other_cuts or self.combine != "bayes"
+        if plan is None or row_by_row:
+            return super()._leave_one_out(table, weight)
         from countwise.models.bayes.leave_one_out import posteriors_without_each_row
 
         counts = count(table, plan, sample_weight=weight)
         fitted = clone(self).fit_counts(counts)
         if not fitted._words_change_alone:
-            return super().leave_one_out(table, weight)
+            return super()._leave_one_out(table, weight)
         posteriors, unsure = posteriors_without_each_row(fitted, table, weight)
         posteriors[unsure] = self._without_rows(table, counts, weight, unsure.tolist())
         return posteriors
+
+    def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
+        other_terms = type(self).terms is not NaiveBayes.terms
+        if other_terms or self.combine != "bayes" or not self._words_change_alone:
+            return None
+        from countwise.models.bayes.leave_one_out import naive_bayes_scores
+
+        return naive_bayes_scores(self, left_out)
 
     def _view_counts(self, counts: Counts) -> Counts:
         self.cut_points_ = {
             column.name: cut_points(counts.grids[column.name], self.cuts, self.bins)
             for column in counts.schema.numeric
-            if self._estimate(column.name) == "cuts"
+            if self.estimate(column.name) == "cuts"
         }
         seen = cut_counts(counts, self.cut_points_) if self.cut_points_ else counts
         self.cut_points_ |= self.recode_.cut_points
@@ -365,11 +390,11 @@ class NaiveBayes(CountedModel):
     def _view(self, table: Table) -> Table:
         return cut_table(table, self.cut_points_) if self.cut_points_ else table
 
-    def _estimate(self, name: str) -> str:
+    def estimate(self, name: str) -> str:
         """Return what the numbers of a column are taken as."""
         if isinstance(self.numeric, str):
             return self.numeric
-        estimate = self.numeric.get(name, "gaussian")
+        estimate = self.numeric.get(name, "cuts")
         if estimate not in ESTIMATES:
             rule = f"one of {listing(ESTIMATES)}"
             raise ParameterError("NaiveBayes", f"numeric[{name!r}]", rule, estimate)
@@ -391,7 +416,7 @@ class NaiveBayes(CountedModel):
                 terms.append(self._table_term(column.name, counts, weight))
             elif column.kind == "text":
                 terms.append(self._words_term(column.name, counts, weight))
-            elif self._estimate(column.name) == "kernel":
+            elif self.estimate(column.name) == "kernel":
                 terms.append(self._kernel_term(column.name, counts, weight))
             else:
                 terms.append(self._gaussian_term(column.name, counts, weight))
@@ -423,22 +448,27 @@ class NaiveBayes(CountedModel):
         return TableTerm((name,), np.ascontiguousarray(figures))
 
     def _gaussian_term(self, name: str, counts: Counts, weight: FloatArray) -> GaussianTerm:
-        moments = counts.moments[name]
-        mean, variance = estimate_normal(
-            moments, self._present, self.variance, self._least_deviation(name, counts)
-        )
+        moments, points = counts.moments[name], np.zeros(1)
+        if isinstance(self.min_deviation, str):
+            grid = counts.grids[name]
+            points = grid.points[grid.table[:-1].any(axis=0)]
+        least = self.least_deviation(np.ptp(points) if len(points) else 0.0, len(points))
+        mean, variance = estimate_normal(moments, self._present, self.variance, least)
         present, absent = self._presence(
             self.by_class(moments.weight), self.by_class(moments.missing), weight
         )
         normalize = self._multiplies_posteriors
         return GaussianTerm((name,), mean, variance, weight + present, absent, normalize)
 
-    def _least_deviation(self, name: str, counts: Counts) -> float:
+    def least_deviation(
+        self, width: float | FloatArray, number: int | NDArray[np.intp]
+    ) -> FloatArray:
+        """Return the least deviation of a column of this range and so many distinct values."""
         if not isinstance(self.min_deviation, str):
-            return float(self.min_deviation)
-        grid = counts.grids[name]
-        points = grid.points[grid.table[:-1].any(axis=0)]
-        return float(points[-1] / 6 - points[0] / 6) / (len(points) - 1) if len(points) > 1 else 0.0
+            return np.asarray(float(self.min_deviation))
+        parts = 6 if self.min_deviation == "weka" else 1
+        gap = np.asarray(width) / parts / np.maximum(np.asarray(number) - 1, 1)
+        return np.asarray(np.where(np.asarray(number) > 1, gap, 0.0))
 
     def _kernel_term(self, name: str, counts: Counts, weight: FloatArray) -> KernelTerm:
         from countwise.models.bayes.kernel_density import density_of
@@ -546,8 +576,8 @@ class NaiveBayes(CountedModel):
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(np.log(share), ZERO))
 
-    def _scores(self, table: Table) -> FloatArray:
-        scores = super()._scores(table)
+    def _raw_scores(self, table: Table) -> FloatArray:
+        scores = super()._raw_scores(table)
         if self._multiplies_posteriors:
             # No attribute adds anything: the prior is left.
             silent = np.all(scores == 0.0, axis=1)
@@ -557,7 +587,7 @@ class NaiveBayes(CountedModel):
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         if self._multiplies_posteriors:
-            return np.asarray(self._scores(table).argmax(axis=1))
+            return np.asarray(self._raw_scores(table).argmax(axis=1))
         return super()._best(table)
 
     def to_logistic(self) -> LogisticWeights:
@@ -568,25 +598,28 @@ class NaiveBayes(CountedModel):
         Examples
         --------
         >>> import countwise as cw
-        >>> model = cw.NaiveBayes(variance="shared").fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
+        >>> model = cw.NaiveBayes(numeric="gaussian", variance="shared", min_deviation=0)
+        >>> model = model.fit([[0.0], [2.0], [3.0], [5.0]], [*"aabb"])
         >>> [round(weight.value, 3) for weight in model.to_logistic().coefficients]
         [-3.75, 1.5]
         """
         check_is_fitted(self, "counts_")
-        kinds = {self._estimate(column.name) for column in self.schema_.numeric}
+        kinds = {self.estimate(column.name) for column in self.schema_.numeric}
         plain = self.combine == "bayes" and self.when_missing == "omit" and not kinds - {"gaussian"}
         if not plain or (kinds and self.variance != "shared"):
             raise ParameterError(
                 "NaiveBayes: log-odds are linear only with variance='shared', numeric='gaussian', "
                 f"combine='bayes' and when_missing='omit'; got {self!r}.",
-                hint="Fit it with variance='shared' (on the command line --param variance=shared).",
+                hint="Fit it with numeric='gaussian' and variance='shared' (on the command line "
+                "--param numeric=gaussian --param variance=shared).",
             )
         for column in self.schema_.text:
             raise ParameterError(
                 "NaiveBayes: logistic weights are those of nominal and numeric columns; "
                 f"{column.name!r} is text. Leave it out with `drop=`."
             )
-        return logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+        weights = logistic_weights(tuple(self.classes_.tolist()), self.schema_, self._model)
+        return weights.divided_by(self.temperature_)
 
     def views(self) -> Sequence[View]:
         """Return the probability tables and the densities."""

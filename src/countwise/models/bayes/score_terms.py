@@ -232,7 +232,10 @@ def _one_table(group: Sequence[TableTerm], widths: dict[str, int]) -> TableTerm:
 
 
 def estimate_normal(
-    moments: Moments, present: NDArray[np.intp], kind: str, min_deviation: float = 0.0
+    moments: Moments,
+    present: NDArray[np.intp],
+    kind: str,
+    min_deviation: float | FloatArray = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance by class; where a class has too few values, those of the column.
 
@@ -247,7 +250,7 @@ def estimate_normal(
         overall = np.where(total > 0, np.minimum(square / freedom(total), MOST_VARIANCE), 0.0)
         pooled = np.where(spread > 0, spread / free, overall)
     # A variance below 1e-300 has no inverse.
-    floor = max(min(min_deviation, 1e150) ** 2, 1e-300)
+    floor = np.maximum(np.minimum(min_deviation, 1e150) ** 2, 1e-300)
     least = np.maximum(LEAST_VARIANCE * np.where(overall > 0, overall, 1.0), floor)
     variance = moments.variance(sample=kind == "sample")[present]
     # One row alone has no spread of its own.
@@ -270,7 +273,7 @@ def presence_logs(
     return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
 
 
-#: How many imagined rows Friedman's back-off spreads by the child's share in all rows.
+#: How many imagined rows each step of the back-off spreads by the shares of the step before it.
 BACK_OFF = 5.0
 
 
@@ -280,22 +283,37 @@ def prior_logs(weight: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
 
 
-def backed_off(counts: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
-    """Return Friedman's estimate: shares among few rows are drawn to the share in all rows.
+def backed_off(counts: FloatArray, total: FloatArray, wider: FloatArray) -> FloatArray:
+    """Return shares among `total` rows, drawn to `wider` shares where rows are few.
 
-    Friedman, Geiger & Goldszmidt (1997) mix θ(x | pa) = α P(x | pa) + (1 - α) P(x) with
-    α = N P(pa) / (N P(pa) + s) and s = 5, where pa are the parents, the class included, and P are
-    shares among all N rows. With `counts` = N P(x, pa), `total` = N P(pa) and `overall` = P(x) that
-    is (counts + s overall) / (total + s).
+    (counts + s wider) / (total + s): the shares of s imagined rows are those of a wider group, as
+    Friedman, Geiger & Goldszmidt (1997) proposed.
     """
-    return np.asarray((counts + BACK_OFF * overall) / (total + BACK_OFF))
+    return np.asarray((counts + BACK_OFF * wider) / (total + BACK_OFF))
 
 
-def _overall(counts: FloatArray, parents: int) -> FloatArray:
-    """Return shares of the child (second axis) in all rows, to be mixed with those of a family."""
-    every = counts.sum(axis=(0, *range(2, 2 + parents)), keepdims=True)
-    total = every.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(every, total, out=np.zeros_like(every), where=total > 0))
+def share_of_column(counts: FloatArray, total: FloatArray, levels: int) -> FloatArray:
+    """Return shares of levels in all rows, each level imagined once more."""
+    return np.asarray((counts + 1.0) / (total + levels))
+
+
+def _family_shares(figures: FloatArray, known: FloatArray, parents: int) -> FloatArray:
+    """Return shares of a child given its parents, backed off to the class, then to the column.
+
+    `figures` has classes, child, parents; `known` two slots for missing and unseen parents more.
+    Axes behind the parents are other children, each by itself.
+    """
+    axes = tuple(range(2, 2 + parents))
+    by_class = figures.sum(axis=axes, keepdims=True)
+    every = by_class.sum(axis=0, keepdims=True)
+    column = share_of_column(every, every.sum(axis=1, keepdims=True), figures.shape[1])
+    given_class = backed_off(by_class, by_class.sum(axis=1, keepdims=True), column)
+    if not axes:
+        return given_class
+    shares = backed_off(known, known.sum(axis=1, keepdims=True), given_class)
+    # Where no parent is known, the class is all there is.
+    shares[(slice(None), slice(None), *[slice(-2, None)] * parents)] = given_class
+    return shares
 
 
 def child_figures(
@@ -316,10 +334,9 @@ def child_figures(
         every = known.sum(axis=axis, keepdims=True)
         seen = np.take(known, range(known.shape[axis] - 1), axis=axis)
         known = np.concatenate([seen, every, every], axis=axis)
-    if isinstance(rule, str):
-        shares = backed_off(known, known.sum(axis=1, keepdims=True), _overall(figures, parents))
-    else:
-        shares = rule.shares(known)
+    shares = (
+        _family_shares(figures, known, parents) if isinstance(rule, str) else rule.shares(known)
+    )
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(shares), ZERO)
     # A family no class was ever seen with says nothing when nothing is added to the counts.

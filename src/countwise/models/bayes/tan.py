@@ -71,10 +71,10 @@ class TAN(JointClassifier):
 
     smoothing: float | str | Smoothing | None = parameter(
         a_smoothing() | one_of("back-off"),
-        "pseudo-count added to every count, the name of a rule, or 'back-off': Friedman's "
-        "estimate, which moves towards the attribute's frequencies in all rows if the parent's "
-        "value is rare in the class",
-        default=1.0,
+        "pseudo-count added to every count, the name of a rule, or 'back-off': where few rows of "
+        "the class have the parent's value, the estimate moves towards the attribute's "
+        "probability in the class, and that one towards its probability in all rows",
+        default="back-off",
         kw_only=False,
     )
     root: str | None = parameter(

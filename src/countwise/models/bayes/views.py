@@ -157,7 +157,7 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
     smoothing = _describe(rule)
     if given == "back-off":
         rows = f"{BACK_OFF:g} imagined rows"
-        smoothing = f"Where a parent's value is rare, {rows} follow the class (back-off)."
+        smoothing = f"Where rows are few, {rows} follow the class, then the column (back-off)."
     name = type(model).__name__
     if parents is None:
         note = (

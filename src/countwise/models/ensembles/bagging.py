@@ -232,6 +232,9 @@ class Bagging(Ensemble):
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
     ) -> list[Member]:
         base = self._base()
+        if isinstance(base, CountedModel):
+            # Many a member is made from counts alone; the vote needs no temperature of its members.
+            base = clone(base).set_params(calibrate=None)
         if isinstance(base, CountedModel) and isinstance(draws, Draws):
             clone(base)._learn_recode(table, None)
             plan = base.counts_needed(table.schema)

@@ -50,8 +50,8 @@ class TreeClassifier(Classifier):
     smoothing: float | str = parameter(
         number(at_least=0) | one_of("laplace"),
         "number of imagined rows, with the class shares of all rows, that are added to each leaf, "
-        "so that no class gets probability 0; 0 gives plain class frequencies, 'laplace' adds one "
-        "row of each class",
+        "so that no class gets probability 0; they never change the decision of a leaf; 0 gives "
+        "plain class frequencies, 'laplace' adds one row of each class",
         default=5.0,
     )
     tree_: TreeStructure = fitted("the tree in flat arrays, a TreeStructure")

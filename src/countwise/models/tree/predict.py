@@ -112,7 +112,8 @@ def find_ends(tree: TreeStructure, values: FloatArray, fractions: bool) -> Parts
 def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray) -> FloatArray:
     """Return the class shares of each row, mixed from where its parts are.
 
-    `pseudo` is what is added to the weight of each class.
+    `pseudo` is what is added to the weight of each class. Where that would make another class the
+    most frequent one, as much of it as needed is shared among all classes alike instead.
     """
     weight = tree.weight[parts.node]
     inverse = np.bincount(parts.row, parts.share**2 / weight, rows)
@@ -121,8 +122,20 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray)
         share = parts.share * (tree.counts[parts.node, place] / weight)
         mixed[:, place] = np.bincount(parts.row, share, rows)
     with np.errstate(over="ignore"):
-        mixed += np.minimum(inverse[:, None] * pseudo, _LARGEST)
+        added = np.minimum(inverse[:, None] * pseudo, _LARGEST)
+    mixed += _keep_order(mixed, added)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
+
+
+def _keep_order(shares: FloatArray, added: FloatArray) -> FloatArray:
+    """Return `added`, evened out among the classes as far as the first largest share needs it."""
+    rows, top = np.arange(len(shares)), shares.argmax(axis=1)
+    lead = shares[rows, top][:, None] - shares
+    gains = added - added[rows, top][:, None]
+    fits = np.divide(lead, gains, out=np.full(shares.shape, np.inf), where=gains > 0)
+    # A little less than what makes them equal, so that rounding does not decide.
+    kept = np.minimum(0.999 * fits.min(axis=1), 1.0)[:, None]
+    return np.asarray(kept * added + (1.0 - kept) * added.mean(axis=1, keepdims=True))
 
 
 def trace_changes(
