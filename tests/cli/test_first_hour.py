@@ -59,6 +59,15 @@ def test_a_title_may_hold_commas(tmp_path, mark):
     assert "F05" in {note.code for note in table.notes}
 
 
+def test_decimal_commas_do_not_make_the_comma_of_a_title_the_separator(tmp_path):
+    rates = ("3,5 %", "4 %", "n/a", "18 %")
+    rows = [f"K-{at};{at}.100,50 €;{rates[at % 4]};{'uv'[at % 2]}" for at in range(1, 41)]
+    path = tmp_path / "titled.csv"
+    path.write_text("Loans, as of today\ncustomer;amount;rate;class\n" + "\n".join(rows) + "\n")
+    table = cw.read(path, target="class")
+    assert [column.kind for column in table.schema] == ["id", "numeric", "numeric", "target"]
+
+
 def test_a_header_that_lacks_names_is_no_title(tmp_path):
     path = tmp_path / "short.csv"
     path.write_text("a,b,c\n" + "x,y,z,w\n" * 5)

@@ -67,6 +67,13 @@ def test_a_command_imports_no_more_than_it_needs(folder, args, without):
     assert len(modules) < (450 if args[0] in ("inspect", "models") else 900)
 
 
+def test_a_saved_model_that_scikit_learn_trained_is_shown_without_its_trainer(folder):
+    done = run(_COMMAND, "fit", "rows.csv", "--model", "logistic", "-o", "l.cw", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    modules = modules_of("show", "l.cw", cwd=folder)
+    assert not imported(modules, "sklearn.linear_model", "sklearn.metrics", *_SELDOM)
+
+
 def test_a_deferred_module_is_the_real_one_when_it_is_used():
     code = """
 import sys

@@ -55,6 +55,7 @@ from countwise.reports.sentences import (
     data_sentence,
     join,
     lead_sentence,
+    lower_is_better,
     measured_sentence,
     recommendation,
     score_text,
@@ -64,6 +65,7 @@ from countwise.reports.sentences import (
     signed,
     tiles_of,
 )
+from countwise.tables.cell_forms import date_text
 
 _WIDE, _MIDDLE, _HALF, _NARROW = 1040.0, 720.0, 480.0, 356.0
 #: Bars that a chart of classes or attributes has at most, and one of coefficients.
@@ -273,6 +275,7 @@ def filled(template: str, facts: Facts, home: str = _HOME, **more: Any) -> str:
         "seconds": seconds,
         "counted": counted,
         "brief": brief,
+        "date": date_text,
         "cut_points": cut_points_words,
     }
     script = _asset("script.js")
@@ -336,6 +339,7 @@ def render(facts: Facts) -> str:
         data_lead=data_sentence(data) if data else "",
         measured=measured_sentence(facts["protocol"]) if comparison else "",
         ranked_words=score_words(facts["ranking"]["ranked_by"]) if comparison else "",
+        lower_is_better=bool(facts.get("curve")) and lower_is_better(facts["curve"]["score"]),
         many=comparison and len(facts["confusion"]["classes"]) > 8,
         balance_more=max(len(data["balance"]) - _BARS, 0) if data else 0,
         steps=[

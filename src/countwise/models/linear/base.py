@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -319,6 +318,8 @@ def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) 
     def loss(log_factor: float) -> float:
         logs = log_softmax(np.exp(log_factor) * unit * margins)
         return float(-(weight[:, None] * wanted * logs).sum())
+
+    from scipy.optimize import minimize_scalar  # slow to import, and only training needs it
 
     found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded")
     return float(np.exp(found.x) * unit)

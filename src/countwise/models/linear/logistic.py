@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import linear_model
 
 from countwise.models.linear.base import (
     Layer,
@@ -51,6 +50,8 @@ class Logistic(MatrixModel):
     max_iter: int = parameter(whole(at_least=1), "largest number of iterations", default=1000)
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        from sklearn import linear_model  # slow to import, and only training needs it
+
         model = linear_model.LogisticRegression(
             C=float(self.C), solver="newton-cg", max_iter=self.max_iter, tol=1e-6
         )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise.errors import ParameterError
@@ -20,6 +19,8 @@ from countwise.numeric import log_softmax
 from countwise.params import Constraint, fitted, number, one_of, parameter, seed, whole
 
 if TYPE_CHECKING:
+    from sklearn.neural_network import MLPClassifier
+
     from countwise.models.views import View
 
 #: Called with epochs done, epochs at most, and a text.
@@ -160,6 +161,10 @@ class NeuralNet(MatrixModel):
         return kept, 1.0
 
     def _net(self, rows: int) -> MLPClassifier:
+        from sklearn.neural_network import (
+            MLPClassifier,  # slow to import, and only training needs it
+        )
+
         return MLPClassifier(
             tuple(int(size) for size in self.hidden_layer_sizes),
             activation=self.activation,

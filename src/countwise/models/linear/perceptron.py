@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn import linear_model
 
 from countwise.models.linear.base import (
     Layer,
@@ -82,6 +81,8 @@ class Perceptron(MatrixModel):
         return model
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        from sklearn import linear_model  # slow to import, and only training needs it
+
         def plane(part: Rows) -> Layer:
             model = linear_model.SGDClassifier(
                 loss="perceptron",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.svm import LinearSVC
-
 from countwise.models.linear.base import (
     Layer,
     MatrixModel,
@@ -42,6 +40,8 @@ class LinearSVM(MatrixModel):
     random_state: Any = parameter(seed(), "random seed of the order of the rows", default=0)
 
     def _solve(self, rows: Rows) -> tuple[tuple[Layer, ...], float]:
+        from sklearn.svm import LinearSVC  # slow to import, and only training needs it
+
         def plane(part: Rows) -> Layer:
             model = LinearSVC(
                 C=float(self.C), dual="auto", max_iter=10_000, random_state=self._seed

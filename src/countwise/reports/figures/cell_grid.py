@@ -14,6 +14,8 @@ from countwise.reports.sentences import brief, counted, percent, short, signed, 
 DENSE = 12
 
 _SMALLEST = 12.0
+#: The width of a cell that its texts need.
+_READABLE = 36.0
 
 
 @dataclass(frozen=True)
@@ -127,12 +129,13 @@ def _matrix(
     size = 12.0 if columns <= 12 else 10.0 if width >= 480 else 9.0
     largest = 140.0 if columns <= 3 else 96.0
     longest = max(width_of(name, size) for name in row_names)
-    side = min(longest + 8, 0.42 * width, max(0.25 * width, width - largest * columns))
+    # Names may take what cells do not need for their texts.
+    side = min(longest + 8, 0.42 * width, max(0.25 * width, width - 24 - _READABLE * columns))
     step = min(largest, max(_SMALLEST, (width - 24 - side) / columns))
     tall = max(_SMALLEST, min(step, 52.0 if rows <= 4 else 44.0 if rows <= 8 else 26.0))
     longest = max(width_of(name, size) for name in column_names)
     upright = longest > step - 4
-    head = min(longest + 6, 110.0) if upright else height_of(size) + 4
+    head = min(longest + 6, 130.0) if upright else height_of(size) + 4
     left, top = 18 + side, 20 + head
     sizes = (12.0, 10.0) if tall >= 34 else (11.0,)
     grid = Grid(

@@ -48,10 +48,15 @@ def ranking_figure(ranking: Mapping[str, Any], score: str | None = None, width: 
     scale = Scale(low, high, left + 6, width - right)
     pitch, top = 44.0 if stacked else 32.0, 4.0
     bottom = top + pitch * len(estimates)
+    # Names stand above the dots in a narrow figure, where no line may cross them.
+    strips = [(top, bottom)]
+    if stacked:
+        strips = [(top + pitch * at + 21, top + pitch * (at + 1)) for at in range(len(estimates))]
     parts = []
     for value, text in number_marks(scale, 5 if stacked else 7):
         text = f"{100 * value:.4g}" if what in FRACTIONS else text
-        parts.append(line(scale(value), top, scale(value), bottom, "grid"))
+        x = scale(value)
+        parts += [line(x, start, x, stop, "grid") for start, stop in strips]
         parts.append(tick_label(scale(value), bottom + 15, text))
     unit = ranking.get("unit", "") if is_by_gains(what) else "%" if what in FRACTIONS else ""
     words = f"{score_words(what)} ({unit})".removesuffix(" ()") + (

@@ -47,6 +47,8 @@ _COMMENT_LINE = re.compile(r"#[^\n]*\n")
 _MOST_TITLES = 20
 #: Records of equal width below the titles: fewer may be a table of one column.
 _FEWEST_RECORDS = 3
+#: The share of records of one width that shows that a separator is the right one.
+_NEARLY_ALL = 0.95
 _limit = threading.RLock()
 
 
@@ -287,7 +289,7 @@ def _records(
 
 
 def _find_separator(source: Source, text: str, whole: bool) -> str:
-    best, best_score = _NEVER, (0.0, 0.0, 0)
+    best, best_score = _NEVER, (False, False, 0.0, 0)
     for candidate in dict.fromkeys((source.usual_separator, *_SEPARATORS)):
         try:
             _, records = _records(source, text, candidate, whole, 1_000)
@@ -299,10 +301,10 @@ def _find_separator(source: Source, text: str, whole: bool) -> str:
         width, times = widths.most_common(1)[0]
         share = times / max(1, len(records[1:] or records))
         header = len(records[0])
-        if header == 1 and (width == 1 or share <= 0.95):
+        if header == 1 and (width == 1 or share <= _NEARLY_ALL):
             continue
         # A first line of another width may be a title, in which any separator may stand.
-        score = (1.0 if header == width else 0.5, share, max(header, width))
+        score = (share > _NEARLY_ALL, header == width, share, max(header, width))
         if score > best_score:
             best, best_score = candidate, score
     return best
