@@ -7,8 +7,7 @@ from sklearn.base import clone
 import countwise as cw
 from countwise.counts.count_rows import count
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes.leave_one_out import LeftOut
-from countwise.models.bayes.temperature import CAP, find_temperature
+from countwise.models.bayes.leave_one_out import CAP, LeftOut, find_temperature
 
 MODELS = {
     "naive Bayes": cw.NaiveBayes(),

@@ -83,7 +83,7 @@ class CountedModel(Classifier):
         posteriors = self._leave_one_out(table, weight)
         if posteriors is None or self.calibrate is None:
             return posteriors
-        from countwise.models.bayes.temperature import temper_left_out
+        from countwise.models.bayes.leave_one_out import temper_left_out
 
         return temper_left_out(posteriors, table, weight)
 
@@ -341,8 +341,7 @@ class CountedModel(Classifier):
         """
         if self.calibrate is None:
             return self
-        from countwise.models.bayes.leave_one_out import LeftOut
-        from countwise.models.bayes.temperature import find_temperature, sample_rows
+        from countwise.models.bayes.leave_one_out import LeftOut, find_temperature, sample_rows
 
         self.notes_ = tuple(note for note in self.notes_ if note.code != "P04")
         if len(self.classes_) < 2:
