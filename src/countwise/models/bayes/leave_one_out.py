@@ -489,13 +489,3 @@ def find_temperature(scores: FloatArray, truth: NDArray[np.intp], weight: FloatA
     loss = [-(weight * log_softmax(behind * share)[np.arange(len(truth)), truth]).sum()
             for share in (1.0, best)]  # fmt: skip
     return float(1 / best) if loss[0] - loss[1] > LEAST_GAIN else 1.0
-
-
-def temper_left_out(posteriors: FloatArray, table: Table, weight: FloatArray | None) -> FloatArray:
-    """Return posteriors of rows left out at the temperature that they themselves have."""
-    given = np.ones(len(table)) if weight is None else weight
-    with np.errstate(divide="ignore"):
-        scores = np.log(posteriors)
-    known = (table.target < posteriors.shape[1]) & (given > 0)
-    temperature = find_temperature(scores[known], table.target[known].astype(np.intp), given[known])
-    return posteriors if temperature == 1.0 else softmax(scores / temperature)
