@@ -6,6 +6,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import countwise as cw
 from countwise.models import registry
+from countwise.testing.laws import uncalibrated
 
 
 def mixed():
@@ -15,13 +16,13 @@ def mixed():
 
 
 def check_leave_one_out(entry, settings, table, weight=None):
-    models = {"one": entry.build(settings)}
+    models = {"one": uncalibrated(entry.build(settings))}
     trials = cw.evaluate(models, table, leave_one_out=True, sample_weight=weight)
     posteriors = trials.posteriors("one")
     decided = trials.entries["one"].predictions[0].decided
     for row in range(len(table)):
         others = np.delete(np.arange(len(table)), row)
-        model = entry.build(settings)
+        model = uncalibrated(entry.build(settings))
         weighted = weight is not None and has_fit_parameter(model, "sample_weight")
         model.fit(table.take(others), **({"sample_weight": weight[others]} if weighted else {}))
         refitted = np.zeros(len(table.classes))

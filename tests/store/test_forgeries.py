@@ -295,14 +295,14 @@ families = fitted("families_")
     ],
 )
 def test_families_that_say_something_wrong(rows, y, saved, edited, change, words, refused):
-    model = KDB(1, cuts="width").fit(rows, y)
+    model = KDB(1, cuts="width", smoothing=1.0).fit(rows, y)
     assert len(model.families_) > 1
     save(model, saved)
     refused(edited("model.json", change), words)
 
 
 def test_families_that_were_not_counted(rows, y, saved, edited, refused):
-    save(KDB(1, cuts="width").fit(rows, y), saved)
+    save(KDB(1, cuts="width", smoothing=1.0).fit(rows, y), saved)
     edited("model.json", counts(lambda c: (c["tables"].pop(), c["plan"]["tables"].pop())))
     refused(saved, "not counted")
 

@@ -30,6 +30,7 @@ from countwise.models.bayes.score_terms import (
     prior_logs,
 )
 from countwise.notes import Note
+from countwise.numeric import softmax
 from countwise.params import derived, fitted, nothing, one_of, parameter, whole
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Level, Schema, labels_array
@@ -78,14 +79,16 @@ class CountedModel(Classifier):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of the counts without that row.
 
-        With ``calibrate="auto"`` they have one temperature, that of all of them together.
+        With ``calibrate="auto"`` they have one temperature, that of the model of all rows.
         """
         posteriors = self._leave_one_out(table, weight)
         if posteriors is None or self.calibrate is None:
             return posteriors
-        from countwise.models.bayes.temperature import temper_left_out
-
-        return temper_left_out(posteriors, table, weight)
+        temperature = clone(self).fit(table, sample_weight=weight).temperature_
+        if temperature == 1.0:
+            return posteriors
+        with np.errstate(divide="ignore"):
+            return softmax(np.log(posteriors) / temperature)
 
     def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
         """Return the posteriors of every row without it, at temperature 1."""
@@ -365,8 +368,7 @@ class CountedModel(Classifier):
         """
         if self.calibrate is None:
             return self
-        from countwise.models.bayes.leave_one_out import LeftOut
-        from countwise.models.bayes.temperature import find_temperature, sample_rows
+        from countwise.models.bayes.leave_one_out import LeftOut, find_temperature, sample_rows
 
         self.notes_ = tuple(note for note in self.notes_ if note.code != "P05")
         if len(self.classes_) < 2:
