@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from countwise.errors import TableError
+from countwise.errors import TableError, quote
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.row_source import RowSource
 
 #: Modules with a function ``open_source(given, options)``, asked one after the other. It returns
 #: None for what it does not know, or a source and the options, to which it may add.
-_MODULES = ("files", "arrow")
+_MODULES = ("relations", "postgres", "files", "arrow")
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
@@ -20,8 +20,16 @@ def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOption
         found = import_module(f"{__name__}.{module}").open_source(given, options)
         if found is not None:
             return found  # type: ignore[no-any-return]
+    from countwise.tables.sources.query_source import Query
+
+    if isinstance(given, Query):
+        raise TableError(
+            "scan: `table=`, `query=` and `key=` belong to a database or a lazy frame; got "
+            f"{quote(given.source)}."
+        )
     raise TableError(
-        "scan: rows must be a path, a list of paths, a pattern, a folder, a pyarrow data set or a "
-        f"RecordBatchReader; got a {type(given).__name__}.",
+        "scan: rows must be a path, a list of paths, a pattern, a folder, a pyarrow data set, a "
+        "RecordBatchReader, a DuckDB relation, a polars LazyFrame, an Ibis table or the address of "
+        f"a database; got a {type(given).__name__}.",
         hint="Rows in memory are read by cw.read",
     )
