@@ -92,19 +92,33 @@ def scan(
     >>> cw.NaiveBayes().fit(rows).counts_ == cw.NaiveBayes().fit(cw.read("sample:weather")).counts_
     True
     """
-    from countwise.tables import sources
     from countwise.tables.read_options import ReadOptions, is_name
 
-    if on_bad not in ("refuse", "skip"):
-        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
-    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
-        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     if target is not None and not is_name(target):
         raise ParameterError("scan", "target", "the name or position of a column", target)
     for name in options:
         if name == "keep_rows" or name not in _read_names():
             raise ParameterError(f"scan: there is no option {name!r}.")
     given = ReadOptions.of(target, **options)
+    return scan_with(source, given, memory, max_levels, on_bad, checkpoint, progress)
+
+
+def scan_with(
+    source: Any,
+    given: ReadOptions,
+    memory: int | str = MEMORY,
+    max_levels: int = MAX_LEVELS,
+    on_bad: str = "refuse",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Return rows outside memory, by options that are gathered already."""
+    from countwise.tables import sources
+
+    if on_bad not in ("refuse", "skip"):
+        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
+    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
+        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     found, given = sources.open_source(source, given)
     rows = Scan(found, given, read_memory(memory), max_levels, on_bad)
     rows.checkpoint = None if checkpoint is None else os.fspath(checkpoint)

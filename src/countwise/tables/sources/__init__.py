@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,15 @@ from countwise.tables.sources.row_source import RowSource
 #: Modules with a function ``open_source(given, options)``, asked one after the other. It returns
 #: None for what it does not know, or a source and the options, to which it may add.
 _MODULES = ("files", "arrow")
+
+
+def is_outside(given: Any) -> bool:
+    """Return whether a path is a folder or a pattern, which `scan` takes and `read` does not."""
+    if not isinstance(given, str | os.PathLike):
+        return False
+    path = os.fspath(given)
+    is_pattern = isinstance(path, str) and not os.path.exists(path) and set(path) & set("*?[")
+    return os.path.isdir(path) or bool(is_pattern)
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
