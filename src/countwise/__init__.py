@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "countwise.counts.count_rows": ("count", "count_groups"),
     "countwise.counts.counts": ("Counts",),
+    "countwise.counts.counts_file": ("load_counts", "save_counts"),
     "countwise.counts.plan": ("Plan",),
     "countwise.counts.smoothing": ("Laplace", "MEstimate"),
     "countwise.decisions.confusion": ("Confusion",),

@@ -7,10 +7,7 @@ import ibis
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
-
-import countwise as cw
-from countwise.errors import CountwiseError
+from hypothesis import given, settings
 from tests.counts.odd_tables import check_like_read, odd_tables
 
 CONNECTION = duckdb.connect()

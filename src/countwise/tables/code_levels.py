@@ -1,8 +1,8 @@
-"""Code raw columns by the levels of a schema, or turn them into doubles."""
+"""Code raw columns by the levels of a schema, or as doubles; drop rows that cannot be used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,24 @@ from countwise.notes import Note
 from countwise.numeric import read_number
 from countwise.tables.infer_schema import MANY_LEVELS
 from countwise.tables.raw_columns import Numbers, Raw, Words
-from countwise.tables.schema import MISSING_VALUE, Column, Level, by_value, level_key
-from countwise.tables.table import code_type
+from countwise.tables.schema import (
+    MISSING_VALUE,
+    Column,
+    Level,
+    Schema,
+    by_value,
+    level_key,
+    level_number,
+)
+from countwise.tables.table import Table, code_type
 from countwise.tables.text_values import drop_marks, parse
 from countwise.tables.words import TextCodes, text_codes
 
 _DENSE = 1 << 16
 #: Squares and sums of larger numbers would not fit in a double.
 LARGEST = 1e140
+#: More classes than this are hardly classes, if they are numbers or every second row has a new one.
+MANY_CLASSES = 20
 
 
 def in_order(levels: Iterable[Level]) -> list[Level]:
@@ -164,3 +174,64 @@ def _place_of(level: Level, column: Column, given: Column) -> int:
         like = given.place(level)
         key = key if like < 0 else level_key(given.levels[like])
     return column.places.get(key, -1)
+
+
+def drop_unusable(table: Table) -> Table:
+    """Drop the rows that cannot be used, with notes, and refuse a table without attributes."""
+    target = table.target_column if table.labelled else None
+    keep, dropped = usable_rows(table)
+    notes = [*table.notes, *row_notes(table.schema, target, len(table), dropped)]
+    kept = table if keep.all() else table.take(keep)
+    check_attributes(table.schema)
+    return kept.with_notes(notes)
+
+
+def usable_rows(table: Table) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Return which rows can be used, and how many are dropped on account of which column."""
+    keep, dropped = np.ones(len(table), dtype=bool), dict[str, int]()
+    names = [table.target_column.name] if table.labelled else []
+    names += [column.name for column in table.schema.attributes if column.when_missing == "drop"]
+    for name in names:
+        blank = table.missing(name)
+        gone = int(np.count_nonzero(blank & keep))
+        if gone:
+            keep &= ~blank
+            dropped[name] = gone
+    return keep, dropped
+
+
+def row_notes(
+    schema: Schema, target: Column | None, rows: int, dropped: Mapping[str, int]
+) -> list[Note]:
+    """Return notes on dropped rows and odd classes; refuse rows of which none has a class."""
+    notes: list[Note] = []
+    if target is not None:
+        if target.width == 0 and rows:
+            raise TableError(
+                f"Table: column {target.name!r} is the class; it is missing in every row.",
+                hint="Name another `target=`.",
+            )
+        if target.name in dropped:
+            notes.append(Note.of("T03", target.name, dropped=dropped[target.name], rows=rows))
+        if target.width > MANY_CLASSES and (
+            target.width > 0.5 * rows
+            or all(level_number(level) is not None for level in target.levels)
+        ):
+            notes.append(Note.of("T13", target.name, classes=target.width, rows=rows))
+        if target.width == 1:
+            notes.append(Note.of("T12", target.name, label=target.levels[0]))
+    return notes + [
+        Note.of("T04", column.name, dropped=dropped[column.name])
+        for column in schema.attributes
+        if column.name in dropped
+    ]
+
+
+def check_attributes(schema: Schema) -> None:
+    """Refuse a table that has no column beside its class."""
+    if not schema.attributes:
+        raise TableError(
+            "Table: there must be at least one nominal, numeric or text column beside the class; "
+            "none is left.",
+            hint=("check `target=` and `drop=`", "read the notes about identifiers"),
+        )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
+from countwise.tables.code_levels import check_attributes, drop_unusable
 from countwise.tables.date_parts import add_parts, make_parts
 from countwise.tables.formats import detect
 from countwise.tables.formats.frames import (
@@ -34,7 +35,6 @@ from countwise.tables.read_options import (
 )
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
-from countwise.tables.usable_rows import check_attributes, drop_unusable
 
 if TYPE_CHECKING:
     from countwise.tables.datasets import Sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
+    from countwise.progress import Progress
     from countwise.tables.raw_columns import Raw, RawTable
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.sources.row_source import Piece, RowSource
@@ -55,6 +57,8 @@ def scan(
     table: str | None = None,
     query: str | None = None,
     key: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Scan:
     """Return a table that stays where it is: it is read in pieces, whenever rows are needed.
@@ -82,6 +86,11 @@ def scan(
     key
         For a database or a lazy frame: the column that identifies rows. Folds and samples need it,
         because the order of rows may change; models do not see it.
+    checkpoint
+        A file to which counts are written on the way, so that a model whose training was killed
+        goes on where it was; a second pass over the rows writes to the name with ``.2``.
+    progress
+        Called with bytes done, bytes in all and a text, in every scan of the rows.
     options
         Options of `read`.
 
@@ -94,13 +103,8 @@ def scan(
     >>> cw.NaiveBayes().fit(rows).counts_ == cw.NaiveBayes().fit(cw.read("sample:weather")).counts_
     True
     """
-    from countwise.tables import sources
     from countwise.tables.read_options import ReadOptions, is_name
 
-    if on_bad not in ("refuse", "skip"):
-        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
-    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
-        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     if target is not None and not is_name(target):
         raise ParameterError("scan", "target", "the name or position of a column", target)
     for name in options:
@@ -111,8 +115,30 @@ def scan(
         from countwise.tables.sources.query_source import Query
 
         source = Query(source, table, query, key)
+    return scan_with(source, given, memory, max_levels, on_bad, checkpoint, progress)
+
+
+def scan_with(
+    source: Any,
+    given: ReadOptions,
+    memory: int | str = MEMORY,
+    max_levels: int = MAX_LEVELS,
+    on_bad: str = "refuse",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Return rows outside memory, by options that are gathered already."""
+    from countwise.tables import sources
+
+    if on_bad not in ("refuse", "skip"):
+        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
+    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
+        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     found, given = sources.open_source(source, given)
-    return Scan(found, given, read_memory(memory), max_levels, on_bad)
+    rows = Scan(found, given, read_memory(memory), max_levels, on_bad)
+    rows.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
+    rows.progress = progress
+    return rows
 
 
 def _read_names() -> list[str]:
@@ -161,6 +187,9 @@ class Scan:
         self._change: Callable[[Table], Table] | None = None
         self._changed_schema: Schema | None = None
         self.skipped: dict[str, str] = {}
+        self.checkpoint: str | None = None
+        self.passes = [0]
+        self.progress: Progress | None = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
@@ -234,7 +263,7 @@ class Scan:
         if self._survey is None:
             from countwise.tables.scan_pass import run_pass
 
-            run_pass(self, None)
+            run_pass(self, None, progress=self.progress)
 
     def map(self, change: Callable[[Table], Table], schema: Schema) -> Scan:
         """Return the same rows with each block changed, such as cut into intervals."""
@@ -286,7 +315,7 @@ class Scan:
 
     def blocks(self, piece: Piece, rows: int | None = None) -> Iterator[Block]:
         """Yield the usable rows of a piece, coded by the certain schema, and their numbers."""
-        from countwise.tables.usable_rows import usable_rows
+        from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
         for numbers, columns, count in self.raw_blocks(piece, self.decision, rows):
@@ -402,7 +431,7 @@ class Scan:
             )
         self.decision = decision
         if not again:
-            from countwise.tables.usable_rows import check_attributes
+            from countwise.tables.code_levels import check_attributes
 
             for name, reason in self.skipped.items():
                 self.add_note(Note.of("S03", piece=name, reason=reason))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from countwise.errors import TableError
 from countwise.progress import Progress
+from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Piece
 from countwise.tables.survey import Survey
-from countwise.tables.usable_rows import usable_rows
+
+#: A survey may overturn a head, folded levels need one scan more, and so do parts of dates.
+_MOST_SCANS = 6
 
 Fold = Callable[[Block], Any]
 Add = Callable[[Any, Any], Any]
@@ -27,38 +30,53 @@ class State(NamedTuple):
     done: tuple[tuple[Any, ...], ...] = ()
 
 
+class Keeper(Protocol):
+    """Keeps what a pass has reached, for one that goes on later."""
+
+    def begin(self) -> State | None:
+        """Return what was reached before, at the start of a pass."""
+
+    def keep(self, state: State) -> None:
+        """Take what is reached after a piece."""
+
+    def end(self, state: State) -> None:
+        """Take what is reached at the end of a pass."""
+
+
 def run_pass(
     scan: Scan,
     fold: Fold | None,
     add: Add | None = None,
     *,
-    begin: State | None = None,
-    finished: Callable[[State], None] | None = None,
+    keeper: Keeper | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Fold the blocks of all pieces and add up the results in order; survey them, if need be.
 
     A scan whose schema is not certain yet is surveyed on the way, and its blocks get levels as they
-    come; if the survey overturns the schema, all is done once more. `finished` is called after each
-    piece with what is reached, from which a later pass may `begin`.
+    come; if the survey overturns the schema, all is done once more. The `keeper` is told what is
+    reached after each piece, and may know what an earlier pass had reached.
     """
-    while True:
-        state = _run_once(scan, fold, add, begin, finished, progress)
+    for _ in range(_MOST_SCANS):
+        state = _run_once(scan, fold, add, keeper, progress)
         if scan.is_certain or not scan.settle(state.survey):
             return state.folded
-        begin = None
+    raise TableError(
+        f"scan: what the columns are could not be settled: {scan.decision.why_again}.",
+        hint="Declare these columns, or pass a `schema=`",
+    )
 
 
 def _run_once(
     scan: Scan,
     fold: Fold | None,
     add: Add | None,
-    begin: State | None,
-    finished: Callable[[State], None] | None,
+    keeper: Keeper | None,
     progress: Progress | None,
 ) -> State:
     decision, is_certain = scan.decision, scan.is_certain
     start = decision.schema if is_certain else decision.reading_schema
+    begin = None if keeper is None else keeper.begin()
     state = State(Survey(), None, start) if begin is None else begin
     known = [state.schema]
 
@@ -88,10 +106,12 @@ def _run_once(
         schema = _united(state.schema, schema)
         known[0] = schema
         state = State(survey, folded, schema, (*state.done, piece.identity))
-        if finished is not None:
-            finished(state)
+        if keeper is not None:
+            keeper.keep(state)
         if progress is not None:
             progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
+    if keeper is not None:
+        keeper.end(state)
     return state
 
 

@@ -8,7 +8,7 @@ found by Misra and Gries (1982): every level with more than one row in `limit` i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -195,7 +195,7 @@ class ColumnSurvey:
                 part: self.held.get(part, 0) | other.held.get(part, 0)
                 for part in {*self.held, *other.held}
             },
-            texts=self.texts or other.texts,
+            texts=_some_texts(self.texts, other.texts),
             marks={
                 mark: self.marks.get(mark, 0) + other.marks.get(mark, 0)
                 for mark in {**self.marks, **other.marks}
@@ -295,6 +295,13 @@ class ColumnSurvey:
         return tuple(by_value([*first, *rest]) if is_target else [*first, *in_order(rest)])
 
 
+def _some_texts(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+    """Return up to a thousand different texts of both parts."""
+    if len(left) >= _SHOWN_TEXTS or not right:
+        return left
+    return list(dict.fromkeys([*left, *right]))[:_SHOWN_TEXTS]
+
+
 def _alike(levels: list[Level]) -> list[Level]:
     """Write whole numbers as the others are, if some are fractions."""
     numbers = [level for level in levels if isinstance(level, int | float)]
@@ -325,6 +332,44 @@ def _few(values: NDArray[np.float64], low: float, high: float) -> frozenset[floa
     if between.any():
         some.add(float(values[int(np.argmax(between))]))
     return frozenset(some)
+
+
+def survey_to_dict(survey: Survey) -> dict[str, Any]:
+    """Return a survey as plain data, for a checkpoint."""
+    return {
+        "rows": survey.rows,
+        "dropped": dict(survey.dropped),
+        "columns": {name: _column_to_dict(part) for name, part in survey.columns.items()},
+    }
+
+
+def _column_to_dict(part: ColumnSurvey) -> dict[str, Any]:
+    plain = {item.name: getattr(part, item.name) for item in fields(part) if item.name != "notes"}
+    plain["amounts"] = part.amounts.tolist()
+    plain["sketch"] = None if part.sketch is None else part.sketch.hashes.tolist()
+    plain["few"] = sorted(part.few)
+    plain["texts"] = [str(text) for text in part.texts]
+    return plain
+
+
+def survey_from_dict(plain: Mapping[str, Any]) -> Survey:
+    """Read a survey back from plain data."""
+    columns = {name: _column_from_dict(part) for name, part in plain["columns"].items()}
+    return Survey(int(plain["rows"]), columns, dict(plain["dropped"]))
+
+
+def _column_from_dict(plain: Mapping[str, Any]) -> ColumnSurvey:
+    sketch = plain["sketch"]
+    return ColumnSurvey(
+        **{
+            **plain,
+            "levels": tuple(plain["levels"]),
+            "amounts": np.asarray(plain["amounts"], np.int64),
+            "sketch": None if sketch is None else Distinct(np.asarray(sketch, np.uint64)),
+            "few": frozenset(plain["few"]),
+            "sums": tuple(plain["sums"]),
+        }
+    )
 
 
 def _unite(left: ColumnSurvey, right: ColumnSurvey) -> tuple[tuple[Level, ...], NDArray[np.int64]]:

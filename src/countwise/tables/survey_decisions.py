@@ -15,7 +15,7 @@ import numpy as np
 from countwise.errors import listing
 from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
-from countwise.tables.code_levels import in_order
+from countwise.tables.code_levels import in_order, row_notes
 from countwise.tables.date_parts import part_levels
 from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.read_options import ReadOptions
@@ -24,7 +24,6 @@ from countwise.tables.sources.row_source import RowSource
 from countwise.tables.survey import ColumnSurvey, Survey
 from countwise.tables.table import Table
 from countwise.tables.text_values import settle, settle_typed
-from countwise.tables.usable_rows import row_notes
 
 #: Cells by which the texts of a column are judged once more; amounts are scaled down to them.
 _MOST_CELLS = 1 << 20
@@ -233,7 +232,11 @@ def decide(
         given=judge.given(schema),
         growing=frozenset(judge.growing),
         inferred=inferred,
-        read_as={} if not judge.again else now.read_as,
+        read_as={
+            name: kind
+            for name, kind in now.read_as.items()
+            if judge.again and name not in judge.renewed
+        },
         static={**now.static, **judge.static},
         with_parts=now.with_parts | judge.dates,
         usual_marks=_usual_marks(columns, inferred, options) if judge.again else {},
@@ -306,7 +309,7 @@ class _Judge:
             dates=found.dates or known.dates,
             date_order=known.date_order,
             notes=known.notes,
-            texts=known.texts or found.texts or found.levels[:1000],
+            texts=found.texts or found.levels[:1000] or known.texts,
         )
 
     def _settle_texts(self, column: Column, facts: ColumnSurvey) -> Raw | None:
@@ -398,7 +401,6 @@ class _Judge:
                     )
                     self.static[known.name] = ColumnSurvey(not levels, declared=bool(levels))
                     self._renew(known, "worth adding")
-                    self.growing.discard(known.name)
                 result.append(known)
             if telling:
                 listed = listing([f"{name} {part}" for part in telling])

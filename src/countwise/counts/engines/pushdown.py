@@ -23,13 +23,13 @@ from countwise.counts.engines.stream import PlanOf
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, TableError
 from countwise.progress import Progress
+from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.scan import Scan, ScanPart
 from countwise.tables.scan_pass import run_pass
 from countwise.tables.schema import Column, Schema
 from countwise.tables.sources.query_source import QuerySource, Set
 from countwise.tables.survey import Survey
-from countwise.tables.usable_rows import usable_rows
 
 #: Columns are grouped together while they have at most so many groups: a query fewer, and a result
 #: that is still small. See benchmarks/bench_pushdown.py.
@@ -60,11 +60,14 @@ def fold_scan(
         known = stream.find_counts(scan, plan_of(scan.schema))
         if known is not None:
             return known
+    progress = progress or scan.progress
     while True:
         plan = plan_of(scan.first_schema)
         roads = choose_roads(scan, source, plan)
+        if checkpoint is not None or scan.checkpoint is not None:
+            roads = Roads((), roads.rest, "rows as Arrow batches, because of the checkpoint")
         source.why_engine = roads.why
-        if not roads.sets or checkpoint is not None:
+        if not roads.sets:
             return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
         parts = [*_count_sets(scan, source, roads, plan, progress)]
         if roads.rest:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from countwise.counts.checkpoint import Checkpoint
 from countwise.counts.counts import Counts
 from countwise.counts.engines import memory
 from countwise.counts.plan import Plan
@@ -37,10 +38,26 @@ def fold_scan(
         if known is not None:
             return known
     folder = BlockCounter(scan, plan_of)
-    counts = run_pass(scan, folder.fold, folder.add, progress=progress)
+    counts = run_pass(
+        scan,
+        folder.fold,
+        folder.add,
+        keeper=_keeper(scan, plan_of, checkpoint),
+        progress=progress or scan.progress,
+    )
     counts = finish(scan, counts, plan_of)
     keep_counts(scan, counts)
     return counts
+
+
+def _keeper(
+    scan: Scan, plan_of: PlanOf, checkpoint: str | os.PathLike[str] | None
+) -> Checkpoint | None:
+    if checkpoint is not None:
+        return Checkpoint(os.fspath(checkpoint), scan, plan_of)
+    if scan.checkpoint is None:
+        return None
+    return Checkpoint(scan.checkpoint, scan, plan_of, scan.passes)
 
 
 @dataclass
