@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from countwise.errors import TableError, quote
+from countwise.errors import TableError, listing, quote
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.row_source import RowSource
 
@@ -31,12 +31,20 @@ def is_outside(given: Any) -> bool:
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
     """Return the source of rows that somebody gave to `scan`."""
+    from countwise.tables.sources.query_source import Query
+
+    place = given.source if isinstance(given, Query) else given
+    scheme, is_address, _ = place.partition("://") if isinstance(place, str) else ("", "", "")
+    if is_address and not place.startswith(ADDRESSES):
+        # The rest may hold a password.
+        raise TableError(
+            f"scan: an address must begin with {listing(ADDRESSES)}; got {quote(scheme + '://…')}.",
+            hint="Anything that pyarrow reads can be scanned as a pyarrow data set",
+        )
     for module in _MODULES:
         found = import_module(f"{__name__}.{module}").open_source(given, options)
         if found is not None:
             return found  # type: ignore[no-any-return]
-    from countwise.tables.sources.query_source import Query
-
     if isinstance(given, Query):
         raise TableError(
             "scan: `table=`, `query=` and `key=` belong to a database or a lazy frame; got "

@@ -1,15 +1,16 @@
 """Rows of a PostgreSQL database, read and grouped through ADBC.
 
-Every statement has a connection of its own, which is closed when its rows are read. A password
-stays in the address that the driver gets; it is part of no message.
+Nothing is kept between statements, so no transaction stays open. A password stays in the address
+that the driver gets; it is part of no message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote
+from weakref import finalize
 
 from countwise.errors import TableError
 from countwise.tables.read_options import ReadOptions
@@ -49,14 +50,17 @@ class PostgresSource(QuerySource):
                 hint="Name one of them",
             )
         self._address = query.source
-        place, self._secret = hide_password(query.source)
+        #: Connections that nobody reads from; to open one takes longer than most statements.
+        self._idle: list[Any] = []
+        finalize(self, _close, self._idle)
+        place, self._secrets = hide_password(query.source)
         self.what = f"a query of {place}" if query.table is None else f"{query.table!r} of {place}"
         if query.table is not None:
             self._rows = quote_name(query.table)
         else:
             # A comment at the end must not swallow the bracket.
             self._rows = f"({str(query.query).strip().rstrip(';')}\n)"
-        with one_sentence(self.what, self._secret):
+        with one_sentence(self.what, *self._secrets):
             found = self._schema(f"SELECT * FROM {self._rows} AS given LIMIT 0")
             columns = ", ".join(_expression(field) for field in found)
             self._rows = f"(SELECT {columns} FROM {self._rows} AS given)"
@@ -100,7 +104,7 @@ class PostgresSource(QuerySource):
                 return reader.schema
 
     def _batches(self, statement: str, rows: int) -> Iterator[Any]:
-        with one_sentence(self.what, self._secret), self._cursor() as cursor:
+        with one_sentence(self.what, *self._secrets), self._cursor() as cursor:
             cursor.execute(statement)
             with cursor.fetch_record_batch() as reader:
                 for batch in reader:
@@ -108,34 +112,55 @@ class PostgresSource(QuerySource):
 
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
+        """Give a cursor on an idle connection, or a new one; a connection that failed is closed."""
+        connection = self._idle.pop() if self._idle else _connect(self._address)
+        is_done = False
         try:
-            from adbc_driver_postgresql import dbapi
-        except ImportError:
-            raise TableError(
-                "scan: a PostgreSQL database needs the package adbc-driver-postgresql. Install "
-                "countwise[databases]."
-            ) from None
-        with (
-            dbapi.connect(self._address, autocommit=True) as connection,
-            connection.cursor() as cursor,
-        ):
-            yield cursor
+            with connection.cursor() as cursor:
+                yield cursor
+            is_done = True
+        finally:
+            if is_done:
+                self._idle.append(connection)
+            else:
+                _close([connection])
 
 
-def hide_password(address: str) -> tuple[str, str]:
-    """Return an address without its password, and the password."""
-    parts = urlsplit(address)
-    user, at, host = parts.netloc.rpartition("@")
+def _connect(address: str) -> Any:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise TableError(
+            "scan: a PostgreSQL database needs the package adbc-driver-postgresql. Install "
+            "countwise[databases]."
+        ) from None
+    return dbapi.connect(address, autocommit=True)
+
+
+def _close(connections: list[Any]) -> None:
+    while connections:
+        # The server may have closed it before.
+        with suppress(Exception):
+            connections.pop().close()
+
+
+def hide_password(address: str) -> tuple[str, tuple[str, ...]]:
+    """Return an address without its password, and the password as it may appear in messages."""
+    scheme, _, rest = address.partition("://")
+    # Whatever stands between the first colon and the last @ may be part of a password.
+    user, at, place = rest.rpartition("@")
     user, _, secret = user.partition(":")
-    kept = []
-    for item in parts.query.split("&"):
-        name, _, value = item.partition("=")
-        if "password" in name.casefold():
-            secret = secret or value
-        elif item:
-            kept.append(item)
-    shown = urlunsplit((parts.scheme, user + at + host, parts.path, "&".join(kept), ""))
-    return shown, unquote(secret)
+    place, _, query = place.partition("?")
+    items = [item.partition("=") for item in query.split("&") if item]
+    secrets = [secret, *(value for name, _, value in items if _is_secret(name))]
+    kept = "&".join("".join(item) for item in items if not _is_secret(item[0]))
+    shown = f"{scheme}://{user}{at}{place}{'?' if kept else ''}{kept}"
+    hidden = dict.fromkeys(form for text in secrets for form in (text, unquote(text)) if form)
+    return shown, tuple(hidden)
+
+
+def _is_secret(name: str) -> bool:
+    return "password" in name.casefold()
 
 
 def _expression(field: Any) -> str:

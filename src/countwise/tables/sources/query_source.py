@@ -138,7 +138,7 @@ class QuerySource(ArrowSource):
 
 
 @contextmanager
-def one_sentence(what: str, secret: str = "") -> Iterator[None]:
+def one_sentence(what: str, *secrets: str) -> Iterator[None]:
     """Turn what drivers and databases raise, which has no common parent, into one sentence."""
     try:
         yield
@@ -146,7 +146,8 @@ def one_sentence(what: str, secret: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__
-        text = text.replace(secret, "…") if secret else text
+        for secret in secrets:
+            text = text.replace(secret, "…")
         # What follows repeats the statement.
         text = re.split(r" (?:LINE \d+:|Query was:)", text)[0]
         text = text if len(text) <= 300 else text[:300] + " …"
