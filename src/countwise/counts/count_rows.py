@@ -106,6 +106,7 @@ def _count_scan(
     """Count rows outside memory by the engine that suits them, or the one that is asked for."""
     from countwise.progress import open_progress
 
+    engine = engine or scan.engine
     name = engine or scan.source.engine
     if name not in SCAN_ENGINES:
         hint = did_you_mean(name, SCAN_ENGINES).strip()

@@ -17,9 +17,10 @@ from countwise.evaluation.learning_curve import Curve
 from countwise.evaluation.scores import find_score
 from countwise.evaluation.trials import SUMMARY, Trials
 from countwise.notes import Note, note_facts
-from countwise.reports.data_facts import data_facts
+from countwise.reports.data_facts import data_facts, scan_facts
 from countwise.reports.model_facts import largest, model_facts
 from countwise.reports.sentences import estimate, names, plain, rounded, score_words
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -237,13 +238,17 @@ VERSION = 2
 
 
 def _head(
-    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
+    kind: str,
+    title: str,
+    source: str | None,
+    table: Table | Scan | None,
+    command: str | None = None,
 ) -> dict[str, Any]:
     return {
         "made": {
             "date": date.today().isoformat(),
             "command": command,
-            "data_hash": None if table is None else _data_hash(table),
+            "data_hash": _data_hash(table) if isinstance(table, Table) else None,
         },
         "format": FORMAT,
         "version": VERSION,
@@ -316,15 +321,15 @@ def experiment_facts(
     }
 
 
-def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+def inspect_facts(table: Table | Scan, source: str | None = None) -> dict[str, Any]:
     """Gather the facts of a table before any model: its columns, missing cells and notes."""
     return {
         **_head("inspection", _title(table, source), source, table),
-        "data": data_facts(table, source),
+        "data": scan_facts(table, source) if isinstance(table, Scan) else data_facts(table, source),
     }
 
 
-def _title(table: Table | None, source: str | None) -> str:
+def _title(table: Table | Scan | None, source: str | None) -> str:
     if table is None:
         return source or "Comparison of models"
     target = table.schema.target

@@ -190,6 +190,8 @@ class Scan:
         self.checkpoint: str | None = None
         self.passes = [0]
         self.progress: Progress | None = None
+        #: The engine that counts the rows, if not the one that suits the source.
+        self.engine: str | None = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"

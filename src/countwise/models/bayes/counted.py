@@ -50,6 +50,7 @@ class CountedModel(Classifier):
     from counts, on weighted rows, missing values and unseen levels.
     """
 
+    takes_scans = True
     counts_: Counts = fitted("what was counted")
     recode_: Recode = fitted("how rows are recoded before they are counted")
     _named: tuple[Level, ...] = fitted()

@@ -71,7 +71,7 @@ class RowSource:
     """
 
     engine: str = "stream"
-    why_engine: str = "piece by piece"
+    why_engine: str = "its rows stay outside memory"
     what: str = "rows"
     once: bool = False
     typed: bool = True
