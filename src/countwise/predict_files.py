@@ -33,13 +33,16 @@ from countwise.store.files import load
 from countwise.tables import datasets
 from countwise.tables.cell_forms import date_text, moment_text, to_moment
 from countwise.tables.formats import detect
-from countwise.tables.formats.blocks import Piece, pieces_of, run_overlapped
+from countwise.tables.formats.blocks import BLOCK_ROWS, Piece, pieces_of, run_overlapped
 from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, look_through
 from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.read import code_columns, complete, load_columns
 from countwise.tables.read_options import Marks, ReadOptions
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
+from countwise.tables.sources import is_outside, open_source
+from countwise.tables.sources.row_source import RowSource
 from countwise.tables.table import Table
 from countwise.tables.words import join_cells
 
@@ -173,7 +176,7 @@ def predict_file(
         A fitted model with a schema (or a `Decide` over one), or the path of a saved one.
     source
         A file in any format that `read` knows, ``sample:name``, ``-`` for standard input, a file
-        object, or a data frame.
+        object, a data frame, a `Scan`, a folder or a pattern such as ``new/*.parquet``.
     target
         Path of a ``.csv``, ``.parquet``, ``.xlsx`` or ``.ods`` file, or a binary stream that takes
         CSV.
@@ -231,7 +234,7 @@ def predict_file(
         scorer.source_names = partial(detect.names, place, options)
     started = perf_counter()
     total = Tally()
-    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    size = os.path.getsize(path) if os.path.isfile(path) else getattr(place, "size", 0)
     with _open_writer(target, scorer.names) as writer:
 
         def predict(piece: Piece) -> tuple[Tally, list[tuple[Any, Predictions | Numbered]]]:
@@ -257,7 +260,11 @@ def predict_file(
 
 
 def locate(source: Any) -> Any:
-    """Return the path of a file, or of the file of ``sample:name``; or what is held in memory."""
+    """Return the path of a file, a source of many pieces, or what is held in memory."""
+    if isinstance(source, Scan):
+        return source.source
+    if is_outside(source):
+        return open_source(source, ReadOptions())[0]
     if callable(getattr(source, "read", None)):
         return Content.of_file(source)
     if not isinstance(source, str | os.PathLike):
@@ -274,12 +281,19 @@ def _source_names(place: Any, options: ReadOptions) -> list[str]:
     """Return the names of all columns of a file or a frame."""
     if isinstance(place, str | Source):
         return detect.names(place, options)
+    if isinstance(place, RowSource):
+        return list(place.head(ReadOptions(), 1)[0].columns)
     return list(load_columns(place, ReadOptions())[0].columns)
 
 
 def _pieces(place: Any, options: ReadOptions, look: Any) -> Iterator[tuple[Any, int]]:
     """Yield the pieces of a file, or the rows of a frame as one piece."""
-    if isinstance(place, str | Source):
+    if isinstance(place, RowSource):
+        done = 0
+        for piece in place.pieces():
+            done += piece.size
+            yield partial(place.blocks, piece, options, BLOCK_ROWS), done
+    elif isinstance(place, str | Source):
         yield from pieces_of(place, options, look)
     else:
         block, _ = load_columns(place, options)

@@ -85,7 +85,6 @@ FRAMES = {
     "pandas objects": lambda d: pd.DataFrame(d).astype({"sky": object, "play": object}),
     "pandas categories": lambda d: pd.DataFrame(d).astype({"sky": "category", "play": "category"}),
     "polars": lambda d: pl.DataFrame(d),
-    "polars lazy": lambda d: pl.DataFrame(d).lazy(),
     "polars categories": lambda d: pl.DataFrame(d).with_columns(pl.col("sky").cast(pl.Categorical)),
     "pyarrow": lambda d: pa.table(d),
     "mapping": lambda d: d,
@@ -97,6 +96,16 @@ def test_every_frame_gives_the_same_table(make):
     table = cw.read(make(EXPECTED), target="play")
     assert as_rows(table) == EXPECTED
     assert sorted(table.schema["sky"].levels) == ["rain", "sun"]
+
+
+def test_rows_outside_memory_are_not_collected_without_being_asked():
+    lazy = pl.DataFrame(EXPECTED).lazy()
+    with pytest.raises(TableError, match=r"cw\.scan.*\.collect\(\)"):
+        cw.read(lazy, target="play")
+    with pytest.raises(TableError, match=r"cw\.scan.*\.collect\(\)"):
+        cw.NaiveBayes().fit(lazy, "play")
+    with pytest.raises(TableError, match=r"cw\.scan.*\.collect\(\)"):
+        cw.NaiveBayes().fit(lazy, ["yes"] * 3)
 
 
 def test_arrays_lists_and_labels_beside_them():

@@ -22,6 +22,8 @@ COMMANDS = {
     "curve": "Show how models improve with more training rows.",
     "neighbors": "Score nearest neighbors for every number k and exponent p; draw a map.",
     "fit": "Train a model on a file and save it.",
+    "count": "Count the rows of files of any size and save the counts.",
+    "merge": "Add up saved counts and learn a model from them.",
     "predict": "Classify the rows of a file of any size with a saved model.",
     "explain": "Explain the predictions of a saved model row by row.",
     "show": "Print a saved model: its tree, tables, graph, coefficients, parameters.",
@@ -38,6 +40,8 @@ _FILES = {
     "samples": "lists",
     "models": "lists",
     "version": "lists",
+    "count": "scans",
+    "merge": "scans",
     "bayes-error": "error_bounds",
     "ensemble-error": "error_bounds",
 }

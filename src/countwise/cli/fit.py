@@ -11,17 +11,18 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import (
     best_model,
+    check_trainable,
     gain_options,
     output_options,
     params_option,
     read_numbers,
     read_rule,
-    read_source,
     reading_options,
     rule_option,
     seed_option,
     take_gains,
 )
+from countwise.cli.scans import Scanning, read_or_scan, remove_checkpoints, scan_options
 from countwise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ BEST = "best"
         "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
         "countwise fit data.csv --target class --model best",
         "countwise fit sample:weather --param smoothing=laplace:classes -o weather.cw",
+        'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
@@ -60,6 +62,7 @@ BEST = "best"
 @gain_options
 @rule_option
 @reading_options()
+@scan_options
 @seed_option
 @output_options(
     "Model file to write. Default: the name of FILE with the extension .cw.",
@@ -73,10 +76,14 @@ def command(
     gain: GainMatrix | None,
     rule: str | None,
     reading: ReadOptions,
+    scanning: Scanning,
     seed: int,
     out: Output,
 ) -> None:
     """Train a model on FILE and save it for predict, explain, show and draw.
+
+    FILE may also be a folder or a pattern such as "data/*.parquet". Such rows, and large files, are
+    counted piece by piece and never held in memory, if the model is made from counts.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and
@@ -86,6 +93,7 @@ def command(
     from sklearn.utils.validation import has_fit_parameter
 
     from countwise.store.files import save
+    from countwise.tables.scan import Scan
 
     path = out.path or _default_path(file)
     wheel = read_rule(rule, gain, seed)
@@ -99,7 +107,9 @@ def command(
     if numbers:
         read, target = read_numbers(reading, file, "fit")
     else:
-        read, target = read_source(reading, file, "fit"), None
+        can_scan = name != BEST and getattr(model, "takes_scans", False)
+        read = read_or_scan(reading, file, "fit", scanning, can_scan=can_scan)
+        target = None
         gain = take_gains(gain, read.table, out.quiet)
     chosen = None
     if name == BEST:
@@ -115,12 +125,19 @@ def command(
 
         model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
+        if isinstance(read.table, Scan):
+            if name == BEST:
+                raise ParameterError("fit: rows outside memory are not compared; name one --model.")
+            read.table.progress = tell
         labels = () if target is None or read.table.labelled else (target,)
         model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
+    if isinstance(read.table, Scan):
+        check_trainable("fit", read.table)
     # A file name need not be text that can be written.
     source = file.encode("utf-8", "replace").decode()
     save(model, path, notes={"source": source, "command": "countwise fit"})
+    remove_checkpoints(scanning)
     inner = getattr(model, "model_", model)
     notes = list(dict.fromkeys((*(() if numbers else read.table.notes), *inner.notes_)))
     by = "argmax" if inner is model else "gain" if gain is not None else "roulette"
@@ -159,7 +176,10 @@ def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tup
 def _default_path(file: str) -> str:
     """Return the path of a model without ``-o``; nothing is overwritten."""
     from countwise.atomic_write import check_writable
+    from countwise.tables.sources import is_outside
 
+    if is_outside(file) and not Path(file).is_dir():
+        file = "model"
     path = Path(f"{Path(file.removeprefix('sample:')).stem or 'model'}.cw")
     if path.exists():
         raise click.UsageError(

@@ -10,7 +10,8 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.errors import spelling
-from countwise.cli.options import output_options, read_source, reading_options
+from countwise.cli.options import output_options, reading_options
+from countwise.cli.scans import Scanning, read_or_scan, scan_options
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -23,17 +24,22 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         "countwise inspect sample:glass",
+        'countwise inspect "data/*.parquet" --target y',
         "countwise inspect data.csv --target class --write-schema schema.json",
     ),
 )
 @click.argument("file", metavar="FILE")
 @reading_options()
+@scan_options
 @click.option("--write-schema", metavar="JSON", help="File to write the schema to.")
 @output_options("File to write the description to: .json.", ".json")
-def command(file: str, reading: ReadOptions, write_schema: str | None, out: Output) -> None:
+def command(
+    file: str, reading: ReadOptions, scanning: Scanning, write_schema: str | None, out: Output
+) -> None:
     """Describe FILE: column kinds, levels, missing values, identifiers, class balance.
 
-    FILE is a table, sample:NAME, or a saved model (.cw).
+    FILE is a table, a folder or a pattern such as "data/*.parquet", sample:NAME, or a saved model
+    (.cw).
     """
     from countwise.reports.describe import is_model_file
 
@@ -47,9 +53,14 @@ def command(file: str, reading: ReadOptions, write_schema: str | None, out: Outp
         show = partial(_show_model, file=file, facts=facts)
     else:
         from countwise.reports.data_facts import inspect_facts
+        from countwise.tables.scan import Scan
 
-        read = read_source(reading, file, "inspect", need_target=False)
-        facts, first, schema = inspect_facts(read.table, file), read.remarks, read.table.schema
+        read = read_or_scan(reading, file, "inspect", scanning, need_target=False)
+        with out.progress() as tell:
+            if isinstance(read.table, Scan):
+                read.table.progress = tell
+            inspected = inspect_facts(read.table, file)
+        facts, first, schema = inspected, read.remarks, read.table.schema
         show = partial(_show_data, file=file, data=facts["data"], notes=read.table.notes)
     if write_schema is not None:
         from countwise.atomic_write import atomic_write

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from countwise.notes import Note
     from countwise.tables.formats.source import Source
     from countwise.tables.read_options import ReadOptions
+    from countwise.tables.scan import Scan
     from countwise.tables.table import Table
 
 
@@ -35,9 +36,9 @@ _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon"
 
 @dataclass(frozen=True)
 class Read:
-    """A table, and remarks on how the command read it."""
+    """A table, or rows outside memory, and remarks on how the command read it."""
 
-    table: Table
+    table: Any
     remarks: tuple[str, ...] = ()
 
 
@@ -66,7 +67,7 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
             remarks = (f"No class is assumed: {several} could be it. To choose one, use --target.",)
     table = read_with(rows, reading)
     if need_target:
-        _check_trainable(who, table)
+        check_trainable(who, table)
     return Read(table, remarks)
 
 
@@ -189,7 +190,7 @@ def split_names(given: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in words)
 
 
-def _check_trainable(who: str, table: Table) -> None:
+def check_trainable(who: str, table: Table | Scan) -> None:
     """Refuse a table from which nothing can be learned."""
     names = [column.name for column in table.schema]
     if not table.labelled:

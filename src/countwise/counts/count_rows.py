@@ -32,7 +32,10 @@ ENGINES = {
     "reference": "countwise.counts.engines.reference",
 }
 #: Engines for rows outside memory, each with a function `fold_scan`.
-SCAN_ENGINES = {"stream": "countwise.counts.engines.stream"}
+SCAN_ENGINES = {
+    "stream": "countwise.counts.engines.stream",
+    "pushdown": "countwise.counts.engines.pushdown",
+}
 #: What `count` takes for a plan that depends on columns which a scan has still to find out.
 PlanOf = Callable[[Schema], Plan]
 
@@ -60,7 +63,8 @@ def count(
         One weight a row; an integer weight equals repeating the row.
     engine
         ``memory`` (compiled, threaded) or ``reference`` (NumPy, slow, obvious). For a `Scan`:
-        ``stream``, which counts its pieces by the engine ``memory``.
+        ``stream``, which counts its pieces by the engine ``memory``, or ``pushdown``, which lets a
+        database or a lazy frame group rows.
     checkpoint
         For a `Scan`: a file to which the counts so far are written after each piece. If it is
         there, counting goes on from it.
@@ -102,6 +106,7 @@ def _count_scan(
     """Count rows outside memory by the engine that suits them, or the one that is asked for."""
     from countwise.progress import open_progress
 
+    engine = engine or scan.engine
     name = engine or scan.source.engine
     if name not in SCAN_ENGINES:
         hint = did_you_mean(name, SCAN_ENGINES).strip()

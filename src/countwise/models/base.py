@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,9 @@ class Classifier(ClassifierMixin, TableEstimator):
     def _scores(self, table: Table) -> FloatArray:
         """Return one line a row, one figure a class: joint log probabilities."""
         raise NotImplementedError
+
+    #: Whether `fit` takes rows outside memory.
+    takes_scans: ClassVar[bool] = False
 
     @property
     def uses_text(self) -> bool:

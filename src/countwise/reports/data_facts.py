@@ -5,17 +5,24 @@ The size of these facts depends on the number of columns and levels shown, never
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import countwise
+from countwise.counts.count_rows import count
+from countwise.counts.counts import Counts
+from countwise.counts.plan import Plan
 from countwise.counts.row_hash import row_keys
 from countwise.notes import note_facts
 from countwise.reports.sentences import names, rounded
-from countwise.tables.schema import Column
+from countwise.tables.scan import Scan
+from countwise.tables.schema import Column, Schema
+from countwise.tables.survey import ColumnSurvey
 from countwise.tables.table import Table
 from countwise.tables.words import count_words
 
@@ -31,14 +38,102 @@ _FEWEST_LEVELS, _ALL_LEVELS = 8, 1500
 _WHY = {"id": "looks like an identifier", "drop": "left out on request"}
 
 
-def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+def data_facts(table: Table | Scan, source: str | None = None) -> dict[str, Any]:
     """Describe a table: rows, columns with kinds and levels, missing cells, balance, notes."""
+    if isinstance(table, Scan):
+        return scan_facts(table, source)
+    most = _most_levels(table.schema)
+    cells = {column.name: _cells(table, column, most) for column in _shown(table.schema)}
+    balance = np.bincount(table.target, minlength=len(table.classes)) if table.labelled else None
+    missing = [
+        int(np.count_nonzero(table.missing(column.name)))
+        for column in table.schema.attributes
+        if column.name in table
+    ]
+    return _gather(table, source, cells, missing, balance)
+
+
+def scan_facts(scan: Scan, source: str | None = None) -> dict[str, Any]:
+    """Describe rows outside memory by one count of them."""
+    rows, schema = _with_class(scan), scan.schema
+    counts = count(rows, lambda found: Plan.each(found.without_text(), "both"))
+    cells, missing, most = {}, [], _most_levels(schema)
+    for column in schema:
+        cells[column.name] = _counted_cells(column, counts, scan.survey.columns, most)
+        if column in schema.attributes:
+            missing.append(cells[column.name]["missing"])
+    return _gather(scan, source, cells, missing, counts.weight if scan.labelled else None)
+
+
+def _with_class(scan: Scan) -> Scan:
+    """Return a scan whose rows have a class, so that they can be counted."""
+    if scan.labelled:
+        return scan
+    all_rows = Column("(all rows)", "target", ("all",))
+    schema = Schema((*scan.schema, all_rows))
+
+    def with_class(table: Table) -> Table:
+        data = {name: table.raw_array(name) for name in table.names}
+        data[all_rows.name] = np.zeros(len(table), np.uint8)
+        return Table(Schema((*table.schema, all_rows)), data, (), {}, len(table))
+
+    return scan.map(with_class, schema)
+
+
+def _counted_cells(
+    column: Column, counts: Counts, surveyed: Mapping[str, ColumnSurvey], most: int
+) -> dict[str, Any]:
+    """Return what a column holds, from counts of all rows and their survey."""
+    name = column.name
+    if column.left_out or name not in surveyed:
+        return {}
+    found = surveyed[name]
+    if column.kind == "text":
+        words = rounded(count_words(found.texts))
+        return {"texts": found.distinct, "words": words, "missing": found.missing}
+    if column.coded:
+        held = counts.weight if column.kind == "target" else counts.table(name).sum(axis=0)
+        return _level_facts(column, np.append(held, 0.0), most)
+    moments, grid = counts.moments[name], counts.grids[name]
+    rows = float(moments.weight.sum())
+    plain: dict[str, Any] = {"missing": int(moments.missing.sum()), "dates": column.dates}
+    if not rows:
+        return plain
+    mean = float((moments.weight * moments.mean).sum() / rows)
+    square = float((moments.square + moments.weight * (moments.mean - mean) ** 2).sum())
+    reached = np.cumsum(grid.table.sum(axis=0))
+    places = np.searchsorted(reached, rows * np.array([0.25, 0.5, 0.75]))
+    return plain | {
+        "least": rounded(found.low),
+        "quartiles": [rounded(float(grid.points[at])) for at in places],
+        "most": rounded(found.high),
+        "mean": rounded(mean),
+        "deviation": rounded((square / (rows - 1)) ** 0.5) if rows > 1 else None,
+    }
+
+
+def _most_levels(schema: Schema) -> int:
+    return min(MAX_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
+
+
+def _shown(schema: Schema) -> tuple[Column, ...]:
+    return schema.columns[:MAX_COLUMNS]
+
+
+def _gather(
+    table: Table | Scan,
+    source: str | None,
+    cells: Mapping[str, Mapping[str, Any]],
+    missing: list[int],
+    balance: NDArray[Any] | None,
+) -> dict[str, Any]:
+    """Put together what is known of the columns and of all rows."""
     schema = table.schema
     marks: dict[str, list[str]] = {}
     for note in table.notes:
         if note.column is not None:
             marks.setdefault(note.column, []).append(note.code)
-    most = min(MAX_LEVELS, max(_FEWEST_LEVELS, _ALL_LEVELS // max(len(schema), 1)))
+    every = len(table) * len(schema.attributes)
     return {
         "source": source,
         "rows": len(table),
@@ -52,13 +147,17 @@ def data_facts(table: Table, source: str | None = None) -> dict[str, Any]:
                 "name": column.name,
                 "kind": column.kind,
                 "codes": sorted(set(marks.get(column.name, []))),
-                **_cells(table, column, most),
+                **cells.get(column.name, {}),
             }
-            for column in schema.columns[:MAX_COLUMNS]
+            for column in _shown(schema)
         ],
         "more_columns": max(len(schema) - MAX_COLUMNS, 0),
-        "missing": _missing(table),
-        "balance": _balance(table) if table.labelled else [],
+        "missing": {
+            "cells": sum(missing),
+            "columns": sum(number > 0 for number in missing),
+            "fraction": rounded(sum(missing) / every) if every else 0.0,
+        },
+        "balance": [] if balance is None else _balance(table, balance),
         "dropped": _dropped(table),
         "notes": note_facts(table.notes),
     }
@@ -85,6 +184,11 @@ def _texts(table: Table, column: Column) -> dict[str, Any]:
 
 def _levels(table: Table, column: Column, most: int) -> dict[str, Any]:
     counts = np.bincount(table.codes(column.name), minlength=column.width + 2)
+    return _level_facts(column, counts, most)
+
+
+def _level_facts(column: Column, counts: NDArray[Any], most: int) -> dict[str, Any]:
+    """Return the most frequent levels, from the number of rows by code."""
     known = counts[: column.width]
     chosen = np.sort(np.argsort(-known, kind="stable")[:most])
     words = names(column.levels)
@@ -113,19 +217,8 @@ def _numbers(table: Table, column: Column) -> dict[str, Any]:
     }
 
 
-def _missing(table: Table) -> dict[str, Any]:
-    attributes = [column.name for column in table.schema.attributes]
-    missing = [int(np.count_nonzero(table.missing(name))) for name in attributes if name in table]
-    cells, every = sum(missing), len(table) * len(attributes)
-    return {
-        "cells": cells,
-        "columns": sum(number > 0 for number in missing),
-        "fraction": rounded(cells / every) if every else 0.0,
-    }
-
-
-def _balance(table: Table) -> list[dict[str, Any]]:
-    counts = np.bincount(table.target, minlength=len(table.classes))[: len(table.classes)]
+def _balance(table: Table | Scan, rows: NDArray[Any]) -> list[dict[str, Any]]:
+    counts = rows[: len(table.classes)]
     total = max(int(counts.sum()), 1)
     return [
         {"class": name, "rows": float(number), "fraction": rounded(number / total)}
@@ -133,7 +226,7 @@ def _balance(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def _dropped(table: Table) -> list[dict[str, Any]]:
+def _dropped(table: Table | Scan) -> list[dict[str, Any]]:
     """List what a model does not get, and why."""
     reasons = {note.column: str(note) for note in table.notes if note.code == "T01"}
     columns = [column for column in table.schema if column.kind in _WHY]
@@ -144,7 +237,7 @@ def _dropped(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
+def inspect_facts(table: Table | Scan, source: str | None = None) -> dict[str, Any]:
     """Gather the facts of a table before any model: its columns, missing cells and notes."""
     return {
         **head("inspection", title_of(table, source), source, table),
@@ -152,7 +245,7 @@ def inspect_facts(table: Table, source: str | None = None) -> dict[str, Any]:
     }
 
 
-def title_of(table: Table | None, source: str | None) -> str:
+def title_of(table: Table | Scan | None, source: str | None) -> str:
     """Return a title that names the file and the class."""
     if table is None:
         return source or "Comparison of models"
@@ -165,14 +258,18 @@ def title_of(table: Table | None, source: str | None) -> str:
 
 
 def head(
-    kind: str, title: str, source: str | None, table: Table | None, command: str | None = None
+    kind: str,
+    title: str,
+    source: str | None,
+    table: Table | Scan | None,
+    command: str | None = None,
 ) -> dict[str, Any]:
     """Return what stands before all facts: kind, title, date, hash of the rows, command."""
     return {
         "made": {
             "date": date.today().isoformat(),
             "command": command,
-            "data_hash": None if table is None else _data_hash(table),
+            "data_hash": _data_hash(table) if isinstance(table, Table) else None,
         },
         "format": FORMAT,
         "version": VERSION,

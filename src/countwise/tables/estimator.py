@@ -175,8 +175,10 @@ class TableEstimator(DeclaredEstimator):
 
     def _check_shape(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
-        if type(X).__name__ == "LazyFrame":
-            X = X.collect()
+        if type(X).__name__ in ("LazyFrame", "DuckDBPyRelation"):
+            from countwise.tables.formats.frames import lazy_error
+
+            raise lazy_error(X)
         if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
             if reset:
                 self._match_columns_by_name()

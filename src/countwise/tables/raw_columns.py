@@ -75,12 +75,13 @@ class RawTable:
     """The raw columns of a source in its order, with notes on what was assumed to read them.
 
     ``kinds`` holds only what the source itself declares: for ARFF ``nominal``, ``numeric``,
-    ``string`` or ``date``.
+    ``string`` or ``date``. ``numbers`` identify the rows where their order does not.
     """
 
     columns: dict[str, Raw]
     notes: tuple[Note, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
+    numbers: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,9 @@ def scan(
     memory: int | str = MEMORY,
     max_levels: int = MAX_LEVELS,
     on_bad: str = "refuse",
+    table: str | None = None,
+    query: str | None = None,
+    key: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -64,8 +67,9 @@ def scan(
     ----------
     source
         A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
-        ``data/*.parquet``, a pyarrow data set, or a RecordBatchReader (which can be read once).
-        Folders named ``key=value`` give a column.
+        ``data/*.parquet``, a pyarrow data set, a RecordBatchReader (which can be read once), a
+        DuckDB relation, a polars LazyFrame, an Ibis table, or an address: ``duckdb:FILE`` or
+        ``postgresql://host/database``. Folders named ``key=value`` give a column.
     target
         The class: the name or position of a column.
     memory
@@ -75,6 +79,13 @@ def scan(
         found, and the rows of all others are counted as one level, with a note.
     on_bad
         ``refuse`` a piece that cannot be read, or ``skip`` it with a note.
+    table, query
+        For an address: the table to read, or the SELECT statement whose rows are read. A password
+        belongs in the environment (``PGPASSWORD``) or a service file; one in the address is never
+        shown.
+    key
+        For a database or a lazy frame: the column that identifies rows. Folds and samples need it,
+        because the order of rows may change; models do not see it.
     checkpoint
         A file to which counts are written on the way, so that a model whose training was killed
         goes on where it was; a second pass over the rows writes to the name with ``.2``.
@@ -92,19 +103,37 @@ def scan(
     >>> cw.NaiveBayes().fit(rows).counts_ == cw.NaiveBayes().fit(cw.read("sample:weather")).counts_
     True
     """
-    from countwise.tables import sources
     from countwise.tables.read_options import ReadOptions, is_name
 
-    if on_bad not in ("refuse", "skip"):
-        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
-    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
-        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     if target is not None and not is_name(target):
         raise ParameterError("scan", "target", "the name or position of a column", target)
     for name in options:
         if name == "keep_rows" or name not in _read_names():
             raise ParameterError(f"scan: there is no option {name!r}.")
     given = ReadOptions.of(target, **options)
+    if table is not None or query is not None or key is not None:
+        from countwise.tables.sources.query_source import Query
+
+        source = Query(source, table, query, key)
+    return scan_with(source, given, memory, max_levels, on_bad, checkpoint, progress)
+
+
+def scan_with(
+    source: Any,
+    given: ReadOptions,
+    memory: int | str = MEMORY,
+    max_levels: int = MAX_LEVELS,
+    on_bad: str = "refuse",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Return rows outside memory, by options that are gathered already."""
+    from countwise.tables import sources
+
+    if on_bad not in ("refuse", "skip"):
+        raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
+    if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
+        raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
     found, given = sources.open_source(source, given)
     rows = Scan(found, given, read_memory(memory), max_levels, on_bad)
     rows.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
@@ -168,6 +197,8 @@ class Scan:
         self.checkpoint: str | None = None
         self.passes = [0]
         self.progress: Progress | None = None
+        #: The engine that counts the rows, if not the one that suits the source.
+        self.engine: str | None = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
@@ -268,6 +299,13 @@ class Scan:
         other.memo, other.shared, other.place = {}, passes, place
         return other
 
+    def part(self, names: Collection[str]) -> ScanPart:
+        """Return the same rows with the class and some columns only."""
+        part = object.__new__(ScanPart)
+        part.__dict__.update(self.__dict__)
+        part.decision, part.memo = self.decision.restricted(names), {}
+        return part
+
     def without_text(self) -> Scan:
         """Return the same rows without their texts, as models see them that count no words."""
         if not self.schema.text:
@@ -303,11 +341,11 @@ class Scan:
         from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
-        for start, columns, count in self.raw_blocks(piece, self.decision, rows):
+        for numbers, columns, count in self.raw_blocks(piece, self.decision, rows):
             table = self.code(columns, self.decision.schema, count)
             keep, _ = usable_rows(table)
-            numbers = piece.first_row + start + np.flatnonzero(keep)
-            yield Block(piece, self.changed(table if keep.all() else table.take(keep)), numbers)
+            kept = table if keep.all() else table.take(keep)
+            yield Block(piece, self.changed(kept), numbers[keep])
 
     def changed(self, table: Table) -> Table:
         """Return a block as those see it who changed the scan."""
@@ -322,15 +360,17 @@ class Scan:
 
     def raw_blocks(
         self, piece: Piece, decision: Decision, rows: int | None = None
-    ) -> Iterator[tuple[int, dict[str, Raw], int]]:
-        """Yield the first row, the raw columns and the number of rows of the blocks of a piece."""
+    ) -> Iterator[tuple[NDArray[np.int64], dict[str, Raw], int]]:
+        """Yield blocks of a piece: the numbers of their rows, raw columns, and how many rows."""
         options = decision.reading(self.options, self.source.open_ended)
-        start = 0
+        start = piece.first_row
         try:
             for raw in self.source.blocks(piece, options, rows or self.block_rows):
                 count = len(raw)
                 if count:
-                    yield start, self._complete(raw, decision, piece, count), count
+                    numbers = raw.numbers
+                    numbers = np.arange(start, start + count) if numbers is None else numbers
+                    yield numbers, self._complete(raw, decision, piece, count), count
                 start += count
         except TableError as error:
             raise _with_place(error, piece) from None
@@ -361,22 +401,29 @@ class Scan:
         return columns
 
     def survey_block(
-        self, table: Table, raw: Mapping[str, Raw], dropped: Mapping[str, int]
+        self,
+        table: Table,
+        raw: Mapping[str, Raw],
+        dropped: Mapping[str, int],
+        weight: NDArray[np.int64] | None = None,
     ) -> Survey:
-        """Survey a block of rows."""
+        """Survey a block of rows; with a weight, each stands for so many, and none has numbers."""
         from countwise.tables.raw_columns import Numbers, Words
         from countwise.tables.survey import ColumnSurvey, Survey
 
         parts, limit = self.decision.with_parts, self.max_levels
         marks = {name: column.marks for name, column in raw.items() if isinstance(column, Numbers)}
         columns = {
-            name: ColumnSurvey.of(table.schema[name], table, name in parts, limit, marks.get(name))
+            name: ColumnSurvey.of(
+                table.schema[name], table, name in parts, limit, marks.get(name), weight
+            )
             for name in table.names
         }
         for name, column in raw.items():
             if name in columns and isinstance(column, Words) and column.marked:
                 columns[name] = replace(columns[name], marked=True)
-        return Survey(len(table), columns, dropped)
+        rows = len(table) if weight is None else int(weight.sum())
+        return Survey(rows, columns, dropped)
 
     def without_many_levels(self, schema: Schema) -> Schema:
         """Return the schema without the levels of columns that have too many to be told apart."""
@@ -420,6 +467,15 @@ class Scan:
         from countwise.tables.scan_sample import draw
 
         return draw(self, rows, random_state)
+
+
+class ScanPart(Scan):
+    """Some columns of a scan; what is found out about them is for the whole scan to decide."""
+
+    def settle(self, survey: Survey) -> bool:
+        """Keep a survey of all rows."""
+        self._survey = survey
+        return False
 
 
 def _with_place(error: TableError, piece: Piece) -> TableError:

@@ -128,7 +128,7 @@ def _fold_piece(
 ) -> tuple[Survey, Any, Schema]:
     survey, total = Survey(), None
     is_certain, decision = scan.is_certain, scan.decision
-    for start, columns, rows in scan.raw_blocks(piece, decision):
+    for numbers, columns, rows in scan.raw_blocks(piece, decision):
         table = scan.code(columns, schema, rows)
         schema = table.schema
         keep, dropped = usable_rows(table)
@@ -137,10 +137,9 @@ def _fold_piece(
             schema = scan.without_many_levels(schema)
         if fold is None:
             continue
-        numbers = piece.first_row + start + keep.nonzero()[0]
         table = decision.outside(table, table.schema)
         table = table if keep.all() else table.take(keep)
-        part = fold(Block(piece, scan.changed(table), numbers))
+        part = fold(Block(piece, scan.changed(table), numbers[keep]))
         total = part if total is None or add is None else add(total, part)
     return survey, total, schema
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, TableError
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
 from countwise.tables.table import Table
@@ -24,6 +24,12 @@ class Drawn(NamedTuple):
 
 def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
     """Return a 64-bit hash of the identity of each row and a seed; never of its content."""
+    if not block.piece.stable_rows:
+        raise TableError(
+            f"scan: the rows of {block.piece.name} have no fixed order, so folds and samples need "
+            "a column that identifies them.",
+            hint="Name it with `key=`",
+        )
     start = blake2b(f"{seed} {block.piece.key}".encode(), digest_size=8).digest()
     mixed = block.numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= np.uint64(int.from_bytes(start, "little"))

@@ -120,8 +120,12 @@ class ColumnSurvey:
         with_parts: bool,
         limit: int,
         marks: Mapping[str, int] | None = None,
+        weight: NDArray[np.int64] | None = None,
     ) -> ColumnSurvey:
-        """Survey one column of a block of rows; `marks` among its numbers were taken as missing."""
+        """Survey one column of a block of rows; `marks` among its numbers were taken as missing.
+
+        Each row of a coded column may stand for as many as its `weight` says.
+        """
         cells = table.raw_array(column.name)
         if isinstance(cells, TextCodes):
             used = np.unique(np.asarray(cells))
@@ -132,7 +136,7 @@ class ColumnSurvey:
                 False, len(cells) - missing, missing, sketch=sketch, texts=texts[:_SHOWN_TEXTS]
             )
         if column.coded:
-            return cls._of_codes(table.schema[column.name], cells).pruned(limit)
+            return cls._of_codes(table.schema[column.name], cells, weight).pruned(limit)
         values = cells[~np.isnan(cells)]
         missing = len(cells) - len(values)
         if not len(values):
@@ -159,8 +163,10 @@ class ColumnSurvey:
         )
 
     @classmethod
-    def _of_codes(cls, column: Column, codes: NDArray[Any]) -> ColumnSurvey:
-        counts = np.bincount(codes, minlength=column.width + 2).astype(np.int64)
+    def _of_codes(
+        cls, column: Column, codes: NDArray[Any], weight: NDArray[np.int64] | None
+    ) -> ColumnSurvey:
+        counts = np.bincount(codes, weight, minlength=column.width + 2).astype(np.int64)
         missing, unseen = int(counts[column.width]), int(counts[column.width + 1])
         levels, amounts = column.levels, counts[: column.width]
         if column.when_missing == "value" and MISSING_VALUE in levels:

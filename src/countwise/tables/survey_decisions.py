@@ -86,6 +86,21 @@ class Decision:
             return replace(column, fold_case=False)
         return column
 
+    def restricted(self, names: Collection[str]) -> Decision:
+        """Return what is known of the class and some columns, with the dates they are parts of."""
+        kept = {*names, *(c.part_of[1] for c in self.schema if c.part_of and c.name in names)}
+
+        def has(column: Column) -> bool:
+            return column.kind == "target" or column.name in kept
+
+        return replace(
+            self,
+            schema=Schema(tuple(column for column in self.schema if has(column))),
+            given=Schema(tuple(column for column in self.given if has(column))),
+            read_as={name: kind for name, kind in self.read_as.items() if name in kept},
+            folded=self.folded & kept,
+        )
+
     def reading(self, options: ReadOptions, open_ended: bool) -> ReadOptions:
         """Return the options by which a source reads blocks."""
         every = self.reading_schema

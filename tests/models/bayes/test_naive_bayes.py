@@ -423,8 +423,8 @@ def test_a_frame_handed_over_keeps_row_numbers_unless_their_name_tells():
     model = cw.NaiveBayes().fit(frame, np.arange(100) % 2)
     assert [c.name for c in model.schema_.attributes] == ["n", "x"]
     assert [note.column for note in model.notes_ if note.code == "T01"] == ["id"]
-    lazy = pl.DataFrame({"x": [1.0, 2.0], "k": ["u", "v"]}).lazy()
-    assert cw.NaiveBayes().fit(lazy, ["p", "q"]).predict(lazy).tolist() == ["p", "q"]
+    polar = pl.DataFrame({"x": [1.0, 2.0], "k": ["u", "v"]})
+    assert cw.NaiveBayes().fit(polar, ["p", "q"]).predict(polar).tolist() == ["p", "q"]
 
 
 def test_bandwidths_that_are_given_are_kept():

@@ -60,6 +60,7 @@ class CountedModel(Classifier):
         "calibrated",
         default="auto",
     )
+    takes_scans = True
     counts_: Counts = fitted("what was counted")
     temperature_: float = fitted("what log scores are divided by; 1 leaves them as they are")
     recode_: Recode = fitted("how rows are recoded before they are counted")

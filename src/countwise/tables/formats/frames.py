@@ -76,7 +76,7 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
     try:
         frame = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
-            frame = frame.collect()
+            raise lazy_error(source)
         if not isinstance(frame, nw.DataFrame):
             raise TableError(f"Table: rows must be a whole frame; got a {type(source).__name__}.")
         names = [str(name) for name in frame.columns]
@@ -94,6 +94,16 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
         else missing_numbers(len(frame))
         for name, label in zip(names, frame.columns, strict=True)
     }
+
+
+def lazy_error(source: Any) -> TableError:
+    """Return the error that rows outside memory are not read into it without being asked."""
+    return TableError(
+        f"Table: rows must be in memory here; got a {type(source).__name__}, which may hold more "
+        "than fits.",
+        hint="Scan it with cw.scan(rows, target=…), or read it into memory yourself, as .collect() "
+        "does",
+    )
 
 
 def refuse_duplicates(names: Sequence[str]) -> None:

@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
-from countwise.errors import TableError
+from countwise.errors import TableError, listing, quote
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.row_source import RowSource
 
 #: Modules with a function ``open_source(given, options)``, asked one after the other. It returns
 #: None for what it does not know, or a source and the options, to which it may add.
-_MODULES = ("files", "arrow")
+_MODULES = ("relations", "postgres", "files", "arrow")
+
+#: How the addresses of databases begin.
+ADDRESSES = ("duckdb:", "postgresql://", "postgres://")
+
+
+def is_outside(given: Any) -> bool:
+    """Return whether this is an address, a folder or a pattern, which only `scan` takes."""
+    if not isinstance(given, str | os.PathLike):
+        return False
+    path = os.fspath(given)
+    if isinstance(path, str) and path.startswith(ADDRESSES):
+        return True
+    is_pattern = isinstance(path, str) and not os.path.exists(path) and set(path) & set("*?[")
+    return os.path.isdir(path) or bool(is_pattern)
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
     """Return the source of rows that somebody gave to `scan`."""
+    from countwise.tables.sources.query_source import Query
+
+    place = given.source if isinstance(given, Query) else given
+    scheme, is_address, _ = place.partition("://") if isinstance(place, str) else ("", "", "")
+    if is_address and not place.startswith(ADDRESSES):
+        # The rest may hold a password.
+        raise TableError(
+            f"scan: an address must begin with {listing(ADDRESSES)}; got {quote(scheme + '://…')}.",
+            hint="Anything that pyarrow reads can be scanned as a pyarrow data set",
+        )
     for module in _MODULES:
         found = import_module(f"{__name__}.{module}").open_source(given, options)
         if found is not None:
             return found  # type: ignore[no-any-return]
+    if isinstance(given, Query):
+        raise TableError(
+            "scan: `table=`, `query=` and `key=` belong to a database or a lazy frame; got "
+            f"{quote(given.source)}."
+        )
     raise TableError(
-        "scan: rows must be a path, a list of paths, a pattern, a folder, a pyarrow data set or a "
-        f"RecordBatchReader; got a {type(given).__name__}.",
+        "scan: rows must be a path, a list of paths, a pattern, a folder, a pyarrow data set, a "
+        "RecordBatchReader, a DuckDB relation, a polars LazyFrame, an Ibis table or the address of "
+        f"a database; got a {type(given).__name__}.",
         hint="Rows in memory are read by cw.read",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from countwise.errors import TableError
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.sources.row_source import ArrowSource, Piece, RowSource
+from countwise.tables.sources.row_source import ArrowSource, Piece, RowSource, slice_batch
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions] | None:
@@ -120,12 +120,7 @@ class ReaderSource(ArrowSource):
         if self._is_spent:
             self._held.clear()
         for batch in held:
-            yield from _sliced(batch.select(list(names)), rows)
+            yield from slice_batch(batch.select(list(names)), rows)
         if not self._in_head:
             for batch in self._reader:
-                yield from _sliced(batch.select(list(names)), rows)
-
-
-def _sliced(batch: Any, rows: int) -> Iterator[Any]:
-    for start in range(0, len(batch), rows):
-        yield batch.slice(start, rows)
+                yield from slice_batch(batch.select(list(names)), rows)

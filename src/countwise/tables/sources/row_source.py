@@ -33,6 +33,8 @@ class Piece:
         Its bytes, or its rows, for the progress of a scan.
     place
         Where the source finds it.
+    stable_rows
+        Whether every scan finds its rows under the same identity.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Piece:
     stamp: tuple[int, ...] = ()
     size: int = 0
     place: Any = field(default=None, compare=False, repr=False)
+    stable_rows: bool = True
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -68,12 +71,17 @@ class RowSource:
     """
 
     engine: str = "stream"
-    why_engine: str = "piece by piece"
+    why_engine: str = "its rows stay outside memory"
     what: str = "rows"
     once: bool = False
     typed: bool = True
     open_ended: bool = False
     size: int = 0
+
+    @property
+    def stable_rows(self) -> bool:
+        """Whether every scan finds each row under the same identity."""
+        return True
 
     def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
         """Return the first rows as `read` takes them, and the options with names resolved."""
@@ -118,11 +126,17 @@ class ArrowSource(RowSource):
 
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield a piece in blocks of rows."""
-        wanted = [name for name in self.schema.names if _is_read(name, options)]
+        wanted = [name for name in self.schema.names if is_read(name, options)]
         done = 0
         for batch in self.batches(piece, wanted, rows):
             yield RawTable(to_raw_columns(batch, options, wanted, done))
             done += len(batch)
+
+
+def slice_batch(batch: Any, rows: int) -> Iterator[Any]:
+    """Yield an Arrow batch in slices of so many rows."""
+    for start in range(0, len(batch), rows):
+        yield batch.slice(start, rows)
 
 
 def refuse_duplicates(names: Sequence[str], what: str) -> None:
@@ -134,7 +148,8 @@ def refuse_duplicates(names: Sequence[str], what: str) -> None:
         )
 
 
-def _is_read(name: str, options: ReadOptions) -> bool:
+def is_read(name: str, options: ReadOptions) -> bool:
+    """Return whether the cells of a column are looked at."""
     return options.is_needed(name) and not options.column(name).left_out
 
 
