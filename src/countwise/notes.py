@@ -411,6 +411,12 @@ NOTES: dict[str, NoteKind] = {
         "rows: the temperature is 1. Decisions are the same. Call `fit` with all rows to "
         "calibrate.",
     ),
+    "P06": NoteKind(
+        "Temperature from a sample of the rows",
+        "info",
+        "The temperature of the probabilities was learned from {rows:,} of {total:,} rows.",
+        "One number is learned from these rows. The counts are those of all rows.",
+    ),
     "P10": NoteKind(
         "Column beyond the cell budget left out",
         "caution",

@@ -30,6 +30,7 @@ from countwise.cli.options import (
     say_gains,
     take_gains,
 )
+from countwise.cli.scans import Scanning, read_or_scan, scan_options
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         "countwise compare visits.csv -t outcome --group patient --folds 5",
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
+        'countwise compare "data/*.parquet" -t class -m naive-bayes,tan',
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
 @rule_option
+@scan_options
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @output_options(
     "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
@@ -128,6 +131,7 @@ def command(
     rule: str | None,
     gain: GainMatrix | None,
     reading: ReadOptions,
+    scanning: Scanning,
     seed: int,
     jobs: int,
     report: str | None,
@@ -138,6 +142,9 @@ def command(
     With several FILEs the result is a table of data sets and models. It marks scores that are
     significantly better (v) or worse (*) than those of the first model, and shows wins and mean
     ranks.
+
+    FILE may also be a folder or a pattern such as "data/*.parquet", or a database. Such rows, and
+    large files, stay where they are: models made from counts are trained and tested in a few scans.
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets. Training and prediction are timed separately. With --gain, every model is also
@@ -151,6 +158,7 @@ def command(
     from countwise.evaluation.experiment import Experiment
     from countwise.evaluation.scores import find_score
     from countwise.models.registry import COMPARED
+    from countwise.tables.scan import Scan
 
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out, fold, time)
@@ -173,12 +181,17 @@ def command(
     if baseline is not None:
         raise click.UsageError("--baseline is for several data sets; name more than one FILE")
     [file] = files
-    read = _read_rows(reading, named, file, protocol)
+    read = _read_rows(reading, named, file, protocol, scanning)
     table = read.table
     gain = take_gains(gain, table, out.quiet)
     _say_probabilities(gain, out.quiet)
     started = monotonic()
-    compared = add_rule(build_models(read, names, COMPARED, seed), wheel)
+    chosen = build_models(read, names, COMPARED, seed)
+    if names is None and isinstance(table, Scan):
+        chosen = {
+            name: model for name, model in chosen.items() if getattr(model, "takes_scans", False)
+        }
+    compared = add_rule(chosen, wheel)
     with out.progress() as tell:
         trials = evaluate(
             compared,
@@ -193,7 +206,7 @@ def command(
     keep = _keep_command(trials, file, list(named.values()))
     if report is not None:
         left = math.inf if max_seconds is None else max_seconds - (monotonic() - started)
-        left = -math.inf if named else left
+        left = -math.inf if named or isinstance(table, Scan) else left
         notes += _write_report(table, trials, file, seed, report, out, left)
     title = (
         f"{table.target_column.name} from {file}: {len(table):,} rows, "
@@ -211,17 +224,33 @@ def command(
 
 
 def _read_rows(
-    reading: ReadOptions, named: dict[str, str], file: str, protocol: dict[str, Any]
+    reading: ReadOptions,
+    named: dict[str, str],
+    file: str,
+    protocol: dict[str, Any],
+    scanning: Scanning | None = None,
 ) -> Read:
     """Read the table; the columns that say how to test it become part of the protocol."""
     from countwise.evaluation.column_folds import take_columns
+    from countwise.tables.scan import Scan
+    from countwise.tables.sources import is_outside
 
     columns = dict(reading.columns)
     for option, name in named.items():
-        _check_column(reading, file, option, name)
+        if not is_outside(file):
+            _check_column(reading, file, option, name)
         columns[name] = replace(reading.column(name), kind="nominal")
-    read = read_source(replace(reading, columns=columns), file, "compare")
+    reading = replace(reading, columns=columns)
+    if scanning is not None and scanning.checkpoint is not None:
+        raise click.UsageError("--checkpoint is for fit and count; compare begins anew")
+    if scanning is None:
+        read = read_source(reading, file, "compare")
+    else:
+        read = read_or_scan(reading, file, "compare", scanning)
     values: dict[str, Any] = {}
+    if isinstance(read.table, Scan):
+        protocol |= {"folds": protocol.get("folds") or 10, **named}
+        return read
     if named:
         table, values = take_columns("compare", read.table, named)
         read = replace(read, table=table)
@@ -336,7 +365,7 @@ def _write_report(
             )
     else:
         notes = [
-            "The page has no learning curve: a curve deals rows at random."
+            "The page has no learning curve: a curve deals rows in memory at random."
             if left == -math.inf
             else f"The page has no learning curve: {name} would need more time for one."
         ]

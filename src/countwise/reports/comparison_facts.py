@@ -24,6 +24,7 @@ from countwise.reports.sentences import (
     rounded,
     score_words,
 )
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 
 #: With more classes the rarest are shown together.
@@ -38,7 +39,8 @@ FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
     usual = SUMMARY if gain is None else (gain.score, *SUMMARY)
-    scores = list(dict.fromkeys([trials.ranked_by, *usual, *FURTHER]))
+    further = [what for what in FURTHER if what != "auc" or not trials.is_scan]
+    scores = list(dict.fromkeys([trials.ranked_by, *usual, *further]))
     entries = []
     for line in trials.summary(level):
         name = line["model"]
@@ -244,7 +246,7 @@ def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
 
 
 def comparison_facts(
-    table: Table | None,
+    table: Table | Scan | None,
     trials: Trials,
     *,
     model: Any = None,

@@ -13,6 +13,7 @@ from countwise.evaluation.trials import Trials
 from countwise.reports.comparison_facts import comparison_facts, experiment_facts
 from countwise.reports.html import write
 from countwise.tables.read import read
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 
 
@@ -78,7 +79,7 @@ def report(
     if not isinstance(trials, Trials):
         raise ParameterError("report", "trials", "the Trials that evaluate returns", trials)
     table = data
-    if data is not None and (read_options or not isinstance(data, Table)):
+    if data is not None and (read_options or not isinstance(data, Table | Scan)):
         table = read(data, **read_options)
         source = source or (os.fspath(data) if isinstance(data, str | os.PathLike) else None)
     facts = comparison_facts(

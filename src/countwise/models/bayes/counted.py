@@ -146,7 +146,12 @@ class CountedModel(Classifier):
         self._given = {column.name: column.levels for column in rows.schema if column.coded}
         self.recode_ = self._learn_recode(rows, None)
         seen = self.recode_.apply(rows)
-        return self._learn(count(seen, self._plan), rows)
+        self._learn(count(seen, self._plan), rows)
+        if self.calibrate is None:
+            return self
+        from countwise.models.bayes.leave_one_out import MOST_ROWS
+
+        return self.learn_temperature(rows.sample(MOST_ROWS))
 
     def _first_plan(self, schema: Schema) -> Plan:
         """Return what the first scan of rows outside memory counts."""
@@ -348,7 +353,7 @@ class CountedModel(Classifier):
             *(
                 note
                 for note in before
-                if note.code not in (*RECODE_NOTES, "P02", "P04", "P05", "W03")
+                if note.code not in (*RECODE_NOTES, "P02", "P04", "P05", "P06", "W03")
             ),
             *self.recode_.notes,
             *self._family_notes(),
@@ -369,12 +374,20 @@ class CountedModel(Classifier):
         """
         if self.calibrate is None:
             return self
-        from countwise.models.bayes.leave_one_out import LeftOut, find_temperature, sample_rows
+        from countwise.models.bayes.leave_one_out import (
+            MOST_ROWS,
+            LeftOut,
+            find_temperature,
+            sample_rows,
+        )
 
-        self.notes_ = tuple(note for note in self.notes_ if note.code != "P05")
+        self.notes_ = tuple(note for note in self.notes_ if note.code not in ("P05", "P06"))
         if len(self.classes_) < 2:
             return self
         rows, given = sample_rows(table, weight, counted)
+        if len(rows) == MOST_ROWS < self.counts_.rows:
+            note = Note.of("P06", rows=len(rows), total=self.counts_.rows)
+            self.notes_ = (*self.notes_, note)
         left_out = LeftOut(self._view(rows), self._view_counts(self.counts_), np.minimum(given, 1))
         scores = self._scores_without(left_out)
         if scores is not None:
