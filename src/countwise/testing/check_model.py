@@ -190,6 +190,7 @@ def _check_explanation(model: Any) -> None:
 
 
 def _check_counts(model: Any) -> None:
+    model = uncalibrated(model)
     for table in _tables():
         if clone(model).counts_needed(table.schema) is None:
             continue
