@@ -122,8 +122,12 @@ class ColumnSurvey:
         with_parts: bool,
         limit: int,
         marks: Mapping[str, int] | None = None,
+        rounded: int | None = None,
     ) -> ColumnSurvey:
-        """Survey one column of a block of rows; `marks` among its numbers were taken as missing."""
+        """Survey one column of a block of rows.
+
+        `marks` among its numbers were taken as missing, `rounded` is one that became inexact.
+        """
         cells = table.raw_array(column.name)
         if isinstance(cells, TextCodes):
             used = np.unique(np.asarray(cells))
@@ -146,8 +150,6 @@ class ColumnSurvey:
         if missing and (is_whole or with_parts or len(few) < 3):
             values = cells[~np.isnan(cells)]
         few = few if len(few) > 2 else _few(values, low, high)
-        largest = int(max((low, high), key=abs))
-        rounded = largest if is_whole and abs(largest) > _EXACT else None
         may_identify = is_whole and (has_id_name(column.name) or rounded is not None)
         return cls(
             True,
