@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
+from countwise.counts.engines import _kernels
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, listing
@@ -174,7 +175,8 @@ def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:
     """Cut these numeric columns of a table into intervals, and so make them nominal."""
     data = {name: table.raw_array(name) for name in table.names}
     for name, cuts in points.items():
-        data[name] = interval_codes(cuts, table.values(name)).astype(code_type(len(cuts) + 1))
+        data[name] = np.empty(len(table), code_type(len(cuts) + 1))
+        _kernels.cut(table.values(name), np.ascontiguousarray(cuts, np.float64), data[name])
     return Table.from_arrays(
         _schema_of(table.schema, points), data, table.notes, table.unseen, len(table)
     )

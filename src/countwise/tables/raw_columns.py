@@ -145,8 +145,10 @@ def _words_from_dictionary(name: str, column: Any) -> Words:
         parts = [_numpy(pc.fill_null(chunk.indices, -1)) for chunk in column.chunks]
         codes = np.concatenate(parts) if parts else np.empty(0, np.int32)
     else:
-        dictionary = column.dictionary
-        codes = _numpy(pc.fill_null(pc.cast(column.indices, pa.int64()), -1))
+        dictionary, indices = column.dictionary, column.indices
+        if pa.types.is_unsigned_integer(indices.type):
+            indices = pc.cast(indices, pa.int64())
+        codes = _numpy(pc.fill_null(indices, -1) if indices.null_count else indices)
     kind, kinds = dictionary.type, pa.types
     plain = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_null, _is_text)
     if not any(is_kind(kind) for is_kind in plain):

@@ -349,7 +349,7 @@ def code_columns(
         plain = code_levels.words(columns[name], column)
         if column.fold_case:
             plain = code_levels.fold_case(plain, column)
-        elif name in growing:
+        elif name in growing and given is None:
             notes += code_levels.note_spellings(name, plain)
         first = None if given is None else given[name]
         data[name], column, unknown = code_levels.code(plain, column, name in growing, first)

@@ -33,7 +33,7 @@ MEMORY = 512 << 20
 _MOST_ROWS = 1 << 18
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
-_CELL_BYTES = 48
+_CELL_BYTES = 32
 _SIZES = {"": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 
 

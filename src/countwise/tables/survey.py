@@ -28,6 +28,8 @@ SKETCH = 4096
 #: Numbers beyond this are rounded as doubles.
 _EXACT = 2.0**53
 _SHOWN_TEXTS = 1000
+#: Numbers that are looked at first.
+_GLANCE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,25 +139,30 @@ class ColumnSurvey:
             )
         if column.coded:
             return cls._of_codes(table.schema[column.name], cells, weight).pruned(limit)
-        values = cells[~np.isnan(cells)]
-        missing = len(cells) - len(values)
-        if not len(values):
+        missing = int(np.count_nonzero(np.isnan(cells)))
+        if missing == len(cells):
             return cls(True, 0, missing, dates=column.dates, marks=marks or {})
-        low, high = float(values.min()), float(values.max())
-        is_whole = bool(np.all(values == np.trunc(values)))
+        low, high = float(np.fmin.reduce(cells)), float(np.fmax.reduce(cells))
+        # Most columns with a fraction show it in the first rows, and need no closer look.
+        is_whole = _are_whole(cells[:_GLANCE]) and _are_whole(cells)
+        few = _few(cells[:_GLANCE], low, high)
+        values = cells
+        if missing and (is_whole or with_parts or len(few) < 3):
+            values = cells[~np.isnan(cells)]
+        few = few if len(few) > 2 else _few(values, low, high)
         largest = int(max((low, high), key=abs))
         rounded = largest if is_whole and abs(largest) > _EXACT else None
         may_identify = is_whole and (has_id_name(column.name) or rounded is not None)
         return cls(
             True,
-            len(values),
+            len(cells) - missing,
             missing,
             sketch=Distinct.of_numbers(values) if may_identify else None,
             sums=_power_sums(values) if is_whole and low >= 0 and high < _EXACT else (),
             low=low,
             high=high,
             is_whole=is_whole,
-            few=_few(values, low, high),
+            few=few,
             held=parts_held(values) if with_parts else {},
             dates=column.dates,
             rounded=rounded,
@@ -324,11 +331,15 @@ def _sums_to(last: int) -> tuple[int, int]:
     return last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
 
 
+def _are_whole(values: NDArray[np.float64]) -> bool:
+    """Return whether all numbers are whole; a missing one is."""
+    return not bool(np.any(values - np.trunc(values)))
+
+
 def _few(values: NDArray[np.float64], low: float, high: float) -> frozenset[float]:
+    """Return the least and the largest number, and one between them if there is one."""
+    between = (values > low) & (values < high)
     some = {low, high}
-    between = (values[:64] != low) & (values[:64] != high)
-    if not between.any():
-        between = (values != low) & (values != high)
     if between.any():
         some.add(float(values[int(np.argmax(between))]))
     return frozenset(some)

@@ -9,6 +9,12 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 
+ctypedef fused Code:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
 cdef class Axes:
     """Coded columns of any width, each with its stride in a joint table."""
 
@@ -122,6 +128,25 @@ def tally(Axes axes, Py_ssize_t start, Py_ssize_t stop, double[::1] table):
             table[i] += count[i]
             if lanes:
                 table[i] += <double>count[cells + i] + count[2 * cells + i] + count[3 * cells + i]
+
+
+def cut(const double[::1] values, const double[::1] points, Code[::1] codes):
+    """Write the number of points below each value; one more than there are intervals if missing."""
+    cdef Py_ssize_t i, place, left, half, number = points.shape[0]
+    cdef double x
+    with nogil:
+        for i in range(values.shape[0]):
+            x = values[i]
+            if x != x:
+                codes[i] = <Code>(number + 1)
+                continue
+            place, left = 0, number
+            # Without branches that depend on the value, which no processor could foresee.
+            while left > 1:
+                half = left >> 1
+                place += half * (points[place + half - 1] < x)
+                left -= half
+            codes[i] = <Code>(place + (number > 0 and points[place] < x))
 
 
 def tally_weighted(Axes axes, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,

@@ -45,11 +45,24 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
     grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
+    return _gather(jobs, len(table), joint, moments, grids, count_words(table, plan, weight))
+
+
+def _gather(
+    jobs: Jobs,
+    rows: int,
+    joint: Sequence[FloatArray],
+    moments: Sequence[Moments],
+    grids: Sequence[Grid],
+    words: dict[tuple[str, int], WordCounts],
+) -> Counts:
+    """Return counts from joint tables, of which the tables of the plan are sums."""
+    plan = jobs.plan
     whole = dict(zip(jobs.groups, map(without_unseen, joint[1:]), strict=True))
     return Counts(
-        table.schema,
+        jobs.table.schema,
         replace(plan, apart=None),
-        len(table),
+        rows,
         without_unseen(joint[0]),
         {
             names: np.ascontiguousarray(
@@ -59,8 +72,38 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
         },
         dict(zip(plan.moments, moments, strict=True)),
         dict(zip(plan.grids, grids, strict=True)),
-        count_words(table, plan, weight),
+        words,
     )
+
+
+class RunningCounts:
+    """Counts of one block after the other, of one schema and plan, added up in place."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.rows = plan, 0
+        self._jobs: Jobs | None = None
+        self._joint: list[FloatArray] = []
+        self._rest: tuple[list[Moments], list[Grid], dict[tuple[str, int], WordCounts]]
+
+    def add(self, table: Table) -> None:
+        """Count a block of rows."""
+        jobs = Jobs(table, self.plan, None)
+        if self._jobs is None:
+            self._joint = [np.zeros(shape) for _, shape in jobs.axes]
+        jobs.tally(0, len(table), self._joint)
+        moments, grids = jobs.numbers(0, len(table))
+        words = count_words(table, self.plan, None)
+        if self._jobs is not None:
+            moments = [one + two for one, two in zip(self._rest[0], moments, strict=True)]
+            grids = [one + two for one, two in zip(self._rest[1], grids, strict=True)]
+            words = {key: self._rest[2][key] + part for key, part in words.items()}
+        self._jobs, self._rest = jobs, (moments, grids, words)
+        self.rows += len(table)
+
+    def counts(self) -> Counts:
+        """Return the counts of all blocks."""
+        assert self._jobs is not None
+        return _gather(self._jobs, self.rows, self._joint, *self._rest)
 
 
 def count_words(
@@ -104,18 +147,22 @@ class Jobs:
 
     def chunk(self, rows: slice) -> tuple[list[FloatArray], list[Moments], list[Grid]]:
         """Fold a block of rows."""
-        start, stop = rows.start, rows.stop
-        joint = []
-        for axes, shape in self.axes:
-            cells = np.zeros(math.prod(shape))
+        joint = [np.zeros(shape) for _, shape in self.axes]
+        self.tally(rows.start, rows.stop, joint)
+        return joint, *self.numbers(rows.start, rows.stop)
+
+    def tally(self, start: int, stop: int, joint: Sequence[FloatArray]) -> None:
+        """Add a block of rows to the joint tables."""
+        for (axes, _), table in zip(self.axes, joint, strict=True):
             if self.weight is None:
-                _kernels.tally(axes, start, stop, cells)
+                _kernels.tally(axes, start, stop, table.reshape(-1))
             else:
-                _kernels.tally_weighted(axes, self.weight, start, stop, cells)
-            joint.append(cells.reshape(shape))
+                _kernels.tally_weighted(axes, self.weight, start, stop, table.reshape(-1))
+
+    def numbers(self, start: int, stop: int) -> tuple[list[Moments], list[Grid]]:
+        """Fold the numeric columns of a block of rows."""
         moments = [self._moments(name, start, stop) for name in self.plan.moments]
-        grids = [self._grid(name, start, stop) for name in self.plan.grids]
-        return joint, moments, grids
+        return moments, [self._grid(name, start, stop) for name in self.plan.grids]
 
     def _moments(self, name: str, start: int, stop: int) -> Moments:
         values = self.table.values(name)

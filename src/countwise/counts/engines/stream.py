@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from threading import get_ident
 from typing import Any
 
 from countwise.counts.checkpoint import Checkpoint
@@ -37,17 +38,28 @@ def fold_scan(
         known = find_counts(scan, plan_of(scan.schema))
         if known is not None:
             return known
-    folder = BlockCounter(scan, plan_of)
-    counts = run_pass(
-        scan,
-        folder.fold,
-        folder.add,
-        keeper=_keeper(scan, plan_of, checkpoint),
-        progress=progress or scan.progress,
-    )
-    counts = finish(scan, counts, plan_of)
+    keeper = _keeper(scan, plan_of, checkpoint)
+    report = progress or scan.progress
+    if scan.is_certain and keeper is None and scan.on_bad == "refuse":
+        counts = _count_in_place(scan, plan_of(scan.schema), report)
+    else:
+        folder = BlockCounter(scan, plan_of)
+        found = run_pass(scan, folder.fold, folder.add, keeper=keeper, progress=report)
+        counts = finish(scan, found, plan_of)
     keep_counts(scan, counts)
     return counts
+
+
+def _count_in_place(scan: Scan, plan: Plan, progress: Progress | None) -> Counts:
+    """Count rows of a certain schema: each thread adds up its blocks, then all are added."""
+    running: dict[int, memory.RunningCounts] = {}
+
+    def fold(block: Block) -> None:
+        running.setdefault(get_ident(), memory.RunningCounts(plan)).add(block.table)
+
+    run_pass(scan, fold, progress=progress)
+    parts = [running.pop(thread).counts() for thread in list(running)]
+    return Counts.sum(parts).onto(scan.schema) if parts else Counts.zero(scan.schema, plan)
 
 
 def _keeper(

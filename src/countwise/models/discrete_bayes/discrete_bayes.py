@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from countwise.discretize.joint_search.search import SearchParameters, nominal_a
 from countwise.discretize.joint_search.sweep import GAIN, Aim
 from countwise.discretize.joint_search.time_limit import check_history
 from countwise.errors import CountsError, ParameterError, TableError, listing
-from countwise.models.base import Classifier
+from countwise.models.base import Classifier, check_scan, leave_out_text
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels, candidates
 from countwise.models.discrete_bayes.cell_model import CellModel, Columns, prior_factor
 from countwise.models.discrete_bayes.explanation import CellStory, describe_cells, level_names
@@ -43,6 +44,7 @@ from countwise.params import boolean, derived, fitted, infinity, nothing, number
 from countwise.progress import Progress, open_progress
 from countwise.tables.estimator import check_class_labels
 from countwise.tables.labels import positions
+from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Column, Level, Schema, labels_array, level_key
 from countwise.tables.table import Table
 from countwise.tables.weights import read_weights
@@ -56,6 +58,10 @@ MOST_ALONE = 5000
 LEAST_WEIGHT = 1e-6
 #: The probability that an explanation shows for a class that a cell rules out.
 LEAST_PROBABILITY = 1e-9
+
+
+#: Rows outside memory that are drawn to find the boundaries on.
+SEARCHED_ROWS = 200_000
 
 
 class DiscreteBayes(SearchParameters, Classifier):
@@ -92,6 +98,7 @@ class DiscreteBayes(SearchParameters, Classifier):
     1.0
     """
 
+    takes_scans = True
     budget: float | None = parameter(
         number(at_least=1) | infinity() | nothing(),
         "largest number of cells. None or infinity: every value is a level, and nothing is "
@@ -179,10 +186,42 @@ class DiscreteBayes(SearchParameters, Classifier):
         text; True shows a bar on stderr.
         """
         self.check_parameters()
+        if isinstance(X, Scan):
+            return self._fit_scan(X, y, sample_weight, validation, progress)
         with open_progress("DiscreteBayes", progress) as report:
             rows, weight = self._read_labelled_rows(X, y, sample_weight)
             judge = None if validation is None else self._read_validation(validation)
             self._search_and_count(rows, weight, judge, report)
+        return self
+
+    def _fit_scan(
+        self, scan: Scan, y: Any, sample_weight: Any, validation: Any, progress: Any
+    ) -> Self:
+        """Find the boundaries on a sample of rows outside memory, and count the cells of all."""
+        from countwise.tables.scan_pass import run_pass
+
+        check_scan(self, scan, y, sample_weight)
+        rows = leave_out_text(self, scan)
+        some = rows.sample(min(len(rows), SEARCHED_ROWS))
+        self.fit(some, validation=validation, progress=progress)
+        if len(some) == len(rows):
+            return self
+        notes = (*rows.notes, *(note for note in self.notes_ if note not in rows.notes))
+        one_at_a_time = Lock()
+
+        def count_block(block: Block) -> None:
+            found = self._count(block.table, None, None)
+            with one_at_a_time:
+                self._add(*found)
+
+        sampled = self._count(some, None, None)
+        run_pass(rows, count_block, progress=scan.progress)
+        self._add(*sampled, sign=-1.0)
+        purpose = "find the boundaries and the smoothing; the cells hold all rows"
+        self.notes_ = (
+            *notes,
+            Note.of("S04", sample=len(some), rows=len(rows), purpose=purpose),
+        )
         return self
 
     def _read_labelled_rows(

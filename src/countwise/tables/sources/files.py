@@ -28,7 +28,7 @@ from countwise.tables.sources.row_source import Piece, RowSource, constant_colum
 #: depends on the machine.
 SEGMENT = 4 << 20
 #: Row groups are put together until a piece has so many rows.
-PIECE_ROWS = 1 << 17
+PIECE_ROWS = 1 << 18
 #: Bytes of a text file that are looked at first.
 HEAD_BYTES = 1 << 21
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
