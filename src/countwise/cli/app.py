@@ -73,6 +73,7 @@ class Command(click.Command):
     ) -> click.Context:
         """Parse the arguments; a usage error knows its command even where Click does not say."""
         try:
+            args = [_without_password(word) for word in args]
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if error.ctx is None:
@@ -85,6 +86,20 @@ class Command(click.Command):
             return super().invoke(ctx)
         except CountwiseError as error:
             raise RefusedError(describe(error, ctx)) from error
+
+
+def _without_password(word: str) -> str:
+    """Move the password of an address to the environment, so that nothing can show it."""
+    if not word.startswith(("postgresql://", "postgres://")):
+        return word
+    from countwise.tables.sources.postgres import hide_password
+
+    shown, secrets = hide_password(word)
+    if "sslpassword" in word:
+        raise click.UsageError("the password of a key belongs in a service file, not in an address")
+    if secrets:
+        os.environ["PGPASSWORD"] = secrets[-1]
+    return shown
 
 
 def _write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,9 @@ class Scanning:
     checkpoint: str | None = None
     max_levels: int | None = None
     on_bad: str | None = None
+    table: str | None = None
+    query: str | None = None
+    key: str | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -56,8 +59,7 @@ def scan_options(function: Decorated) -> Decorated:
     def gather(function: Any) -> Any:
         @functools.wraps(function)
         def gathered(*args: Any, **options: Any) -> Any:
-            names = ("engine", "memory", "checkpoint", "max_levels", "on_bad")
-            given = {name: options.pop(name) for name in names}
+            given = {field.name: options.pop(field.name) for field in fields(Scanning)}
             return function(*args, scanning=Scanning(**given), **options)
 
         return gathered
@@ -88,6 +90,21 @@ def scan_options(function: Decorated) -> Decorated:
             "--on-bad",
             type=click.Choice(["refuse", "skip"]),
             help="What to do with a damaged piece of a source. Default: refuse.",
+        ),
+        click.option(
+            "--table",
+            metavar="NAME",
+            help="Table of a database to read, such as sales or archive.sales.",
+        ),
+        click.option(
+            "--query",
+            metavar="SQL",
+            help="SELECT statement to read from a database, instead of --table.",
+        ),
+        click.option(
+            "--key",
+            metavar="COLUMN",
+            help="Column that identifies the rows of a database, which folds and samples need.",
         ),
         gather,
     )(function)
@@ -127,13 +144,17 @@ def _open(
 ) -> tuple[Scan, tuple[str, ...]]:
     """Return a scan; if no class is named, a column with a usual name is the class."""
     from countwise.tables.scan import scan_with
+    from countwise.tables.sources.query_source import Query
 
+    place = ("table", "query", "key")
     given = {
         name: value
         for name, value in vars(scanning).items()
-        if value is not None and name != "engine"
+        if value is not None and name not in ("engine", *place)
     }
-    rows = scan_with(source, reading, **given)
+    asked = {name: getattr(scanning, name) for name in place}
+    rows_of = Query(source, **asked) if any(asked.values()) else source
+    rows = scan_with(rows_of, reading, **given)
     remarks: tuple[str, ...] = ()
     if not rows.labelled:
         names = [column.name for column in rows.first_schema]
@@ -150,7 +171,7 @@ def _open(
             remarks = (
                 f"Column {found[0]!r} is taken as the class. To choose another, use --target.",
             )
-            rows = scan_with(source, replace(reading, target=found[0]), **given)
+            rows = scan_with(rows_of, replace(reading, target=found[0]), **given)
         elif need_target:
             raise TableError(
                 f"{who}: a class column is needed; none is named, and none is called class, "

@@ -10,7 +10,7 @@ not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -56,19 +56,21 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
     grids = [reduce(Grid.__add__, p) for p in zip(*(part[2] for part in parts), strict=True)]
-    return _gather(jobs, len(table), joint, moments, grids, count_words(table, plan, weight))
+    words = count_words(table, plan, weight)
+    return _gather(jobs, plan, len(table), joint, moments, grids, words, paired)
 
 
 def _gather(
     jobs: Jobs,
+    plan: Plan,
     rows: int,
     joint: Sequence[FloatArray],
     moments: Sequence[Moments],
     grids: Sequence[Grid],
     words: dict[tuple[str, int], WordCounts],
+    paired: Mapping[tuple[str, ...], FloatArray],
 ) -> Counts:
-    """Return counts from joint tables, of which the tables of the plan are sums."""
-    plan = jobs.plan
+    """Return counts from tables of pairs and from joint tables, of which the others are sums."""
     whole = dict(zip(jobs.groups, map(without_unseen, joint[1:]), strict=True))
     return Counts(
         jobs.table.schema,
@@ -114,7 +116,7 @@ class RunningCounts:
     def counts(self) -> Counts:
         """Return the counts of all blocks."""
         assert self._jobs is not None
-        return _gather(self._jobs, self.rows, self._joint, *self._rest)
+        return _gather(self._jobs, self.plan, self.rows, self._joint, *self._rest, {})
 
 
 def count_words(

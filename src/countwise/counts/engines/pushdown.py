@@ -36,7 +36,7 @@ from countwise.tables.survey import Survey
 JOINT_GROUPS = 1 << 12
 #: Pairs are summed from the groups of all their columns up to so many groups. With more of them
 #: the database needs longer to group rows than the kernel to count them.
-PAIR_GROUPS = 1 << 15
+PAIR_GROUPS = 1 << 18
 #: A column with more levels among the first rows has no small result.
 MOST_LEVELS = 4096
 

@@ -55,6 +55,7 @@ def _open_file(query: Query) -> LazySource:
         raise TableError("scan: rows come from `table=` or `query=`; got both. Keep one.")
     with one_sentence(query.source):
         connection = duckdb.connect(path, read_only=True)
+        connection.execute("SET enable_progress_bar = false")
         if query.query is not None:
             relation, what, key = connection.sql(query.query), "a query", None
             if relation is None:
