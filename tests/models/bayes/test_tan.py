@@ -354,3 +354,16 @@ def test_two_hundred_and_forty_attributes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_tables_shown_are_those_of_the_smoothing():
+    """Back-off by hand: (n + 5 P(value)) / (N + 5), P(value) = (n of all + 1) / (rows + levels)."""
+    weather = cw.read("sample:weather")
+    tables = cw.TAN().fit(weather).views()[-1].tables
+    outlook = next(table for table in tables if table.name == "outlook")
+    sunny = outlook.levels.index("sunny")
+    column = (5 + 1) / (14 + 3)
+    assert outlook.probabilities[1, sunny] == pytest.approx((2 + 5 * column) / (9 + 5))
+    laplace = cw.TAN(smoothing=1).fit(weather).views()[-1].tables
+    outlook = next(table for table in laplace if table.name == "outlook")
+    assert outlook.probabilities[1, sunny] == pytest.approx(3 / 12)

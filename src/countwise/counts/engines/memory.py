@@ -68,7 +68,7 @@ def _gather(
     moments: Sequence[Moments],
     grids: Sequence[Grid],
     words: dict[tuple[str, int], WordCounts],
-    paired: Mapping[tuple[str, ...], FloatArray],
+    paired: Mapping[Any, FloatArray],
 ) -> Counts:
     """Return counts from tables of pairs and from joint tables, of which the others are sums."""
     whole = dict(zip(jobs.groups, map(without_unseen, joint[1:]), strict=True))

@@ -316,6 +316,14 @@ def _family_shares(figures: FloatArray, known: FloatArray, parents: int) -> Floa
     return shares
 
 
+class BackOff:
+    """Shares of values in each class, drawn to those in all rows where rows are few."""
+
+    def shares(self, counts: FloatArray) -> FloatArray:
+        """Return the shares of a table of classes × values."""
+        return _family_shares(counts, counts, 0)
+
+
 def child_figures(
     table: FloatArray, rule: Smoothing | str, parents: int | None = None
 ) -> FloatArray:

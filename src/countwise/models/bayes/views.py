@@ -22,7 +22,7 @@ from countwise.counts.information import information_gain
 from countwise.counts.moments import Moments
 from countwise.counts.smoothing import Laplace, MEstimate, Smoothing, smoothing_of
 from countwise.discretize.cut_points import cut_counts
-from countwise.models.bayes.score_terms import BACK_OFF
+from countwise.models.bayes.score_terms import BACK_OFF, BackOff
 from countwise.models.bayes.words import WordsTerm, join
 from countwise.models.views import (
     Densities,
@@ -134,7 +134,7 @@ def _words_of(
 
 
 def counted_views(
-    model: CountedModel, rule: Smoothing | None = None, note: str = ""
+    model: CountedModel, rule: Smoothing | BackOff | None = None, note: str = ""
 ) -> tuple[View, ...]:
     """Return the class fractions and the tables of the attributes that were counted."""
     counts, labels = model.counts_, model.classes_.tolist()
@@ -142,22 +142,24 @@ def counted_views(
     columns = [column for column in counts.schema.nominal if column.name in used]
     prior = softmax(model._model.base[None, :])[0]
     rule = rule or Laplace(0.0)
+    note = note or ("" if isinstance(rule, BackOff) else _describe(rule))
     tables = probability_tables(counts, columns, labels, rule)
     classes = _texts(labels)
     if not tables:
         shares = [f"{label} {share:.3f}" for label, share in zip(classes, prior, strict=True)]
         note = f"The classes before any evidence: {', '.join(shares)}."
-    return (ProbabilityTables(classes, prior, tables, note or _describe(rule)),)
+    return (ProbabilityTables(classes, prior, tables, note),)
 
 
 def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, ...]:
     """Return the graph of dependencies, if attributes have parents of their own, and the tables."""
     counts, given = model.counts_, model._rule()
-    rule = Laplace(1.0) if isinstance(given, str) else given
-    smoothing = _describe(rule)
-    if given == "back-off":
+    if isinstance(given, str):
+        rule: Smoothing | BackOff = BackOff()
         rows = f"{BACK_OFF:g} imagined rows"
         smoothing = f"Where rows are few, {rows} follow the class, then the column (back-off)."
+    else:
+        rule, smoothing = given, _describe(given)
     name = type(model).__name__
     if parents is None:
         note = (
@@ -188,7 +190,7 @@ def probability_tables(
     counts: Counts,
     columns: Iterable[Column],
     labels: Sequence[Level],
-    rule: Smoothing,
+    rule: Smoothing | BackOff,
     *,
     with_missing: bool = False,
 ) -> tuple[ProbabilityTable, ...]:
