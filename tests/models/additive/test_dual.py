@@ -94,6 +94,22 @@ def test_many_rows_two_classes_and_monotone_columns_keep_the_parameters():
     assert is_dual_cheaper(few, wide)
 
 
+def test_few_rows_afford_forty_pairs_in_tables_and_all_in_the_dual_form():
+    rows, space = make_rows()
+    assert TableFits(rows, space).most_pairs([(0, 1)] * 200) == 40
+    assert DualFits(rows, space).most_pairs([(0, 1)] * 200) == 200
+
+
+def test_folds_with_the_same_pairs_share_their_kernels():
+    fits = DualFits(*make_rows())
+    penalties = np.linspace(0.5, 2.0, KINDS)
+    gram = fits.gram(PAIRS, penalties)
+    assert fits.gram(PAIRS, penalties.copy()) is gram
+    other = fits.gram(PAIRS, penalties * 2)
+    assert other is not gram
+    np.testing.assert_array_equal(fits.gram(PAIRS, penalties), gram)
+
+
 def test_a_model_of_a_small_table_is_nearly_the_same_in_both_forms(monkeypatch):
     glass = read("sample:glass")
     one = Additive(pairs=3).fit(glass)

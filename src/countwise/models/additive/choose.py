@@ -28,8 +28,6 @@ _PAIR_FACTORS = (16.0, 4.0, 1.0, 0.3)
 _STRONG_FACTORS = (64.0, 256.0)
 #: Numbers of pairs that are tried beside none and all.
 _FEW_PAIRS = (1, 3, 10, 30)
-#: All pairs means as many as have so many parameters a row, but at least so many pairs.
-_PARAMETERS_PER_ROW, _LEAST_FULL = 15, 40
 #: Temperatures to try on the scores of rows that were left out.
 _TEMPERATURES = np.exp(np.linspace(-0.7, 0.5, 25))
 
@@ -100,21 +98,10 @@ class _Search:
             penalties[[CELL, SURFACE]] *= factor
         return path
 
-    def _affordable(self) -> int:
-        """Return how many pairs may be tried: their parameters are limited by the rows."""
-        if isinstance(self.fits, DualFits):
-            return MAX_PAIRS
-        sizes = [
-            self.space.groups[a].basis.size * self.space.groups[b].basis.size * self.rows.scores
-            for a, b in self.lists[-1]
-        ]
-        room = _PARAMETERS_PER_ROW * len(self.rows)
-        return max(int(np.searchsorted(np.cumsum(sizes), room)), _LEAST_FULL)
-
     def choose_pairs(self, wanted: int | str) -> None:
         """Choose how many pairs get a table: those asked for, or what validation says."""
         self.rank()
-        full = min(max(map(len, self.lists[:-1]), default=0), self._affordable())
+        full = min(max(map(len, self.lists[:-1]), default=0), self.fits.most_pairs(self.lists[-1]))
         if not full:
             return
         if not isinstance(wanted, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ class DualFits:
                 found = factors[codes]
                 self._columns[kind] += found @ found.T
         self._pairs: dict[Pairs, FloatArray] = {}
+        self._last: tuple[Pairs, FloatArray, FloatArray] | None = None
 
     def _factors(self, place: int) -> Iterable[tuple[int, FloatArray]]:
         """Yield kinds of parameters of a column, and what each contributes to each bin."""
@@ -118,8 +119,15 @@ class DualFits:
         self._pairs[pairs] = both
         return both
 
+    def most_pairs(self, pairs: Sequence[Pair]) -> int:
+        """Return as many as a model may have: a step costs the same with all of them."""
+        return MAX_PAIRS
+
     def gram(self, pairs: Pairs, penalties: FloatArray) -> FloatArray:
-        """Return the kernels of all rows."""
+        """Return the kernels of all rows; folds with the same pairs share them."""
+        last = self._last
+        if last is not None and last[0] == pairs and np.array_equal(last[1], penalties):
+            return last[2]
         gram = np.full((len(self.rows), len(self.rows)), _BIAS)
         for kind in (LINE, STEP, LEVEL, MISSING):
             gram += self._columns[kind] / penalties[kind]
@@ -127,6 +135,7 @@ class DualFits:
             cells, lines = self._pair_grams(pairs)
             gram += cells / penalties[CELL]
             gram += lines / penalties[SURFACE]
+        self._last = pairs, penalties, gram
         return gram
 
     def _training(self, fold: int) -> Places:
