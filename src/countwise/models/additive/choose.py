@@ -101,7 +101,7 @@ class _Search:
     def choose_pairs(self, wanted: int | str) -> None:
         """Choose how many pairs get a table: those asked for, or what validation says."""
         self.rank()
-        full = min(max(map(len, self.lists[:-1]), default=0), self.fits.most_pairs(self.lists[-1]))
+        full = min(max(map(len, self.lists[:-1]), default=0), self.fits.most_pairs())
         if not full:
             return
         if not isinstance(wanted, str):

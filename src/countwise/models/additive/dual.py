@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ class DualFits:
         self._pairs[pairs] = both
         return both
 
-    def most_pairs(self, pairs: Sequence[Pair]) -> int:
+    def most_pairs(self) -> int:
         """Return as many as a model may have: a step costs the same with all of them."""
         return MAX_PAIRS
 

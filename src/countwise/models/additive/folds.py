@@ -17,6 +17,7 @@ from countwise.models.additive.fit import (
     predict_range,
     spread_of,
 )
+from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
 from countwise.parallel import in_threads
 
@@ -25,8 +26,8 @@ _WORSE = 1.005
 #: A path is tried on half of the folds; they leave out at least, and need not leave out more than,
 #: so many rows.
 _FEW_ROWS, _ENOUGH_ROWS = 150, 500
-#: Rows afford so many parameters of pairs each, but at least so many pairs.
-_PARAMETERS_PER_ROW, _LEAST_PAIRS = 15, 40
+#: A step of all folds may read so many entries of pairs, but those of so many pairs in any case.
+_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 40
 
 Pairs = tuple[Pair, ...]
 
@@ -61,8 +62,8 @@ class Fits(Protocol):
     rows: Rows
     space: Space
 
-    def most_pairs(self, pairs: Sequence[Pair]) -> int:
-        """Return how many of these pairs, the best first, the rows afford."""
+    def most_pairs(self) -> int:
+        """Return how many pairs may be tried."""
 
     def fit_fold(
         self,
@@ -93,12 +94,10 @@ class TableFits:
     def __init__(self, rows: Rows, space: Space) -> None:
         self.rows, self.space = rows, space
 
-    def most_pairs(self, pairs: Sequence[Pair]) -> int:
-        """Return how many pairs have no more parameters than the rows afford."""
-        groups = self.space.groups
-        sizes = [groups[a].basis.size * groups[b].basis.size for a, b in pairs]
-        room = _PARAMETERS_PER_ROW * len(self.rows) / self.rows.scores
-        return max(int(np.searchsorted(np.cumsum(sizes), room)), _LEAST_PAIRS)
+    def most_pairs(self) -> int:
+        """Return how many pairs a step may read, so that a fit does not take too long."""
+        entries = len(self.rows) * self.rows.scores * self.rows.folds
+        return min(max(_STEP_ENTRIES // entries, _LEAST_PAIRS), MAX_PAIRS)
 
     def fit_fold(
         self,
