@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countwise.models.additive.fit import Rows
-from countwise.models.additive.folds import validate
+from countwise.models.additive.folds import Validated, validate
 
 
 class FakeFits:
@@ -59,3 +59,20 @@ def test_what_loses_against_a_rival_on_the_first_folds_is_given_up():
     fits.asked.clear()
     assert validate(fits, [()] * 10, PATH[4:], best, best) is None
     assert {fold for _, fold in fits.asked} == {0, 1, 2, 3, 4}
+
+
+def test_penalties_of_a_kind_change_if_the_loss_falls_clearly(monkeypatch):
+    from countwise.models.additive import choose
+
+    search = choose._Search.__new__(choose._Search)
+    search.rows, search.fits = FakeFits(100, 10).rows, None
+    search.best = Validated(0.5, np.ones(6), np.full((100, 2), 0.5), ())
+    monkeypatch.setattr(choose, "is_better", lambda *_: False)
+    for fall, expected in ((0.98, 1.0), (0.96, 0.09)):
+
+        def better(fits, pairs, path, best, rival, part=fall):
+            return Validated(best.loss * part, path[0], np.empty(0), ())
+
+        monkeypatch.setattr(choose, "validate", better)
+        search.rescale([0], 2, 1.0)
+        assert search.best.penalties[0] == pytest.approx(expected)
