@@ -22,6 +22,7 @@ from countwise.cli.options import (
     take_gains,
 )
 from countwise.errors import ParameterError, listing
+from countwise.models.registry import DEFAULT
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -39,9 +40,9 @@ BEST = "best"
     examples=(
         "countwise fit train.csv --target class -o model.cw",
         "countwise fit data.parquet --target y --model discrete-bayes --param budget=10000",
-        "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
+        "countwise fit sample:credit-g --gain sample --param pairs=0 -o credit.cw",
         "countwise fit data.csv --target class --model best",
-        "countwise fit sample:weather --param smoothing=laplace:classes -o weather.cw",
+        "countwise fit sample:weather --model naive-bayes --param smoothing=0.5 -o weather.cw",
         "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
@@ -50,7 +51,7 @@ BEST = "best"
     "--model",
     "name",
     metavar="NAME",
-    default="naive-bayes",
+    default=DEFAULT,
     show_default=True,
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
     "cross-validation and the best is trained.",
@@ -60,7 +61,7 @@ BEST = "best"
     "pairs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Parameter of the model, such as smoothing=0.5; may be repeated.",
+    help="Parameter of the model, such as pairs=0 of additive; may be repeated.",
 )
 @gain_options
 @rule_option
@@ -144,7 +145,7 @@ def command(
 def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
     """Return the best standard model that can be saved, and why it was chosen."""
     from countwise.evaluation.evaluate import evaluate
-    from countwise.models.registry import COMPARED, DEFAULT, select
+    from countwise.models.registry import COMPARED, select
 
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
