@@ -224,6 +224,13 @@ def test_threads_do_not_change_a_bit_of_the_model(monkeypatch, sample):
     assert np.array_equal(found[0], found[2])
 
 
+def test_blocks_of_keys_do_not_change_a_bit_of_the_model(monkeypatch):
+    table = cw.read("sample:breast-w")
+    whole = cw.Additive(pairs=0).fit(table).predict_proba(table)
+    monkeypatch.setattr(module, "_KEY_ROWS", 100)
+    assert np.array_equal(cw.Additive(pairs=0).fit(table).predict_proba(table), whole)
+
+
 def test_saving_changes_no_bit(tmp_path):
     table = cw.read("sample:breast-w")
     model = cw.Additive().fit(table)
