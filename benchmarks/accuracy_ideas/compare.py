@@ -12,6 +12,7 @@ from scipy.stats import wilcoxon
 from sklearn.model_selection import StratifiedKFold
 
 import countwise as cw
+from benchmarks.accuracy.data_sets import load_rows
 
 #: Returns the probabilities of test rows by the usual model and by the idea.
 Idea = Callable[[cw.Table, cw.Table], tuple[np.ndarray, np.ndarray]]
@@ -30,7 +31,9 @@ QUICK = (
 
 
 def read_set(name: str) -> cw.Table:
-    """Read a set of the folder, whose last column is the class."""
+    """Read a set of the folder, whose last column is the class; or of KEEL, as keel:name."""
+    if name.startswith("keel:"):
+        return load_rows(name)
     folder = os.environ.get("COUNTWISE_DATA")
     if not folder:
         sys.exit("Set COUNTWISE_DATA to the folder of the sets.")

@@ -37,12 +37,14 @@ def run():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, with ``good.csv`` and a model of it, ``m.cw``."""
+    """An empty folder to work in, with ``good.csv`` and naive Bayes of it, ``m.cw``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("COUNTWISE_DEBUG", raising=False)
     write_csv(tmp_path / "good.csv", rows_of())
-    done = CliRunner().invoke(app, ["fit", "good.csv", "-o", "m.cw", "-q"])
+    done = CliRunner().invoke(
+        app, ["fit", "good.csv", "--model", "naive-bayes", "-o", "m.cw", "-q"]
+    )
     assert done.exit_code == 0, done.stderr
     return tmp_path
 

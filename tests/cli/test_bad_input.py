@@ -212,13 +212,13 @@ def test_an_unknown_model(run, folder, command):
     [
         (["--model", "naive-bays"], "Did you mean 'naive-bayes'?"),
         (["--model", "sklearn-forest"], "cannot be saved"),
-        (["--param", "smoothing=-1"], "at least 0"),
-        (["--param", "smoothin=1"], "Did you mean 'smoothing'?"),
+        (["--model", "naive-bayes", "--param", "smoothing=-1"], "at least 0"),
+        (["--model", "naive-bayes", "--param", "smoothin=1"], "Did you mean 'smoothing'?"),
         (["--param", "smoothing"], "name=value"),
         (["--param", "smoothing=1", "--param", "smoothing=2"], "twice"),
-        (["--param", "numeric=kernal"], "Did you mean 'kernel'?"),
+        (["--model", "naive-bayes", "--param", "numeric=kernal"], "Did you mean 'kernel'?"),
         (["--param", "nominal=a"], "--nominal"),
-        (["--param", 'prior={"yes": 1}'], "got none for 'no'"),
+        (["--model", "naive-bayes", "--param", 'prior={"yes": 1}'], "got none for 'no'"),
     ],
 )
 def test_a_model_that_cannot_be_made(run, folder, args, words):

@@ -169,7 +169,8 @@ def test_curve(run, folder):
 
 
 def test_fit_equals_the_library(run, folder):
-    done = run("fit", "good.csv", "-o", "half.cw", "--param", "smoothing=0.5", "--json")
+    options = ["--model", "naive-bayes", "--param", "smoothing=0.5", "--json"]
+    done = run("fit", "good.csv", "-o", "half.cw", *options)
     facts = json.loads(done.stdout)
     assert facts["classes"] == ["no", "yes"]
     table = cw.read("good.csv", target="class")
@@ -180,7 +181,7 @@ def test_fit_equals_the_library(run, folder):
 def test_fit_says_what_it_did(run, folder):
     done = run("fit", "good.csv", "-o", "again.cw")
     text = " ".join(done.stdout.split())
-    assert "naive-bayes trained on 60 rows of good.csv" in text
+    assert "additive trained on 60 rows of good.csv" in text
     assert "Saved as again.cw." in text
     quiet = run("fit", "good.csv", "-o", "again.cw", "-q")
     assert quiet.stdout == quiet.stderr == ""
@@ -211,7 +212,8 @@ def test_explain_speaks_for_the_class_that_is_asked_for(run, folder):
 def test_explain_shows_what_cannot_be(run, folder):
     rows = [("a" if n % 2 else "b", "1.5", "yes" if n % 2 else "no") for n in range(20)]
     write_csv("sure.csv", [*rows, ("a", "2.5", "yes"), ("b", "3", "no")])
-    run("fit", "sure.csv", "-o", "sure.cw", "--param", "smoothing=0", "-q")
+    options = ["--model", "naive-bayes", "--param", "smoothing=0", "-q"]
+    run("fit", "sure.csv", "-o", "sure.cw", *options)
     done = run("explain", "sure.cw", "sure.csv")
     assert done.exit_code == 0
     assert "∞" in done.stdout

@@ -49,4 +49,4 @@ def test_a_deep_schema_is_refused(run, folder):
 
 def test_a_deep_parameter_is_refused(run, folder):
     deep = "[" * 500 + "]" * 500
-    refused(run("fit", "good.csv", "--param", f"smoothing={deep}", "-o", "new.cw"))
+    refused(run("fit", "good.csv", "--param", f"monotone={deep}", "-o", "new.cw"))

@@ -137,7 +137,8 @@ def test_roulette_draws_by_its_seed_whatever_the_blocks(run, folder, monkeypatch
 
 
 def test_a_saved_model_may_draw(run, folder):
-    done = run("fit", "good.csv", "--rule", "roulette", "--seed", 1, "-o", "r.cw", "--json")
+    options = ("--model", "naive-bayes", "--rule", "roulette", "--seed", 1)
+    done = run("fit", "good.csv", *options, "-o", "r.cw", "--json")
     assert json.loads(done.stdout)["decides_by"] == "roulette"
     drawn = decisions(run("predict", "r.cw", "good.csv").stdout)
     args = ("--rule", "roulette", "--seed", 1)
@@ -169,10 +170,11 @@ def test_fit_tells_what_training_found(run, folder):
 
 
 def test_a_smoothing_that_a_shell_can_write(run, folder):
-    done = run("fit", "sample:weather", "--param", "smoothing=laplace:classes", "-o", "w.cw")
+    options = ("--model", "naive-bayes", "--param")
+    done = run("fit", "sample:weather", *options, "smoothing=laplace:classes", "-o", "w.cw")
     assert done.exit_code == 0, done.stderr
     assert cw.load("w.cw").smoothing == "laplace:classes"
-    done = run("fit", "sample:weather", "--param", "smoothing=laplas:2", "-o", "x.cw")
+    done = run("fit", "sample:weather", *options, "smoothing=laplas:2", "-o", "x.cw")
     assert "'m-estimate:2'" in refused(done)
 
 

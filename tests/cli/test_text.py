@@ -42,7 +42,7 @@ def test_compare_takes_only_models_that_count_words_where_there_is_only_text(run
     )
     assert facts.exit_code == 0
     names = {entry["model"] for entry in json.loads(facts.stdout)["summary"]}
-    assert names == {"naive-bayes", "majority"}
+    assert names == {"additive", "naive-bayes", "majority"}
 
 
 def test_the_additive_model_names_words(run, notes):
@@ -54,7 +54,8 @@ def test_the_additive_model_names_words(run, notes):
 
 
 def test_fit_predict_and_explain(run, notes):
-    fitted = run("fit", notes, "--text", "note", "-o", "m.cw", "--param", "text=bernoulli")
+    options = ["--model", "naive-bayes", "--param", "text=bernoulli"]
+    fitted = run("fit", notes, "--text", "note", "-o", "m.cw", *options)
     assert fitted.exit_code == 0
     assert "0 nominal, 1 numeric and 1 text columns" in " ".join(fitted.output.split())
     done = run("predict", "m.cw", notes, "-o", "answers.csv")

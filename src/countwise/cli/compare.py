@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from countwise.decisions.gain_matrix import GainMatrix
     from countwise.tables.read_options import ReadOptions
 
+#: The page's curve of a model that is fitted anew for every point.
+_REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
+
 
 @click.command(
     "compare",
@@ -358,10 +361,11 @@ def _write_report(
     name = best_model(trials) or DEFAULT
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
-    if _curve_seconds(trials, name, hasattr(model, "fit_counts")) <= left:
+    size: dict[str, Any] = {} if hasattr(model, "fit_counts") else _REFITTED_CURVE
+    if _curve_seconds(trials, name, size) <= left:
         with out.progress() as tell:
             curve = learning_curve(
-                {name: model}, table, random_state=seed, gain=trials.gain, progress=tell
+                {name: model}, table, random_state=seed, gain=trials.gain, progress=tell, **size
             )
     else:
         notes = [
@@ -375,10 +379,10 @@ def _write_report(
     return notes
 
 
-def _curve_seconds(trials: Any, name: str, counted: bool) -> float:
-    """Estimate the time of a learning curve of ten repeats from that of one fold."""
+def _curve_seconds(trials: Any, name: str, size: dict[str, Any]) -> float:
+    """Estimate the time of a learning curve from that of one fold."""
     times = trials.times.get(name)
     if times is None:
         return 0.0
     fold = sum(sum(seconds) for seconds in times.values()) / len(trials.folds)
-    return fold * (10 if counted else 100)
+    return fold * (size["points"] * size["repeats"] / 2 if size else 10)

@@ -24,6 +24,7 @@ from countwise.cli.options import (
 )
 from countwise.cli.scans import Scanning, read_or_scan, remove_checkpoints, scan_options
 from countwise.errors import ParameterError, listing
+from countwise.models.registry import DEFAULT
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -41,9 +42,9 @@ BEST = "best"
     examples=(
         "countwise fit train.csv --target class -o model.cw",
         "countwise fit data.parquet --target y --model discrete-bayes --param budget=10000",
-        "countwise fit sample:credit-g --gain sample --param smoothing=0.5 -o credit.cw",
+        "countwise fit sample:credit-g --gain sample --param pairs=0 -o credit.cw",
         "countwise fit data.csv --target class --model best",
-        "countwise fit sample:weather --param smoothing=laplace:classes -o weather.cw",
+        "countwise fit sample:weather --model naive-bayes --param smoothing=0.5 -o weather.cw",
         'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit duckdb:warehouse.db --table sales --target y -o sales.cw",
         'countwise fit postgresql://host/shop --query "SELECT * FROM sales" --target y',
@@ -55,7 +56,7 @@ BEST = "best"
     "--model",
     "name",
     metavar="NAME",
-    default="naive-bayes",
+    default=DEFAULT,
     show_default=True,
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
     "cross-validation and the best is trained.",
@@ -160,7 +161,7 @@ def command(
 def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
     """Return the best standard model that can be saved, and why it was chosen."""
     from countwise.evaluation.evaluate import evaluate
-    from countwise.models.registry import COMPARED, DEFAULT, select
+    from countwise.models.registry import COMPARED, select
 
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}

@@ -589,7 +589,7 @@ params_option = click.option(
     "pairs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Parameter of the model, such as smoothing=0.5; may be repeated.",
+    help="Parameter of the model, such as pairs=0 of additive; may be repeated.",
 )
 
 

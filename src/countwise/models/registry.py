@@ -230,8 +230,8 @@ def _spell(name: str) -> str:
 
 
 #: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless models are named.
-DEFAULT = "naive-bayes"
-COMPARED = ("naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
+DEFAULT = "additive"
+COMPARED = ("additive", "naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
 DRAWN = ("naive-bayes", "logistic")
 
 

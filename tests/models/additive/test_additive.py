@@ -214,6 +214,31 @@ def test_the_seed_deals_the_folds():
     assert one.validation_loss_ != other.validation_loss_
 
 
+@pytest.mark.parametrize("sample", ["breast-w", "iris"])
+def test_threads_do_not_change_a_bit_of_the_model(monkeypatch, sample):
+    table, found = cw.read(f"sample:{sample}"), []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("COUNTWISE_THREADS", threads)
+        found.append(cw.Additive().fit(table).predict_proba(table))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+def test_blocks_of_keys_do_not_change_a_bit_of_the_model(monkeypatch):
+    table = cw.read("sample:breast-w")
+    whole = cw.Additive(pairs=0).fit(table).predict_proba(table)
+    monkeypatch.setattr(module, "_KEY_ROWS", 100)
+    assert np.array_equal(cw.Additive(pairs=0).fit(table).predict_proba(table), whole)
+
+
+def test_saving_changes_no_bit(tmp_path):
+    table = cw.read("sample:breast-w")
+    model = cw.Additive().fit(table)
+    cw.save(model, tmp_path / "m.cw")
+    again = cw.load(tmp_path / "m.cw").predict_proba(table)
+    assert np.array_equal(again, model.predict_proba(table))
+
+
 def test_progress_is_told_by_stages():
     told = []
     cw.Additive().fit(cw.read("sample:iris"), progress=lambda *step: told.append(step))

@@ -94,6 +94,25 @@ def test_many_rows_two_classes_and_monotone_columns_keep_the_parameters():
     assert is_dual_cheaper(few, wide)
 
 
+def test_few_rows_afford_all_pairs_and_many_rows_of_many_classes_forty():
+    rows, space = make_rows()
+    assert DualFits(rows, space).most_pairs() == TableFits(rows, space).most_pairs() == 200
+    y, weight = np.zeros(20_000, np.int32), np.ones(20_000)
+    bounds = np.asarray([0, 4_000, 20_000])
+    many = Rows(np.zeros((3, 20_000), np.uint16), y, weight, 26, bounds, 1)
+    assert TableFits(many, space).most_pairs() == 40
+
+
+def test_folds_with_the_same_pairs_share_their_kernels():
+    fits = DualFits(*make_rows())
+    penalties = np.linspace(0.5, 2.0, KINDS)
+    gram = fits.gram(PAIRS, penalties)
+    assert fits.gram(PAIRS, penalties.copy()) is gram
+    other = fits.gram(PAIRS, penalties * 2)
+    assert other is not gram
+    np.testing.assert_array_equal(fits.gram(PAIRS, penalties), gram)
+
+
 def test_a_model_of_a_small_table_is_nearly_the_same_in_both_forms(monkeypatch):
     glass = read("sample:glass")
     one = Additive(pairs=3).fit(glass)

@@ -9,34 +9,14 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from countwise.models.additive._sums cimport add_scaled, dot
+
 cdef enum:
     MEMORY = 12
     REFRESH = 60
 
 # Rows that are certain keep this curvature, for steps of a sound length.
 cdef double LEAST = 0.01
-
-
-cdef double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil:
-    # Four lanes, which a compiler may put side by side without reordering a sum by itself.
-    cdef double one = 0.0, two = 0.0, three = 0.0, four = 0.0
-    cdef Py_ssize_t i = 0
-    while i + 4 <= n:
-        one += a[i] * b[i]
-        two += a[i + 1] * b[i + 1]
-        three += a[i + 2] * b[i + 2]
-        four += a[i + 3] * b[i + 3]
-        i += 4
-    while i < n:
-        one += a[i] * b[i]
-        i += 1
-    return (one + two) + (three + four)
-
-
-cdef void add_scaled(double* to, const double* part, double factor, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        to[i] += factor * part[i]
 
 
 cdef double take_residuals(const double* f, const int32_t[::1] y, const double[::1] weight, int K,

@@ -10,6 +10,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from countwise.models.additive._sums cimport add_scaled, dot
+
 cdef enum:
     BLOCK = 64
     MEMORY = 10
@@ -262,22 +264,6 @@ cdef class Basis:
         return found
 
 
-cdef double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil:
-    # Four lanes, which a compiler may put side by side without reordering a sum by itself.
-    cdef double one = 0.0, two = 0.0, three = 0.0, four = 0.0
-    cdef Py_ssize_t i = 0
-    while i + 4 <= n:
-        one += a[i] * b[i]
-        two += a[i + 1] * b[i + 1]
-        three += a[i + 2] * b[i + 2]
-        four += a[i + 3] * b[i + 3]
-        i += 4
-    while i < n:
-        one += a[i] * b[i]
-        i += 1
-    return (one + two) + (three + four)
-
-
 cdef class Solver:
     """Minimize loss + ½ Σ penalty · parameter²: L-BFGS in scaled parameters, some kept from below 0.
 
@@ -430,8 +416,7 @@ cdef class Solver:
         for n in range(self.held):
             at = (self.newest - 1 - n + MEMORY) % MEMORY
             alpha[at] = self.rho[at] * dot(&self.moved[at, 0], d, self.size)
-            for i in range(self.size):
-                d[i] -= alpha[at] * self.turned[at, i]
+            add_scaled(d, &self.turned[at, 0], -alpha[at], self.size)
         if self.held:
             at = (self.newest - 1 + MEMORY) % MEMORY
             factor = 1.0 / (self.rho[at] * dot(&self.turned[at, 0], &self.turned[at, 0], self.size))
@@ -440,8 +425,7 @@ cdef class Solver:
         for n in range(self.held - 1, -1, -1):
             at = (self.newest - 1 - n + MEMORY) % MEMORY
             factor = alpha[at] - self.rho[at] * dot(&self.turned[at, 0], d, self.size)
-            for i in range(self.size):
-                d[i] += factor * self.moved[at, i]
+            add_scaled(d, &self.moved[at, 0], factor, self.size)
         for i in range(self.size):
             if self.is_stuck(i):
                 d[i] = 0.0

@@ -24,6 +24,7 @@ from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
 from countwise.notes import Note
 from countwise.numeric import draw_seed
+from countwise.parallel import blocks
 from countwise.params import fitted, mapping, nothing, one_of, parameter, seed, whole
 from countwise.progress import Progress, open_progress
 from countwise.tables.table import Table
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 #: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
 SAMPLE_ROWS = 50_000
+_KEY_ROWS = 1 << 17
 
 
 class Additive(Classifier):
@@ -310,7 +312,11 @@ def _order_rows(
 
     Whole weights become repeated rows.
     """
-    keys = row_keys(table, target=True)
+    # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
+    size = len(table) if table.schema.text else _KEY_ROWS
+    keys = np.concatenate(
+        [row_keys(table.take(part), target=True) for part in blocks(len(table), size)]
+    )
     order = np.argsort(keys, kind="stable")
     if weight is not None and (repeats := whole_repeats(weight)) is not None:
         order, weight = np.repeat(order, repeats[order]), None

@@ -28,8 +28,8 @@ _PAIR_FACTORS = (16.0, 4.0, 1.0, 0.3)
 _STRONG_FACTORS = (64.0, 256.0)
 #: Numbers of pairs that are tried beside none and all.
 _FEW_PAIRS = (1, 3, 10, 30)
-#: All pairs means as many as have so many parameters a row, but at least so many pairs.
-_PARAMETERS_PER_ROW, _LEAST_FULL = 15, 40
+#: A loss below this part of the best one is better, however much single rows differ.
+_CLEARLY = 0.97
 #: Temperatures to try on the scores of rows that were left out.
 _TEMPERATURES = np.exp(np.linspace(-0.7, 0.5, 25))
 
@@ -100,21 +100,10 @@ class _Search:
             penalties[[CELL, SURFACE]] *= factor
         return path
 
-    def _affordable(self) -> int:
-        """Return how many pairs may be tried: their parameters are limited by the rows."""
-        if isinstance(self.fits, DualFits):
-            return MAX_PAIRS
-        sizes = [
-            self.space.groups[a].basis.size * self.space.groups[b].basis.size * self.rows.scores
-            for a, b in self.lists[-1]
-        ]
-        room = _PARAMETERS_PER_ROW * len(self.rows)
-        return max(int(np.searchsorted(np.cumsum(sizes), room)), _LEAST_FULL)
-
     def choose_pairs(self, wanted: int | str) -> None:
         """Choose how many pairs get a table: those asked for, or what validation says."""
         self.rank()
-        full = min(max(map(len, self.lists[:-1]), default=0), self._affordable())
+        full = min(max(map(len, self.lists[:-1]), default=0), self.fits.most_pairs())
         if not full:
             return
         if not isinstance(wanted, str):
@@ -141,7 +130,10 @@ class _Search:
                 self.best, self.count = tried, count
 
     def rescale(self, kinds: Sequence[int], times: int, errors: float) -> None:
-        """Divide the penalties of some kinds by about 3 while that helps, or else multiply them."""
+        """Divide the penalties of some kinds by about 3 while that helps, or else multiply them.
+
+        A step helps if the loss falls by so many standard errors, or by three percent.
+        """
         for factor in (0.3, 3.0):
             improved = False
             for _ in range(times):
@@ -153,7 +145,8 @@ class _Search:
                 tried = validate(self.fits, best.pairs, [penalties], best, best)
                 if tried is None or tried.loss >= best.loss * (1 - 0.001 * errors):
                     break
-                if not is_better(self.rows, tried, best, errors):
+                clear = tried.loss < best.loss * _CLEARLY
+                if not clear and not is_better(self.rows, tried, best, errors):
                     break
                 self.best, improved = tried, True
             if improved:

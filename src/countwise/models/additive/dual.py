@@ -75,7 +75,8 @@ class DualFits:
             for kind, factors in self._factors(place):
                 found = factors[codes]
                 self._columns[kind] += found @ found.T
-        self._pairs: dict[Pairs, FloatArray] = {}
+        self._pairs: dict[Pairs, tuple[NDArray[np.uint16], FloatArray | None]] = {}
+        self._last: tuple[Pairs, FloatArray, FloatArray] | None = None
 
     def _factors(self, place: int) -> Iterable[tuple[int, FloatArray]]:
         """Yield kinds of parameters of a column, and what each contributes to each bin."""
@@ -98,8 +99,11 @@ class DualFits:
         line = self.space.groups[place].line
         return None if line is None or line.matrix is None else line.matrix[:, 0]
 
-    def _pair_grams(self, pairs: Pairs) -> FloatArray:
-        """Return how many cells two rows share, and the sum of the products of their lines."""
+    def _pair_grams(self, pairs: Pairs) -> tuple[NDArray[np.uint16], FloatArray | None]:
+        """Return how many cells two rows share, and the sum of the products of their lines.
+
+        Every fold has pairs of its own, so the small numbers of cells are kept in two bytes.
+        """
         known = self._pairs.get(pairs)
         if known is not None:
             return known
@@ -110,23 +114,28 @@ class DualFits:
             one, two = self._line(a), self._line(b)
             if one is not None and two is not None:
                 products.append(one[self._grouped[a]] * two[self._grouped[b]])
-        both = np.zeros((2, size, size))
-        both[0] = shared
-        if products:
-            lines = np.asarray(products)
-            both[1] = lines.T @ lines
-        self._pairs[pairs] = both
-        return both
+        lines = np.asarray(products)
+        self._pairs[pairs] = shared, lines.T @ lines if products else None
+        return self._pairs[pairs]
+
+    def most_pairs(self) -> int:
+        """Return as many as a model may have: a step costs the same with all of them."""
+        return MAX_PAIRS
 
     def gram(self, pairs: Pairs, penalties: FloatArray) -> FloatArray:
-        """Return the kernels of all rows."""
+        """Return the kernels of all rows; folds with the same pairs share them."""
+        last = self._last
+        if last is not None and last[0] == pairs and np.array_equal(last[1], penalties):
+            return last[2]
         gram = np.full((len(self.rows), len(self.rows)), _BIAS)
         for kind in (LINE, STEP, LEVEL, MISSING):
             gram += self._columns[kind] / penalties[kind]
         if pairs:
             cells, lines = self._pair_grams(pairs)
             gram += cells / penalties[CELL]
-            gram += lines / penalties[SURFACE]
+            if lines is not None:
+                gram += lines / penalties[SURFACE]
+        self._last = pairs, penalties, gram
         return gram
 
     def _training(self, fold: int) -> Places:

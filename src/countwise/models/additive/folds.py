@@ -17,11 +17,17 @@ from countwise.models.additive.fit import (
     predict_range,
     spread_of,
 )
+from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
 from countwise.parallel import in_threads
 
 #: A path of penalties stops when the loss is worse than the best one by this factor.
 _WORSE = 1.005
+#: A path is tried on half of the folds; they leave out at least, and need not leave out more than,
+#: so many rows.
+_FEW_ROWS, _ENOUGH_ROWS = 150, 500
+#: A step of all folds may read so many entries of pairs, but those of so many pairs in any case.
+_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 40
 
 Pairs = tuple[Pair, ...]
 
@@ -56,6 +62,9 @@ class Fits(Protocol):
     rows: Rows
     space: Space
 
+    def most_pairs(self) -> int:
+        """Return how many pairs may be tried."""
+
     def fit_fold(
         self,
         fold: int,
@@ -84,6 +93,11 @@ class TableFits:
 
     def __init__(self, rows: Rows, space: Space) -> None:
         self.rows, self.space = rows, space
+
+    def most_pairs(self) -> int:
+        """Return how many pairs a step may read, so that a fit does not take too long."""
+        entries = len(self.rows) * self.rows.scores * self.rows.folds
+        return min(max(_STEP_ENTRIES // entries, _LEAST_PAIRS), MAX_PAIRS)
 
     def fit_fold(
         self,
@@ -162,45 +176,55 @@ def validate(
     starts: Validated | None = None,
     rival: Validated | None = None,
 ) -> Validated | None:
-    """Fit every fold along a path of penalties and return the best; stop where it gets worse.
+    """Fit folds along a path of penalties and return the best; stop where it gets worse.
 
-    Penalties that are not better than a `rival` on the first half of the folds are given up there;
-    None if there are no others.
+    The path is tried on the first folds, the best penalties on all. None if they are not better
+    than a `rival` on the first folds.
     """
-    best: Validated | None = None
-    begin: list[FoldFit | None] = [None] * fits.rows.folds
+    rows = fits.rows
+    first = _first_folds(rows)
+    begin: list[FoldFit | None] = [None] * rows.folds
     spread = None
     if starts is not None:
         begin, spread = list(starts.folds), spread_of(starts.probabilities)
+    best: tuple[float, FloatArray, FloatArray, list[FoldFit | None]] | None = None
     for penalties in path:
-        tried = _validate_once(fits, pairs, penalties, begin, spread, rival)
-        if tried is None:
-            if best is not None:
-                break
-            continue
-        spread = spread_of(tried.probabilities)
-        if best is None or tried.loss < best.loss:
-            best = tried
-        elif tried.loss > best.loss * _WORSE:
+        found = _fit_folds(fits, range(first), pairs, penalties, begin, spread)
+        spread, loss = spread_of(found), _mean_loss(rows, found)
+        if best is None or loss < best[0]:
+            best = loss, penalties, found, begin.copy()
+        elif loss > best[0] * _WORSE:
             break
-    return best
+    if best is None:
+        return None
+    loss, penalties, found, begin = best
+    if rival is not None and loss >= _mean_loss(rows, rival.probabilities[: len(found)]):
+        return None
+    rest = range(first, rows.folds)
+    more = _fit_folds(fits, rest, pairs, penalties, begin, spread_of(found)) if rest else found[:0]
+    probabilities = np.concatenate([found, more])
+    folds = tuple(fold for fold in begin if fold is not None)
+    return Validated(_mean_loss(rows, probabilities), penalties, probabilities, folds)
 
 
-def _validate_once(
+def _first_folds(rows: Rows) -> int:
+    """Return on how many folds a path of penalties is tried."""
+    few, enough = np.searchsorted(rows.bounds, (_FEW_ROWS, _ENOUGH_ROWS)).tolist()
+    return int(min(max(min((rows.folds + 1) // 2, enough), few), rows.folds))
+
+
+def _fit_folds(
     fits: Fits,
+    which: Sequence[int],
     pairs: Sequence[Pairs],
     penalties: FloatArray,
     begin: list[FoldFit | None],
     spread: FloatArray | None,
-    rival: Validated | None,
-) -> Validated | None:
-    """Fit every fold and predict the rows it leaves out; folds run in threads.
+) -> FloatArray:
+    """Fit some folds in threads, and return the probabilities of the rows that they leave out.
 
     The fits replace those in `begin`, where they started.
     """
-    rows = fits.rows
-    half = rows.folds // 2 if rival is not None else 0
-    found = []
 
     def fit_fold(fold: int) -> FloatArray:
         coefficients, probabilities = fits.fit_fold(
@@ -209,15 +233,7 @@ def _validate_once(
         begin[fold] = FoldFit(pairs[fold], penalties, coefficients)
         return probabilities
 
-    for part in (range(half), range(half, rows.folds)):
-        found += in_threads(fit_fold, part)
-        if rival is not None and 0 < len(found) < rows.folds:
-            some = np.concatenate(found)
-            if _mean_loss(rows, some) >= _mean_loss(rows, rival.probabilities[: len(some)]):
-                return None
-    probabilities = np.concatenate(found)
-    folds = tuple(fold for fold in begin if fold is not None)
-    return Validated(_mean_loss(rows, probabilities), penalties, probabilities, folds)
+    return np.concatenate(in_threads(fit_fold, which))
 
 
 def _mean_loss(rows: Rows, probabilities: FloatArray) -> float:

@@ -40,6 +40,7 @@ class Space:
     groups: Sequence[Groups]
     _bases: dict[float, list[TermBasis]] = field(default_factory=dict)
     _products: dict[Pair, Product] = field(default_factory=dict)
+    _designs: dict[tuple[float, tuple[Pair, ...]], Design] = field(default_factory=dict)
 
     @classmethod
     def learn(
@@ -68,7 +69,7 @@ class Space:
 
     def columns(self, penalties: FloatArray) -> list[TermBasis]:
         """Return the basis of each column, given the penalties of lines and of steps."""
-        line = float(penalties[LINE] / penalties[STEP])
+        line = _line_of(penalties)
         if line not in self._bases:
             self._bases[line] = [
                 column_basis(column, knots, line, direction)
@@ -79,8 +80,13 @@ class Space:
         return self._bases[line]
 
     def design(self, pairs: Sequence[Pair], penalties: FloatArray) -> Design:
-        """Return the tables of all columns and of these pairs."""
-        return lay_out(self.columns(penalties), self.groups if pairs else (), pairs, self._products)
+        """Return the tables of all columns and of these pairs; they are laid out once."""
+        key = _line_of(penalties), tuple(pairs)
+        if key not in self._designs:
+            self._designs[key] = lay_out(
+                self.columns(penalties), self.groups if pairs else (), pairs, self._products
+            )
+        return self._designs[key]
 
     def carry(self, parameters: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
         """Return parameters under the penalties `old` for the bases under the penalties `new`."""
@@ -96,3 +102,8 @@ class Space:
                 carried[part] = (shares @ table) / np.where(two.norms > 0, two.norms, 1.0)[:, None]
             place += one.size
         return carried
+
+
+def _line_of(penalties: FloatArray) -> float:
+    """Return the penalty of lines relative to that of steps."""
+    return round(float(penalties[LINE] / penalties[STEP]), 9)
