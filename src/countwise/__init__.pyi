@@ -1,6 +1,8 @@
 from countwise.counts.count_rows import count as count
 from countwise.counts.count_rows import count_groups as count_groups
 from countwise.counts.counts import Counts as Counts
+from countwise.counts.counts_file import load_counts as load_counts
+from countwise.counts.counts_file import save_counts as save_counts
 from countwise.counts.plan import Plan as Plan
 from countwise.counts.smoothing import Laplace as Laplace
 from countwise.counts.smoothing import MEstimate as MEstimate
