@@ -161,12 +161,7 @@ class Classifier(ClassifierMixin, TableEstimator):
         from countwise.tables.read import extend, read
 
         who = type(self).__name__
-        if isinstance(X, Scan):
-            raise TableError(
-                f"{who}: it learns from rows in memory, not from counts; got a Scan.",
-                hint="Pass some of its rows, such as rows.sample(100_000), or choose a model made "
-                "from counts",
-            )
+        refuse_scan(who, X)
         options = {"nominal": self.nominal, "identifiers": "drop named"}
         if isinstance(X, Table) or isinstance(y, str):
             table = X if isinstance(X, Table) else read(X, target=y, **options)
@@ -195,6 +190,16 @@ class Classifier(ClassifierMixin, TableEstimator):
         if known is None:
             return leave_out_text(self, read(X, target=labels, **options))
         return extend(X, known, target=labels)
+
+
+def refuse_scan(who: str, X: Any) -> None:
+    """Refuse rows outside memory for a model that learns from rows."""
+    if isinstance(X, Scan):
+        raise TableError(
+            f"{who}: it learns from rows in memory, not from counts; got a Scan.",
+            hint="Pass some of its rows, such as rows.sample(100_000), or choose a model made "
+            "from counts",
+        )
 
 
 def check_scan(model: Any, scan: Scan, y: Any, sample_weight: Any) -> None:

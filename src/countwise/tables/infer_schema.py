@@ -233,14 +233,15 @@ def _note_oddities(name: str, facts: Facts, kind: str) -> list[Note]:
     if facts.is_number:
         rows = facts.rows
         empty, constant = rows == 0, rows > 0 and facts.low == facts.high
-        if facts.rounded is not None:
+        is_number = kind == "numeric"
+        if is_number and facts.rounded is not None:
             notes.append(Note.of("T05", name, value=facts.rounded))
-        if facts.dates and not empty:
+        if is_number and facts.dates and not empty:
             notes.append(Note.of("T06", name, order=_ORDERS[facts.date_order]))
-        if facts.marks:
+        if is_number and facts.marks:
             named, cells = listing(facts.marks), sum(facts.marks.values())
             notes.append(Note.of("T21", name, marks=named, cells=cells))
-        is_measured = kind == "numeric" and not facts.dates and rows > 20
+        is_measured = is_number and not facts.dates and rows > 20
         if is_measured and not constant and facts.is_two_valued:
             notes.append(Note.of("T09", name, low=facts.low, high=facts.high))
     else:

@@ -18,7 +18,7 @@ from countwise.tables.table import Table
 
 if TYPE_CHECKING:
     from countwise.progress import Progress
-    from countwise.tables.raw_columns import Raw, RawTable
+    from countwise.tables.raw_columns import Numbers, Raw, RawTable
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.sources.row_source import Piece, RowSource
     from countwise.tables.survey import Survey
@@ -391,18 +391,27 @@ class Scan:
         from countwise.tables.survey import ColumnSurvey, Survey
 
         parts, limit = self.decision.with_parts, self.max_levels
-        marks = {name: column.marks for name, column in raw.items() if isinstance(column, Numbers)}
-        columns = {
-            name: ColumnSurvey.of(
-                table.schema[name], table, name in parts, limit, marks.get(name), weight
+        columns = {}
+        for name in table.names:
+            column, found = table.schema[name], raw.get(name)
+            marks, rounded = ({}, None)
+            if isinstance(found, Numbers) and column.kind == "numeric":
+                marks, rounded = dict(found.marks), self._rounded(found)
+            columns[name] = ColumnSurvey.of(
+                column, table, name in parts, limit, marks, rounded, weight
             )
-            for name in table.names
-        }
-        for name, column in raw.items():
-            if name in columns and isinstance(column, Words) and column.marked:
+        for name, held in raw.items():
+            if name in columns and isinstance(held, Words) and held.marked:
                 columns[name] = replace(columns[name], marked=True)
         rows = len(table) if weight is None else int(weight.sum())
         return Survey(rows, columns, dropped)
+
+    def _rounded(self, raw: Numbers) -> int | None:
+        """Return a whole number that became inexact as a double; text files show it by its size."""
+        if raw.rounded is not None or self.source.typed or raw.dates:
+            return raw.rounded
+        largest = float(np.fmax.reduce(np.abs(raw.values), initial=0.0))
+        return int(largest) if 2.0**53 < largest < 1e300 else None
 
     def without_many_levels(self, schema: Schema) -> Schema:
         """Return the schema without the levels of columns that have too many to be told apart."""

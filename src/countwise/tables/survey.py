@@ -122,11 +122,13 @@ class ColumnSurvey:
         with_parts: bool,
         limit: int,
         marks: Mapping[str, int] | None = None,
+        rounded: int | None = None,
         weight: NDArray[np.int64] | None = None,
     ) -> ColumnSurvey:
-        """Survey one column of a block of rows; `marks` among its numbers were taken as missing.
+        """Survey one column of a block of rows.
 
-        Each row of a coded column may stand for as many as its `weight` says.
+        `marks` among its numbers were taken as missing, `rounded` is one that became inexact. Each
+        row of a coded column may stand for as many as its `weight` says.
         """
         cells = table.raw_array(column.name)
         if isinstance(cells, TextCodes):
@@ -150,8 +152,6 @@ class ColumnSurvey:
         if missing and (is_whole or with_parts or len(few) < 3):
             values = cells[~np.isnan(cells)]
         few = few if len(few) > 2 else _few(values, low, high)
-        largest = int(max((low, high), key=abs))
-        rounded = largest if is_whole and abs(largest) > _EXACT else None
         may_identify = is_whole and (has_id_name(column.name) or rounded is not None)
         return cls(
             True,
@@ -333,7 +333,7 @@ def _sums_to(last: int) -> tuple[int, int]:
 
 def _are_whole(values: NDArray[np.float64]) -> bool:
     """Return whether all numbers are whole; a missing one is."""
-    return not bool(np.any(values - np.trunc(values)))
+    return not bool(np.any(np.abs(values - np.trunc(values)) > 0))
 
 
 def _few(values: NDArray[np.float64], low: float, high: float) -> frozenset[float]:

@@ -271,7 +271,8 @@ class _Judge:
     def column(self, column: Column) -> tuple[Column, list[Note]]:
         """Return a column as it is decided, and notes."""
         name = column.name
-        if name not in self.survey.columns:
+        is_folded = column.coded and column.fold_case and name not in self.now.growing
+        if name not in self.survey.columns or (is_folded and name in self.now.column_notes):
             return column, list(self.now.column_notes.get(name, ()))
         facts = self._facts(name)
         notes: list[Note] = []

@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
-from countwise.models.base import Classifier, leave_out_text
+from countwise.models.base import Classifier, leave_out_text, refuse_scan
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
@@ -294,6 +294,7 @@ class StoredRowsRegressor(RegressorMixin, StoredRowsModel):
         self.target_name_ = y if isinstance(y, str) else None
         if y is None and isinstance(X, Table) and X.labelled:
             self.target_name_, y = X.target_column.name, X.labels
+        refuse_scan(type(self).__name__, X)
         if y is None:
             raise TableError(
                 f"{who} requires y to be passed, but the target y is None",

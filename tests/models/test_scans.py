@@ -1,0 +1,98 @@
+"""Every model and every source: the model of rows in memory, a noted sample, or a refusal."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import countwise as cw
+from countwise.errors import CountwiseError
+from countwise.models import registry
+from countwise.models.discrete_bayes import discrete_bayes
+from countwise.tables.sources import files
+
+ROWS = 600
+#: Settings under which a model of rows needs no words.
+MODELS = [(entry, place) for entry in registry.models() for place in range(len(entry.examples))]
+
+
+def columns(mixed: bool) -> dict[str, list]:
+    drawn = random.Random(1)
+    classes = [drawn.choice("abc") for _ in range(ROWS)]
+    data: dict[str, list] = {
+        "k": [drawn.choice("xyz" if label == "a" else "xw") for label in classes],
+        "m": [drawn.choice(["p", "q", None]) for _ in classes],
+        "n": [drawn.choice("01") + label * (drawn.random() < 0.3) for label in classes],
+    }
+    if mixed:
+        data["u"] = [round(drawn.gauss("abc".index(label), 1.0), 2) for label in classes]
+        data["v"] = [drawn.choice([None, drawn.random()]) for _ in classes]
+    return {**data, "y": classes}
+
+
+def write(place: Path, form: str, mixed: bool):
+    """Write the rows in a form, in three parts; return what `scan` takes."""
+    table = pa.table(columns(mixed))
+    parts = [table.slice(start, 200) for start in (0, 200, 400)]
+    if form == "data set":
+        return ds.dataset(parts[0].from_batches([b for part in parts for b in part.to_batches()]))
+    for number, part in enumerate(parts):
+        path = place / f"{number}.{form}"
+        if form == "parquet":
+            pq.write_table(part, path, row_group_size=64)
+        else:
+            arrow_csv.write_csv(part, path)
+    return place
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "data set"])
+@pytest.mark.parametrize("mixed", [False, True], ids=["nominal", "mixed"])
+@pytest.mark.parametrize(
+    ("entry", "place"), MODELS, ids=[f"{entry.name}-{place}" for entry, place in MODELS]
+)
+def test_a_scan_gives_the_model_of_memory_a_noted_sample_or_a_refusal(
+    entry, place, form, mixed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(files, "SEGMENT", 1000)
+    rows = cw.scan(write(tmp_path, form, mixed), target="y", memory="2MB")
+    model = entry.build(entry.examples[place])
+    refused = ""
+    try:
+        model.fit(rows)
+    except CountwiseError as error:
+        refused = str(error)
+    if refused:
+        assert "in memory" in refused
+        assert not getattr(model, "takes_scans", False) or "quantizer" in refused
+        return
+    assert model.takes_scans
+    table = cw.read(pa.table(columns(mixed)), target="y")
+    wanted = entry.build(entry.examples[place]).fit(table)
+    assert np.array_equal(model.predict_proba(table), wanted.predict_proba(table))
+    assert {"S01", "S04"} & {note.code for note in model.notes_} or entry.name == "DiscreteBayes"
+
+
+def test_a_sample_is_noted_and_cells_hold_all_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(discrete_bayes, "SEARCHED_ROWS", 150)
+    rows = cw.scan(write(tmp_path, "parquet", True), target="y")
+    model = cw.DiscreteBayes(random_state=0).fit(rows)
+    assert model.cells_.total == ROWS
+    (note,) = [note for note in model.notes_ if note.code == "S04"]
+    assert "150 of 600 rows" in note.text
+
+
+def test_a_sample_is_drawn_by_identity_not_by_order(tmp_path):
+    place = write(tmp_path, "parquet", True)
+    paths = sorted(place.glob("*.parquet"))
+    one = cw.scan(paths, target="y").sample(40)
+    two = cw.scan(paths[::-1], target="y").sample(40)
+    assert sorted(map(str, one.to_arrow().to_pylist())) == sorted(
+        map(str, two.to_arrow().to_pylist())
+    )
