@@ -42,6 +42,7 @@ from countwise.tables.read_options import Marks, ReadOptions
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
 from countwise.tables.sources import is_outside, open_source
+from countwise.tables.sources.query_source import Query
 from countwise.tables.sources.row_source import RowSource
 from countwise.tables.table import Table
 from countwise.tables.words import join_cells
@@ -263,7 +264,7 @@ def locate(source: Any) -> Any:
     """Return the path of a file, a source of many pieces, or what is held in memory."""
     if isinstance(source, Scan):
         return source.source
-    if is_outside(source):
+    if isinstance(source, Query) or is_outside(source):
         return open_source(source, ReadOptions())[0]
     if callable(getattr(source, "read", None)):
         return Content.of_file(source)

@@ -40,6 +40,20 @@ def test_fit_inspect_and_count_take_a_table_or_a_query(shop, tmp_path, run):
     assert run("count", shop, "--table", "sales", "--target", "y", "-o", counts).exit_code == 0
 
 
+def test_predict_takes_a_table_or_a_query(shop, tmp_path, run):
+    model = str(tmp_path / "sales.cw")
+    assert run("fit", shop, "--table", "sales", "--target", "y", "-o", model).exit_code == 0
+    for words in (["--table", "sales"], ["--query", "SELECT * FROM sales"]):
+        done = run("predict", model, shop, *words, "--keep", "price")
+        assert done.exit_code == 0, done.output
+        lines = done.stdout.splitlines()
+        assert lines[0].startswith("price,")
+        assert len(lines) == 201
+        assert [float(line.split(",")[0]) for line in lines[1:4]] == [0.0, 1.5, 3.0]
+    assert run("predict", model, shop).exit_code == 2
+    assert run("predict", model, shop, "--table", "none").exit_code == 2
+
+
 def test_bad_places_are_refused_in_one_sentence(shop, tmp_path, run):
     for words in (
         ["fit", shop, "--target", "y"],

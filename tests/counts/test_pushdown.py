@@ -110,6 +110,14 @@ def test_texts_are_equal_only_if_each_character_is():
     assert counts.levels("t") == ("A", "a")
 
 
+def test_ibis_tables_of_another_system():
+    table = nominal_rows()
+    connection = ibis.polars.connect({"given": pl.from_arrow(table)})
+    rows = cw.scan(connection.table("given"), target="y")
+    assert cw.count(rows) == cw.count(cw.read(table, target="y"))
+    assert "columns by GROUP BY: 2" in engine_note(rows)
+
+
 def test_names_that_sql_must_quote():
     table = pa.table({'say "hi"': ["a", "b"] * 9, "rows": ["c"] * 18, "rows of": [1.5] * 18})
     table = table.append_column("group by", pa.array(["u", "v", "v"] * 6))

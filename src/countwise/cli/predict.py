@@ -9,6 +9,7 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    add_options,
     gain_options,
     output_options,
     read_rule,
@@ -18,6 +19,7 @@ from countwise.cli.options import (
     seed_option,
     split_names,
 )
+from countwise.cli.scans import TABLE_OPTIONS
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         "countwise predict model.cw new.xlsx --sheet January --keep all -o answers.xlsx",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
         "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
+        "countwise predict model.cw duckdb:shop.db --table visitors --keep id -o answers.parquet",
     ),
 )
 @click.argument("model", metavar="MODEL")
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 @seed_option
 @click.option("--keep", metavar="A,B", help="Columns of FILE to copy to the output, or 'all'.")
 @click.option("--strict", is_flag=True, help="Refuse a FILE that lacks a column of the model.")
+@add_options(*TABLE_OPTIONS)
 @reading_options("missing", "missing_only", "separator", "no_header", "skip_lines", "sheet")
 @output_options(
     "File to write the predictions to: .csv, .parquet, .xlsx or .ods. Default: CSV on stdout.",
@@ -59,6 +63,8 @@ def command(
     seed: int,
     keep: str | None,
     strict: bool,
+    table: str | None,
+    query: str | None,
     reading: dict[str, Any],
     out: Output,
 ) -> None:
@@ -68,7 +74,8 @@ def command(
     probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision.
     With a gain matrix or --rule the decision may differ from the class; a gain matrix also adds the
     expected gain of each decision. A model that predicts a number writes the number. FILE may be
-    larger than memory; - is standard input. If FILE lacks a column of the model, the column is
+    larger than memory, or a database (duckdb:FILE or postgresql://HOST/NAME, with --table or
+    --query); - is standard input. If FILE lacks a column of the model, the column is
     taken as missing, and a note says so. If FILE has the true classes or numbers, the accuracy or
     the errors are printed to stderr.
     """
@@ -76,13 +83,18 @@ def command(
         raise click.UsageError("--json prints a summary and needs -o for the rows")
     from countwise.predict_files import load_model, predict_file, scorer_of
 
+    source: Any = file
+    if table is not None or query is not None:
+        from countwise.tables.sources.query_source import Query
+
+        source = Query(file, table, query)
     wheel = read_rule(rule, gain, seed)
     loaded = load_model(model, "predict")
     say_gains(scorer_of(loaded, gain or wheel).gain, out.quiet)
     with out.progress() as tell:
         summary = predict_file(
             loaded,
-            file,
+            source,
             sys.stdout.buffer if out.path is None else out.path,
             gain=gain,
             rule=wheel,

@@ -33,6 +33,20 @@ if TYPE_CHECKING:
 _LARGE = {".parquet": 64, ".pq": 64, ".gz": 64}
 _LARGE_TEXT = 256
 
+#: What to read from a database.
+TABLE_OPTIONS = (
+    click.option(
+        "--table",
+        metavar="NAME",
+        help="Table of a database to read, such as sales or archive.sales.",
+    ),
+    click.option(
+        "--query",
+        metavar="SQL",
+        help="SELECT statement to read from a database, instead of --table.",
+    ),
+)
+
 
 @dataclass(frozen=True)
 class Scanning:
@@ -91,16 +105,7 @@ def scan_options(function: Decorated) -> Decorated:
             type=click.Choice(["refuse", "skip"]),
             help="What to do with a damaged piece of a source. Default: refuse.",
         ),
-        click.option(
-            "--table",
-            metavar="NAME",
-            help="Table of a database to read, such as sales or archive.sales.",
-        ),
-        click.option(
-            "--query",
-            metavar="SQL",
-            help="SELECT statement to read from a database, instead of --table.",
-        ),
+        *TABLE_OPTIONS,
         click.option(
             "--key",
             metavar="COLUMN",

@@ -333,7 +333,7 @@ def _sums_to(last: int) -> tuple[int, int]:
 
 def _are_whole(values: NDArray[np.float64]) -> bool:
     """Return whether all numbers are whole; a missing one is."""
-    return not bool(np.any(values - np.trunc(values)))
+    return not bool(np.any(np.abs(values - np.trunc(values)) > 0))
 
 
 def _few(values: NDArray[np.float64], low: float, high: float) -> frozenset[float]:
