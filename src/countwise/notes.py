@@ -323,6 +323,14 @@ NOTES: dict[str, NoteKind] = {
         "The rows do not fit in memory, and this step needs rows instead of counts. Everything "
         "else was learned from all rows.",
     ),
+    "S05": NoteKind(
+        "Thresholds on the borders of a fine histogram",
+        "info",
+        "Column {column!r} has more than 4096 different values in some nodes; there its thresholds "
+        "lie on the borders of a fine histogram.",
+        "Rows outside memory are not sorted by value. A fine histogram holds up to 4096 values "
+        "exactly, and about as many equally fine cells beyond that.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

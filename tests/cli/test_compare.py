@@ -66,7 +66,7 @@ def test_columns_say_which_rows_are_tested(run, folder):
 def test_a_page_of_grouped_folds_has_no_curve(run, folder):
     args = ("compare", visits(folder), "-m", "naive-bayes", "--group", "patient")
     done = run(*args, "--report", "page.html")
-    assert "no learning curve: a curve deals rows at random" in done.stderr
+    assert "no learning curve: a curve deals rows in memory at random" in done.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "groups kept together" in page
     assert '<section id="curve">' not in page

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
+from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import MAX_BINS, METHODS
 from countwise.discretize.recode import Recode
+from countwise.errors import TableError
+from countwise.models.base import check_scan, leave_out_text
 from countwise.models.tree.base import TreeClassifier
 from countwise.models.tree.grow import Limits, grow
 from countwise.models.tree.predict import values_of
 from countwise.models.tree.prune import Pruning, hold_out, prune
+from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import (
     boolean,
@@ -27,6 +32,7 @@ from countwise.params import (
     seed,
     whole,
 )
+from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
@@ -58,6 +64,7 @@ class ID3(TreeClassifier):
       if windy = FALSE: yes (3 rows)
     """
 
+    takes_scans = True
     criterion: str = parameter(
         one_of("gain", "ratio"),
         "how a split is chosen: by information 'gain', or by gain 'ratio', the gain divided by "
@@ -126,9 +133,43 @@ class ID3(TreeClassifier):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Grow the tree, and prune it if `prune` says so."""
+        if isinstance(X, Scan):
+            return self._fit_scan(X, y, sample_weight)
         table, weight, *_ = self._training(X, y, sample_weight)
         self._learn(table, self._code_classes(table), weight)
         return self
+
+    def _fit_scan(self, scan: Scan, y: Any, sample_weight: Any) -> Self:
+        """Grow the tree on rows outside memory, with one scan for each level."""
+        from countwise.models.tree.grow_scan import ScanGrowth
+
+        self.check_parameters()
+        check_scan(self, scan, y, sample_weight)
+        if self.prune > 0:
+            raise TableError(
+                "ID3: pruning holds out rows in memory; got a Scan and prune > 0.",
+                hint="Fit it with prune=0 and a max_depth, or fit rows.sample(100_000)",
+            )
+        weight = count(scan, lambda schema: Plan.each(schema.without_text(), "grid")).weight
+        rows = leave_out_text(self, scan)
+        self.schema_ = rows.schema
+        present = np.flatnonzero(weight[:-1])
+        self.classes_ = np.asarray([rows.classes[place] for place in present])
+        self.recode_ = self._learn_recode(rows, None)
+        growth = ScanGrowth(self._view(rows), self.classes_.tolist(), self._limits())
+        self.tree_, self.pruning_ = growth.grow(), None
+        coarse = tuple(Note.of("S05", name) for name in sorted(growth.coarse))
+        self.notes_ = (*rows.notes, *self.recode_.notes, *coarse)
+        return self
+
+    def _limits(self) -> Limits:
+        return Limits(
+            self.criterion == "ratio",
+            self._fractions,
+            self.max_depth,
+            float(self.min_leaf),
+            self.min_gain,
+        )
 
     def _learn(self, table: Table, target: NDArray[Any], weight: FloatArray | None) -> None:
         apart = np.zeros(0, dtype=bool)
@@ -148,13 +189,7 @@ class ID3(TreeClassifier):
             target[~apart] if some else target,
             tuple(self.classes_.tolist()),
             given,
-            Limits(
-                self.criterion == "ratio",
-                self._fractions,
-                self.max_depth,
-                float(self.min_leaf),
-                self.min_gain,
-            ),
+            self._limits(),
         )
         pruning: Pruning | None = None
         if some:
@@ -163,7 +198,7 @@ class ID3(TreeClassifier):
             tree, pruning = prune(tree, values, target[apart], rest, self._fractions, self.cut_ties)
         self.tree_, self.pruning_ = tree, pruning
 
-    def _learn_recode(self, table: Table, weight: FloatArray | None) -> Recode:
+    def _learn_recode(self, table: Table | Scan, weight: FloatArray | None) -> Recode:
         """Learn the intervals of numeric columns."""
         if self.numeric == "threshold":
             return Recode()
@@ -179,7 +214,11 @@ class ID3(TreeClassifier):
     def _fractions(self) -> bool:
         return self.when_missing == "fraction"
 
-    def _view(self, table: Table) -> Table:
+    @overload
+    def _view(self, table: Table) -> Table: ...
+    @overload
+    def _view(self, table: Scan) -> Scan: ...
+    def _view(self, table: Table | Scan) -> Table | Scan:
         return self.recode_.apply(table)
 
     def _view_schema(self) -> Schema:

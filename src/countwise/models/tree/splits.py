@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +93,18 @@ class Bits:
         return np.asarray(self(counts.sum(axis=0)) - self(counts).sum(axis=0))
 
 
+class Nodes(Protocol):
+    """What is known of some nodes, whatever their rows."""
+
+    @property
+    def counts(self) -> FloatArray:
+        """The rows of each node, by class."""
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Node × column: nominal columns already split on above."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows of some neighboring nodes, sorted by node."""
@@ -134,20 +147,36 @@ def best_splits(
     `many_levels` this is done as C4.5 does: a threshold pays for its choice, and columns of so many
     levels have no say in the average.
     """
-    shape = (len(columns), block.nodes)
+    every = [
+        None if block.used[:, place].all() or not column.width else _group(block, column)
+        for place, column in enumerate(columns)
+    ]
+    return choose_splits(every, block, columns, bits, ratio, min_leaf, many_levels)
+
+
+def choose_splits(
+    every: Sequence[Groups | None],
+    nodes: Nodes,
+    columns: Sequence[Attribute],
+    bits: Bits,
+    ratio: bool,
+    min_leaf: float,
+    many_levels: float | None = None,
+) -> Best:
+    """Find the best split of each node from the rows of each column, grouped by node and value."""
+    shape = (len(columns), len(nodes.counts))
     gains, ratios = np.full(shape, -np.inf), np.full(shape if ratio else (1, 1), -np.inf)
     below, above = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
-    total = block.counts.sum(axis=1)
-    for place, column in enumerate(columns):
-        if block.used[:, place].all() or not column.width:
+    total = nodes.counts.sum(axis=1)
+    for place, (column, groups) in enumerate(zip(columns, every, strict=True)):
+        if groups is None:
             continue
-        groups = _group(block, column)
         found = (
             _threshold(groups, bits, min_leaf, many_levels is not None)
             if column.numeric
             else _multiway(groups, bits, min_leaf)
         )
-        free = ~block.used[:, place] & np.isfinite(found.gain)
+        free = ~nodes.used[:, place] & np.isfinite(found.gain)
         gains[place, free] = found.gain[free] / total[free]
         below[place], above[place] = found.below, found.above
         if ratio:
@@ -158,10 +187,10 @@ def best_splits(
         chosen = _by_ratio(gains, ratios, few, _SLACK)
     else:
         chosen = _by_ratio(gains, ratios) if ratio else _first(gains)
-    every = np.arange(block.nodes)
-    gain = gains[chosen, every]
+    at = np.arange(shape[1])
+    gain = gains[chosen, at]
     feature = np.where(np.isfinite(gain), chosen, -1).astype(np.int32)
-    return Best(feature, gain, below[chosen, every], above[chosen, every])
+    return Best(feature, gain, below[chosen, at], above[chosen, at])
 
 
 def _first(gains: FloatArray) -> Places:
@@ -193,7 +222,7 @@ def _by_ratio(
 
 
 @dataclass(frozen=True)
-class _Groups:
+class Groups:
     """Rows that agree in node and value, sorted by both; those without a value are left out."""
 
     node: Places
@@ -203,10 +232,12 @@ class _Groups:
 
     @property
     def nodes(self) -> int:
+        """The number of nodes."""
         return int(self.known.shape[1])
 
     @property
     def size(self) -> FloatArray:
+        """The rows of each group."""
         return np.asarray(self.counts.sum(axis=0))
 
 
@@ -218,7 +249,7 @@ class _Found:
     left: FloatArray | None = None
 
 
-def _group(block: Block, column: Attribute) -> _Groups:
+def _group(block: Block, column: Attribute) -> Groups:
     codes = column.codes.take(block.rows)
     classes, width = block.counts.shape[1], column.width + 1
     cells = block.nodes * width
@@ -243,7 +274,7 @@ def _group(block: Block, column: Attribute) -> _Groups:
         weight = None if block.weight is None else block.weight[order]
         counts = tally([group, block.classes[order]], [1, len(node)], weight, len(node), classes)
     known = np.stack([np.bincount(node, line, block.nodes) for line in counts]).astype(np.float64)
-    return _Groups(node, code, counts, known)
+    return Groups(node, code, counts, known)
 
 
 def tally(
@@ -276,7 +307,7 @@ def _order(node: NDArray[np.uint32], codes: Codes, nodes: int, width: int) -> Pl
     return np.asarray(order[np.argsort(key, kind="stable")])
 
 
-def _multiway(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
+def _multiway(groups: Groups, bits: Bits, min_leaf: float) -> _Found:
     nodes = groups.nodes
     within = np.bincount(groups.node, bits.spread(groups.counts), nodes)
     heavy = np.bincount(groups.node, groups.size >= min_leaf, nodes)
@@ -285,7 +316,7 @@ def _multiway(groups: _Groups, bits: Bits, min_leaf: float) -> _Found:
     return _Found(gain, nowhere, nowhere)
 
 
-def _threshold(groups: _Groups, bits: Bits, min_leaf: float, as_c45: bool) -> _Found:
+def _threshold(groups: Groups, bits: Bits, min_leaf: float, as_c45: bool) -> _Found:
     """Return the best cut between two neighboring values of each node.
 
     In C4.5 the gain pays for the choice among the possible cuts, log2 of their number (Quinlan
@@ -327,7 +358,7 @@ def _threshold(groups: _Groups, bits: Bits, min_leaf: float, as_c45: bool) -> _F
 
 
 def _split_information(
-    groups: _Groups, found: _Found, numeric: bool, total: FloatArray, bits: Bits
+    groups: Groups, found: _Found, numeric: bool, total: FloatArray, bits: Bits
 ) -> FloatArray:
     """Return the entropy in bits of the parts of a split; rows without a value are one more."""
     known = groups.known.sum(axis=0)

@@ -1,0 +1,123 @@
+"""Folders, patterns and large files on the command line; counts that sites exchange."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.cli import scans
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two files of iris flowers in the folder where commands run."""
+    monkeypatch.chdir(tmp_path)
+    lines = cw.read("sample:iris").to_pandas().to_csv(index=False).splitlines(keepends=True)
+    (tmp_path / "data").mkdir()
+    for number, part in enumerate((lines[1:70], lines[70:])):
+        (tmp_path / "data" / f"{number}.csv").write_text(lines[0] + "".join(part))
+    (tmp_path / "all.csv").write_text("".join(lines))
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["naive-bayes", "tan", "id3"])
+@pytest.mark.parametrize("source", ["data/*.csv", "data"])
+def test_fit_takes_a_folder_and_a_pattern(run, folder, model, source):
+    done = run("fit", source, "--target", "class", "--model", model, "-o", "model.cw")
+    assert done.exit_code == 0, done.output
+    assert run("fit", "all.csv", "-t", "class", "--model", model, "-o", "same.cw").exit_code == 0
+    rows = cw.read("all.csv", target="class")
+    one, two = cw.load("model.cw"), cw.load("same.cw")
+    assert np.array_equal(one.predict_proba(rows), two.predict_proba(rows))
+
+
+def test_a_checkpoint_is_removed_when_the_model_is_saved(run, folder):
+    words = ("fit", "data", "-t", "class", "--model", "tan", "--checkpoint", "run.counts")
+    assert run(*words, "-o", "model.cw").exit_code == 0
+    assert sorted(os.listdir(folder)) == ["all.csv", "data", "model.cw"]
+
+
+def test_large_files_stream_by_themselves(run, folder, monkeypatch):
+    monkeypatch.setattr(scans, "_LARGE_TEXT", 0)
+    monkeypatch.setattr(scans, "_is_large", lambda source: True)
+    done = run("fit", "all.csv", "-t", "class", "-o", "model.cw")
+    assert done.exit_code == 0
+    assert "counted piece by piece" in done.output
+    assert "S01" in {note.code for note in cw.load("model.cw").notes_}
+    # A model that needs rows reads the file as before.
+    assert run("fit", "all.csv", "-t", "class", "--model", "neighbors", "-o", "k.cw").exit_code == 0
+
+
+def test_a_model_that_needs_rows_refuses_a_folder(run, folder):
+    done = run("fit", "data", "-t", "class", "--model", "neighbors", "-o", "model.cw")
+    assert done.exit_code == 2
+    assert "rows in memory" in done.output
+    assert not os.path.exists("model.cw")
+
+
+def test_inspect_describes_a_folder_as_it_does_a_file(run, folder):
+    many = json.loads(run("inspect", "data", "-t", "class", "--json").stdout)["data"]
+    one = json.loads(run("inspect", "all.csv", "-t", "class", "--json").stdout)["data"]
+    for key in ("rows", "target", "kinds", "missing", "balance", "dropped"):
+        assert many[key] == one[key]
+    for found, expected in zip(many["columns"], one["columns"], strict=True):
+        quartiles = found.pop("quartiles", None), expected.pop("quartiles", None)
+        assert found == expected
+        if quartiles[0] is not None:
+            assert quartiles[0] == pytest.approx(quartiles[1], abs=0.11)
+    bare = json.loads(run("inspect", "data", "--drop", "class", "--json").stdout)["data"]
+    assert bare["columns"][0]["mean"] == one["columns"][0]["mean"]
+
+
+def test_counts_of_two_sites_give_the_model_of_all_rows(run, folder):
+    for number in (0, 1):
+        words = ("count", f"data/{number}.csv", "-t", "class", "-o", f"{number}.counts")
+        assert run(*words).exit_code == 0
+    done = run("merge", "0.counts", "1.counts", "-o", "model.cw")
+    assert done.exit_code == 0
+    assert "150 rows in 2 files" in done.output
+    rows = cw.read("all.csv", target="class")
+    expected = cw.NaiveBayes().fit(rows)
+    found = cw.load("model.cw")
+    assert np.array_equal(found.predict_proba(rows), expected.predict_proba(rows))
+    assert run("merge", "0.counts", "1.counts", "-o", "both.counts").exit_code == 0
+    assert cw.load_counts("both.counts").rows == 150
+
+
+def test_pairs_are_counted_for_models_of_pairs(run, folder):
+    words = ("count", "sample:votes", "--pairs", "-o", "votes.counts")
+    assert run(*words).exit_code == 0
+    assert run("merge", "votes.counts", "--model", "tan", "-o", "tan.cw").exit_code == 0
+    votes = cw.read("sample:votes")
+    expected = cw.TAN().fit(votes)
+    assert np.array_equal(cw.load("tan.cw").predict_proba(votes), expected.predict_proba(votes))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fit", "no/*.csv", "-t", "y"), "none does"),
+        (("fit", "data", "-t", "clas"), "Did you mean 'class'"),
+        (("fit", "data", "-t", "class", "--memory", "much"), "--memory"),
+        (("fit", "data", "-t", "class", "--engine", "strem"), "--engine"),
+        (("count", "data", "-t", "class"), "-o"),
+        (("merge", "all.csv", "-o", "model.cw"), "damaged or something else"),
+        (("merge", "none.counts", "-o", "model.cw"), "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_sentence(run, folder, words, said):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not os.path.exists("model.cw")
+
+
+def test_predict_takes_a_pattern(run, folder):
+    run("fit", "all.csv", "-t", "class", "-o", "model.cw")
+    assert run("predict", "model.cw", "data/*.csv", "-o", "many.csv").exit_code == 0
+    assert run("predict", "model.cw", "all.csv", "-o", "one.csv").exit_code == 0
+    assert (folder / "many.csv").read_text() == (folder / "one.csv").read_text()
