@@ -11,6 +11,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 import countwise as cw
 from countwise.errors import CountwiseError
@@ -84,6 +85,26 @@ def test_a_scan_gives_the_model_of_memory_a_noted_sample_or_a_refusal(
     else:
         assert np.array_equal(found, expected)
     assert {"S01", "S04"} & {note.code for note in model.notes_} or entry.name == "DiscreteBayes"
+
+
+@pytest.mark.parametrize("model", [cw.NaiveBayes(), cw.NaiveBayes(bigrams=True), cw.TAN()])
+def test_words_are_counted_or_left_out_as_in_memory(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "SEGMENT", 1000)
+    drawn = random.Random(0)
+    words = ["alpha", "beta", "gamma", "delta", "don't", "Été"]
+    lines = [
+        f"{' '.join(drawn.choice(words) + str(drawn.randint(0, 9)) for _ in range(6))},"
+        f"{drawn.choice('ab')},{drawn.choice('pq')}\n"
+        for _ in range(300)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("body,k,y\n" + "".join(lines), encoding="utf-8")
+    table = cw.read(path, target="y")
+    found = clone(model).fit(cw.scan(path, target="y"))
+    expected = clone(model).fit(table)
+    assert np.array_equal(found.predict_proba(table), expected.predict_proba(table))
+    codes = [note.code for note in found.notes_ if note.code != "S01"]
+    assert codes == [note.code for note in expected.notes_]
 
 
 def test_thresholds_on_borders_of_cells_are_noted(tmp_path):

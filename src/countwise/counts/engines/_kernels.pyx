@@ -100,6 +100,17 @@ def tally(Axes axes, Py_ssize_t start, Py_ssize_t stop, double[::1] table):
     cdef uint16_t[BLOCK] narrow
     cdef bint small = cells <= 65536
     cdef bint lanes = cells <= 16384
+    if cells > 2 * (stop - start) and not lanes:
+        # A scratch table would cost more than the rows.
+        with nogil:
+            begin = start
+            while begin < stop:
+                rows = min(<Py_ssize_t>BLOCK, stop - begin)
+                address(axes, begin, rows, wide)
+                for i in range(rows):
+                    table[wide[i]] += 1.0
+                begin += rows
+        return
     scratch = np.zeros(4 * cells if lanes else cells, dtype=np.uint32)
     cdef uint32_t[::1] count = scratch
     with nogil:

@@ -26,7 +26,7 @@ from countwise.tables.sources.row_source import Piece, RowSource, constant_colum
 
 #: Bytes of a segment of a delimited file. Rows are identified by their segment, so that this never
 #: depends on the machine.
-SEGMENT = 4 << 20
+SEGMENT = 16 << 20
 #: Row groups are put together until a piece has so many rows.
 PIECE_ROWS = 1 << 18
 #: Bytes of a text file that are looked at first.
