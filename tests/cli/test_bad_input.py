@@ -53,7 +53,7 @@ def bad_file(kind):
     ("kind", "words"),
     [
         ("missing", "there is no file 'bad.csv'"),
-        ("directory", "directory"),
+        ("directory", "'bad.csv' must "),
         ("empty", "empty"),
         ("header only", "--no-header"),
         ("duplicate header", "'a' names columns 1 and 2"),

@@ -355,10 +355,10 @@ def _write_report(
 ) -> list[str]:
     """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import COMMANDS, DEFAULT
+    from countwise.models.registry import COMMANDS, DEFAULT, SCANNED
     from countwise.reports.report import report
 
-    name = best_model(trials) or DEFAULT
+    name = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
     size: dict[str, Any] = {} if hasattr(model, "fit_counts") else _REFITTED_CURVE

@@ -22,9 +22,15 @@ from countwise.cli.options import (
     seed_option,
     take_gains,
 )
-from countwise.cli.scans import Scanning, read_or_scan, remove_checkpoints, scan_options
+from countwise.cli.scans import (
+    Scanning,
+    read_or_scan,
+    remove_checkpoints,
+    scan_options,
+    stays_outside,
+)
 from countwise.errors import ParameterError, listing
-from countwise.models.registry import DEFAULT
+from countwise.models.registry import DEFAULT, SCANNED
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -56,10 +62,9 @@ BEST = "best"
     "--model",
     "name",
     metavar="NAME",
-    default=DEFAULT,
-    show_default=True,
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
-    "cross-validation and the best is trained.",
+    f"cross-validation and the best is trained. Default: {DEFAULT}; {SCANNED} for rows outside "
+    "memory.",
 )
 @params_option
 @gain_options
@@ -74,7 +79,7 @@ BEST = "best"
 )
 def command(
     file: str,
-    name: str,
+    name: str | None,
     pairs: tuple[str, ...],
     gain: GainMatrix | None,
     rule: str | None,
@@ -100,6 +105,8 @@ def command(
     from countwise.tables.scan import Scan
 
     path = out.path or _default_path(file)
+    if name is None:
+        name = SCANNED if stays_outside(file, scanning) else DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)

@@ -125,9 +125,7 @@ def read_or_scan(
     need_target: bool = True,
 ) -> Read:
     """Read a file, or scan what is larger than memory, a folder or a pattern."""
-    from countwise.tables.sources import is_outside
-
-    must = is_outside(source) or scanning.is_asked
+    must = stays_outside(source, scanning)
     if not must and not (can_scan and _is_large(source)):
         return read_source(reading, source, who, need_target)
     rows, remarks = _open(reading, source, who, scanning, need_target)
@@ -135,6 +133,13 @@ def read_or_scan(
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is counted piece by piece.",)
     return Read(rows, remarks)
+
+
+def stays_outside(source: str, scanning: Scanning) -> bool:
+    """Return whether rows are scanned whatever their size: a folder, a pattern, or as asked."""
+    from countwise.tables.sources import is_outside
+
+    return is_outside(source) or scanning.is_asked
 
 
 def _is_large(source: str) -> bool:
