@@ -69,7 +69,9 @@ def _expand(path: str) -> tuple[list[str], str]:
             if detect.is_known(name) and not _is_hidden(os.path.relpath(folder, path), name)
         ]
         if not found:
-            raise TableError(f"scan: folder {path!r} must hold files of a known format; got none.")
+            raise TableError(
+                f"scan: directory {path!r} must hold files of a known format; got none."
+            )
         return sorted(found), path
     if os.path.exists(path) or not _PATTERN & set(path):
         return [path], ""
