@@ -34,14 +34,21 @@ from countwise.tables import datasets
 from countwise.tables.cell_forms import date_text, moment_text, to_moment
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import BLOCK_ROWS, Piece, pieces_of, run_overlapped
-from countwise.tables.formats.source import STDIN, Content, LookAhead, Source, look_through
+from countwise.tables.formats.source import (
+    STDIN,
+    Content,
+    LookAhead,
+    Source,
+    is_outside,
+    look_through,
+)
 from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
 from countwise.tables.read import code_columns, complete, load_columns
 from countwise.tables.read_options import Marks, ReadOptions
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
-from countwise.tables.sources import is_outside, open_source
+from countwise.tables.sources import open_source
 from countwise.tables.sources.query_source import Query
 from countwise.tables.sources.row_source import RowSource
 from countwise.tables.table import Table

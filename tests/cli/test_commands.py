@@ -324,7 +324,7 @@ def test_identifiers_can_be_kept(run, folder):
 
 
 def test_a_time_limit_holds_for_the_page_too(run, folder):
-    args = ["compare", "sample:credit-g", "-m", "bagging,id3", "--max-seconds", "0.6"]
+    args = ["compare", "sample:credit-g", "-m", "bagging,id3", "--max-seconds", "0.2"]
     done = run(*args, "--report", "page.html", "--folds", "3")
     assert done.exit_code == 0, done.stderr
     assert "The page has no learning curve" in done.stderr

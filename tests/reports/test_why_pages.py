@@ -102,7 +102,7 @@ def test_numbers_cut_into_intervals_are_tables(explained):
 
 
 def test_shares_are_those_of_single_attributes():
-    facts = model_facts(TAN().fit(cw.read("sample:weather")))
+    facts = model_facts(TAN(1).fit(cw.read("sample:weather")))
     plain = model_facts(cw.NaiveBayes().fit(cw.read("sample:weather")))
     by_name = {own["name"]: own for own in tables_of(plain)}
     for own in tables_of(facts):

@@ -15,6 +15,7 @@ import click
 from countwise.cli.app import Command
 from countwise.cli.options import (
     Read,
+    Scanning,
     add_rule,
     best_model,
     build_models,
@@ -23,14 +24,15 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
+    read_or_scan,
     read_rule,
     read_source,
     repeats_option,
     rule_option,
     say_gains,
+    scan_options,
     take_gains,
 )
-from countwise.cli.scans import Scanning, read_or_scan, scan_options
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -235,8 +237,8 @@ def _read_rows(
 ) -> Read:
     """Read the table; the columns that say how to test it become part of the protocol."""
     from countwise.evaluation.column_folds import take_columns
+    from countwise.tables.formats.source import is_outside
     from countwise.tables.scan import Scan
-    from countwise.tables.sources import is_outside
 
     columns = dict(reading.columns)
     for option, name in named.items():

@@ -10,25 +10,23 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    Scanning,
     best_model,
     check_trainable,
     gain_options,
     output_options,
     params_option,
     read_numbers,
+    read_or_scan,
     read_rule,
     reading_options,
     rule_option,
+    scan_options,
     seed_option,
+    stays_outside,
     take_gains,
 )
-from countwise.cli.scans import (
-    Scanning,
-    read_or_scan,
-    remove_checkpoints,
-    scan_options,
-    stays_outside,
-)
+from countwise.cli.scans import remove_checkpoints
 from countwise.errors import ParameterError, listing
 from countwise.models.registry import DEFAULT, SCANNED
 
@@ -187,7 +185,7 @@ def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tup
 def _default_path(file: str) -> str:
     """Return the path of a model without ``-o``; nothing is overwritten."""
     from countwise.atomic_write import check_writable
-    from countwise.tables.sources import is_outside
+    from countwise.tables.formats.source import is_outside
 
     if is_outside(file) and not Path(file).is_dir():
         file = "model"

@@ -10,8 +10,13 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.errors import spelling
-from countwise.cli.options import output_options, reading_options
-from countwise.cli.scans import Scanning, read_or_scan, scan_options
+from countwise.cli.options import (
+    Scanning,
+    output_options,
+    read_or_scan,
+    reading_options,
+    scan_options,
+)
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output

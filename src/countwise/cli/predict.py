@@ -9,6 +9,7 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    TABLE_OPTIONS,
     add_options,
     gain_options,
     output_options,
@@ -19,7 +20,6 @@ from countwise.cli.options import (
     seed_option,
     split_names,
 )
-from countwise.cli.scans import TABLE_OPTIONS
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output

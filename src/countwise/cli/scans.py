@@ -1,10 +1,9 @@
-"""Rows outside memory on the command line: when files are scanned, and ``count`` and ``merge``."""
+"""Rows outside memory on the command line: scans of files, ``count`` and ``merge``."""
 
 from __future__ import annotations
 
-import functools
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,11 @@ from countwise.cli.app import Command
 from countwise.cli.options import (
     OTHER_TARGETS,
     USUAL_TARGETS,
-    Decorated,
-    Read,
-    add_options,
+    Scanning,
     output_options,
-    read_source,
+    read_or_scan,
     reading_options,
+    scan_options,
     seed_option,
 )
 from countwise.errors import ParameterError, TableError, listing
@@ -29,127 +27,8 @@ if TYPE_CHECKING:
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.scan import Scan
 
-#: Larger files are counted piece by piece: megabytes by extension, and of all others.
-_LARGE = {".parquet": 64, ".pq": 64, ".gz": 64}
-_LARGE_TEXT = 256
 
-#: What to read from a database.
-TABLE_OPTIONS = (
-    click.option(
-        "--table",
-        metavar="NAME",
-        help="Table of a database to read, such as sales or archive.sales.",
-    ),
-    click.option(
-        "--query",
-        metavar="SQL",
-        help="SELECT statement to read from a database, instead of --table.",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Scanning:
-    """The options about rows outside memory."""
-
-    engine: str | None = None
-    memory: str | None = None
-    checkpoint: str | None = None
-    max_levels: int | None = None
-    on_bad: str | None = None
-    table: str | None = None
-    query: str | None = None
-    key: str | None = None
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether some option says that the rows shall be scanned."""
-        return any(value is not None for value in vars(self).values())
-
-
-def scan_options(function: Decorated) -> Decorated:
-    """Add the options about rows outside memory, as ``scanning``."""
-
-    def gather(function: Any) -> Any:
-        @functools.wraps(function)
-        def gathered(*args: Any, **options: Any) -> Any:
-            given = {field.name: options.pop(field.name) for field in fields(Scanning)}
-            return function(*args, scanning=Scanning(**given), **options)
-
-        return gathered
-
-    return add_options(
-        click.option(
-            "--engine",
-            metavar="NAME",
-            help="Engine that counts rows outside memory. Default: the one that suits the source.",
-        ),
-        click.option(
-            "--memory",
-            metavar="SIZE",
-            help="Memory for rows outside memory, such as 512MB (the default).",
-        ),
-        click.option(
-            "--checkpoint",
-            metavar="PATH",
-            help="File for counts on the way; a command that was killed goes on from it.",
-        ),
-        click.option(
-            "--max-levels",
-            metavar="N",
-            type=int,
-            help="Levels of a column to tell apart in rows outside memory. Default: 100000.",
-        ),
-        click.option(
-            "--on-bad",
-            type=click.Choice(["refuse", "skip"]),
-            help="What to do with a damaged piece of a source. Default: refuse.",
-        ),
-        *TABLE_OPTIONS,
-        click.option(
-            "--key",
-            metavar="COLUMN",
-            help="Column that identifies the rows of a database, which folds and samples need.",
-        ),
-        gather,
-    )(function)
-
-
-def read_or_scan(
-    reading: ReadOptions,
-    source: str,
-    who: str,
-    scanning: Scanning,
-    *,
-    can_scan: bool = True,
-    need_target: bool = True,
-) -> Read:
-    """Read a file, or scan what is larger than memory, a folder or a pattern."""
-    must = stays_outside(source, scanning)
-    if not must and not (can_scan and _is_large(source)):
-        return read_source(reading, source, who, need_target)
-    rows, remarks = _open(reading, source, who, scanning, need_target)
-    if not must:
-        size = os.path.getsize(source) >> 20
-        remarks += (f"The file has {size} MB, so it is counted piece by piece.",)
-    return Read(rows, remarks)
-
-
-def stays_outside(source: str, scanning: Scanning) -> bool:
-    """Return whether rows are scanned whatever their size: a folder, a pattern, or as asked."""
-    from countwise.tables.sources import is_outside
-
-    return is_outside(source) or scanning.is_asked
-
-
-def _is_large(source: str) -> bool:
-    if not os.path.isfile(source):
-        return False
-    most = _LARGE.get(os.path.splitext(source)[1].lower(), _LARGE_TEXT)
-    return os.path.getsize(source) > most << 20
-
-
-def _open(
+def open_scan(
     reading: ReadOptions, source: str, who: str, scanning: Scanning, need_target: bool
 ) -> tuple[Scan, tuple[str, ...]]:
     """Return a scan; if no class is named, a column with a usual name is the class."""

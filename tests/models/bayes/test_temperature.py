@@ -87,14 +87,14 @@ def test_what_is_made_from_counts_alone_is_not_calibrated_and_says_so(tmp_path):
     votes = cw.read("sample:votes")
     model = cw.NaiveBayes().fit(votes)
     assert model.temperature_ > 1.5
-    assert "P04" not in [note.code for note in model.notes_]
+    assert "P05" not in [note.code for note in model.notes_]
     both = model + cw.NaiveBayes().fit(votes)
     first = cw.NaiveBayes().partial_fit(votes)
     counted = cw.NaiveBayes().fit_counts(model.counts_)
     for other in (both, first, counted, cw.NaiveBayes().fit(votes).forget(votes.take([0]))):
         assert other.temperature_ == 1.0
-        assert "P04" in [note.code for note in other.notes_]
-    assert "P04" not in [n.code for n in cw.NaiveBayes(calibrate=None).partial_fit(votes).notes_]
+        assert "P05" in [note.code for note in other.notes_]
+    assert "P05" not in [n.code for n in cw.NaiveBayes(calibrate=None).partial_fit(votes).notes_]
     cw.save(model, tmp_path / "m.cw")
     again = cw.load(tmp_path / "m.cw")
     assert again.temperature_ == model.temperature_

@@ -21,10 +21,10 @@ from countwise.models.bayes.kdb import KDB
 from countwise.models.bayes.tan import TAN
 
 ONE_PARENT = {
-    "TAN": TAN,
-    "TAN by back-off": lambda: TAN("back-off"),
-    "TAN from a root": lambda: TAN(root="c07"),
-    "KDB of all": lambda: KDB(1, selective=False),
+    "TAN": lambda: TAN(calibrate=None),
+    "TAN by Laplace": lambda: TAN(1, calibrate=None),
+    "TAN from a root": lambda: TAN(root="c07", calibrate=None),
+    "KDB of all": lambda: KDB(1, selective=False, calibrate=None),
 }
 #: All pairs of 40 columns of three levels take 90 000 cells, a tree at most 4 800.
 ROOM = 20_000

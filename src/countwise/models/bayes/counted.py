@@ -147,8 +147,8 @@ class CountedModel(Classifier):
         self.recode_ = self._learn_recode(rows, None)
         seen = self.recode_.apply(rows)
         self._learn(count(seen, self._plan), rows)
-        if self.calibrate is None or not scan.source.stable_rows:
-            return self  # without stable rows a sample would be another one every time
+        if self.calibrate is None or scan.source.once or not scan.source.stable_rows:
+            return self  # a sample needs one more scan, and rows that are the same in each
         from countwise.models.bayes.leave_one_out import MOST_ROWS
 
         return self.learn_temperature(rows.sample(MOST_ROWS))

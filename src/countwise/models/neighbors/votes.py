@@ -141,8 +141,8 @@ def score_votes(
 
         in_chunks(len(true), BLOCK, add)
         found.append(sums.sum(axis=1))
-    right, expected, lost = np.concatenate(found, axis=1)
-    return right, expected, lost
+    right, expected, loss = np.concatenate(found, axis=1)
+    return right, expected, loss
 
 
 def smooth_fractions(

@@ -121,7 +121,7 @@ class TreeClassifier(Classifier):
         counts = np.asarray(self.tree_.counts[0], dtype=np.float64)
         if self.smoothing == "laplace":
             return np.ones(len(counts))
-        return np.asarray(float(self.smoothing) * counts / counts.sum())
+        return np.asarray(float(self.smoothing) * (counts / counts.sum()))
 
     def _smoothing_text(self) -> str:
         """Return a sentence about what is added to the counts of a leaf."""

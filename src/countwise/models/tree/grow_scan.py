@@ -136,15 +136,15 @@ class ScanGrowth:
             if not gap.any():
                 going = Parts(going.row, goal, going.share)
                 continue
-            known, lost = going.take(~gap), going.take(gap)
-            times = tree.kids[lost.node]
+            known, without = going.take(~gap), going.take(gap)
+            times = tree.kids[without.node]
             at = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-            child = np.repeat(first[lost.node], times) + at
-            row, share = np.repeat(lost.row, times), np.repeat(lost.share, times)
+            child = np.repeat(first[without.node], times) + at
+            row, share = np.repeat(without.row, times), np.repeat(without.share, times)
             divided = (share >= LEAST_SHARE) & self.limits.fractions
             # What is not divided goes to the heaviest child as a whole.
             keep = divided | (
-                child == np.repeat(self._heaviest(tree, first, fraction)[lost.node], times)
+                child == np.repeat(self._heaviest(tree, first, fraction)[without.node], times)
             )
             share = np.where(divided, share * fraction[child], share)
             going = Parts(

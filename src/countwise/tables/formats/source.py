@@ -35,6 +35,20 @@ _WINDOWS = frozenset(range(0x80, 0xA0))
 _NEITHER = b"\x81\x8d\x8f\x90\x9d"
 _ELSEWHERE = bytes(byte for byte in range(256) if byte not in _WINDOWS)
 
+#: How the addresses of databases begin.
+ADDRESSES = ("duckdb:", "postgresql://", "postgres://")
+
+
+def is_outside(given: Any) -> bool:
+    """Return whether this is an address, a folder or a pattern, which only `scan` takes."""
+    if not isinstance(given, str | os.PathLike):
+        return False
+    path = os.fspath(given)
+    if isinstance(path, str) and path.startswith(ADDRESSES):
+        return True
+    is_pattern = isinstance(path, str) and not os.path.exists(path) and set(path) & set("*?[")
+    return os.path.isdir(path) or bool(is_pattern)
+
 
 @dataclass(frozen=True)
 class Source:

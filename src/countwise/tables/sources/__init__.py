@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import Any
 
 from countwise.errors import TableError, listing, quote
+from countwise.tables.formats.source import ADDRESSES
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.row_source import RowSource
 
 #: Modules with a function ``open_source(given, options)``, asked one after the other. It returns
 #: None for what it does not know, or a source and the options, to which it may add.
 _MODULES = ("relations", "postgres", "files", "arrow")
-
-#: How the addresses of databases begin.
-ADDRESSES = ("duckdb:", "postgresql://", "postgres://")
-
-
-def is_outside(given: Any) -> bool:
-    """Return whether this is an address, a folder or a pattern, which only `scan` takes."""
-    if not isinstance(given, str | os.PathLike):
-        return False
-    path = os.fspath(given)
-    if isinstance(path, str) and path.startswith(ADDRESSES):
-        return True
-    is_pattern = isinstance(path, str) and not os.path.exists(path) and set(path) & set("*?[")
-    return os.path.isdir(path) or bool(is_pattern)
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
