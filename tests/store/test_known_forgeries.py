@@ -222,3 +222,13 @@ def test_an_unfitted_model_in_the_state_of_a_step(tmp_path):
     document["steps"][0]["state"]["var_"] = {"is": "model", "model": "ID3", "parameters": {}}
     packed(tmp_path / "m.cw", {**members, "model.json": json.dumps(document).encode()})
     refused(tmp_path / "m.cw", "must be a fitted ID3")
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-320, -1.0, 1e300])
+@pytest.mark.parametrize("make", [cw.NaiveBayes, cw.TAN, cw.AdaBoost])
+def test_a_temperature_that_no_fit_finds(make, temperature, tmp_path):
+    def change(parameters, fitted):
+        fitted["temperature_"] = temperature
+
+    path = forge(make().fit(frame(), labels()), tmp_path / "m.cw", change)
+    refused(path, "temperature")

@@ -240,7 +240,7 @@ class Experiment:
         >>> import countwise as cw
         >>> experiment = cw.evaluate(cw.NaiveBayes(), {"iris_2": "sample:iris"})
         >>> print(experiment.to_latex().splitlines()[4])
-        iris\_2 & 0.953 \\
+        iris\_2 & 0.933 \\
         """
         signs = {"v": r" $\circ$", "*": r" $\bullet$", "": ""}
         lines = [

@@ -212,8 +212,8 @@ class CountedModel(Classifier):
                 f"{type(self).__name__}: the recoded columns must be those that were counted."
             )
         temperature, notes = self.temperature_, self.notes_
-        if not 0 < temperature < np.inf:
-            raise CountsError(f"{type(self).__name__}: the temperature must be above 0.")
+        if not 1e-3 < temperature < 1e3:
+            raise CountsError(f"{type(self).__name__}: the temperature must be an ordinary number.")
         self._learn(counts.restricted(self._plan(counts.schema)))
         self.temperature_, self.notes_ = temperature, notes
 

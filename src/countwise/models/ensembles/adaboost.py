@@ -493,7 +493,7 @@ class AdaBoost(Ensemble):
         number, rules = len(self.classes_), len(self.rounds_) if self.estimator is None else 0
         if (len(self.rules_), len(self._trained)) != (rules, len(self.rounds_) - rules):
             raise ParameterError("AdaBoost: each round must have learned a rule or a member.")
-        if not 0 < self.temperature_ < math.inf:
+        if not 1e-6 < self.temperature_ < 1e6:
             raise ParameterError("AdaBoost: the temperature must be a positive number.")
         fractions = self._fractions
         if fractions.shape != (number,) or not np.all((fractions > 0) & (fractions <= 1 + 1e-9)):

@@ -143,8 +143,8 @@ class TreeClassifier(Classifier):
         >>> print(ID3().fit(weather).explain(weather.take([0])).describe())
         no (posterior 0.598) against yes: log-odds +0.398
             -0.588  before any evidence
-            +0.502  outlook = sunny
-            +0.484  humidity = high
+            +0.588  outlook = sunny
+            +0.398  humidity = high
             +0.000  windy = FALSE
         """
         table, tree = self._rows(X), self.tree_
