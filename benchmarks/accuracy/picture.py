@@ -64,10 +64,13 @@ def _axis(scale: Scale, critical: float) -> list[str]:
     """Return the line of ranks with a tick a rank, and the critical difference above it."""
     y = 62.0
     parts = [line(scale.start, y, scale.stop, y, "axis")]
-    for rank in range(int(scale.low), int(scale.high) + 1):
+    ranks = range(int(scale.low), int(scale.high) + 1)
+    every = 1 if len(ranks) <= 12 else 2
+    for rank in ranks:
         parts.append(line(scale(rank), y - 5, scale(rank), y, "axis"))
-        text = label(scale(rank), y - 9, str(rank), size=11, anchor="middle", classes="soft")
-        parts.append(text)
+        if (rank - ranks[0]) % every == 0:
+            text = label(scale(rank), y - 9, str(rank), size=11, anchor="middle", classes="soft")
+            parts.append(text)
     if critical > 0:
         end = scale(scale.low + critical)
         parts.append(line(scale.start, 26, end, 26, "axis"))

@@ -145,3 +145,15 @@ def test_forged_cut_points_are_refused(cuts, tmp_path):
     cw.save(pipeline, path)
     with pytest.raises(StoreError, match="steps that do not fit each other"):
         cw.load(path)
+
+
+def test_a_rule_over_a_model_may_be_a_parameter(tmp_path):
+    """It is not fitted there, and is saved and loaded as it was given."""
+    careful = cw.Decide(cw.TAN(), cw.RouletteWheel(3))
+    first = FunctionTransformer(inv_kw_args={"unused": careful})
+    pipeline = make_pipeline(first, cw.Logistic())
+    pipeline.fit(np.arange(12.0).reshape(6, 2), ["a", "b"] * 3)
+    cw.save(pipeline, tmp_path / "p.cw")
+    loaded = cw.load(tmp_path / "p.cw").steps[0][1].inv_kw_args["unused"]
+    assert loaded.rule == cw.RouletteWheel(3)
+    assert isinstance(loaded.model, cw.TAN)

@@ -180,9 +180,12 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def parameters_to_save(self) -> dict[str, Any]:
         """Return the parameters as a file holds them: gains as they were read at `fit`."""
         named = isinstance(self.rule, str) and self.rule in WORDS
+        learned = vars(self)  # nothing, if it is a parameter of another model
         return {
-            "model": None if self.model is self.model_ else self.model,
-            "rule": self.rule if named or isinstance(self.rule, Rule) else self.rule_,
+            "model": None if self.model is learned.get("model_", self) else self.model,
+            "rule": self.rule
+            if named or isinstance(self.rule, Rule)
+            else learned.get("rule_", self.rule),
             "prior": self.prior,
         }
 
