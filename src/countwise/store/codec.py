@@ -736,6 +736,8 @@ def _encode_model(model: Any, writer: Writer) -> dict[str, Any]:
     writer.parameters_only = outer
     plain: dict[str, Any] = {"model": name, "parameters": parameters}
     if not outer:
+        if not is_fitted(model):
+            raise MisfitError(f"must be a fitted {name}", "Call fit first.")
         names, number = vars(model).get("feature_names_in_"), vars(model).get("n_features_in_")
         columns = _Columns(number, None if names is None else tuple(map(str, names)))
         plain["columns"] = codec_of(_Columns).encode(columns, writer)
