@@ -20,6 +20,8 @@ from countwise.tables.table import Table
 Places = NDArray[np.intp]
 
 _UNSEEN = -1.0
+#: Class shares that differ by less are equal.
+_EQUAL = 1e-9
 #: Sums of so much over all classes are still finite.
 _LARGEST = 1e300
 
@@ -129,8 +131,10 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray)
 
 def _keep_order(shares: FloatArray, added: FloatArray) -> FloatArray:
     """Return `added`, evened out among the classes as far as the first largest share needs it."""
-    rows, top = np.arange(len(shares)), shares.argmax(axis=1)
-    lead = shares[rows, top][:, None] - shares
+    # Shares that are equal but for rounding are equal: the first of them leads.
+    leading = shares >= shares.max(axis=1, keepdims=True) - _EQUAL
+    rows, top = np.arange(len(shares)), leading.argmax(axis=1)
+    lead = np.where(leading, 0.0, shares[rows, top][:, None] - shares)
     gains = added - added[rows, top][:, None]
     fits = np.divide(lead, gains, out=np.full(shares.shape, np.inf), where=gains > 0)
     # A little less than what makes them equal, so that rounding does not decide.
