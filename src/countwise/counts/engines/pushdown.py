@@ -60,7 +60,7 @@ def fold_scan(
         known = stream.find_counts(scan, plan_of(scan.schema))
         if known is not None:
             return known
-    if getattr(scan, "shared", None) is not None:
+    if scan.shared is not None:
         # Some of the rows, as those of a fold, are chosen one by one: no group tells them apart.
         return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
     progress = progress or scan.progress
