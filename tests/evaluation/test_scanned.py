@@ -151,3 +151,15 @@ def test_a_fold_without_rows(tmp_path):
     rows = cw.scan(tmp_path / "tiny.csv", target="y")
     trials = cw.evaluate(cw.NaiveBayes(), rows, folds=20)
     assert sum(fold.tested for fold in trials.folds) == 8
+
+
+def test_another_prior_over_any_model(frame, folder):
+    """Where a model has no prior of its own, that of its training rows is exchanged."""
+    rows = scan(folder, drop=["customer"], numeric=[])
+    models = {
+        "tree": cw.Decide(cw.ID3(numeric="cuts"), "argmax", prior={"good": 0.5, "bad": 0.5}),
+        "bayes": cw.Decide(cw.NaiveBayes(), "argmax", prior={"good": 0.5, "bad": 0.5}),
+    }
+    found = cw.evaluate(models, rows, folds=3)
+    table = cw.read(frame, target="class", drop=["customer"])
+    assert_same(found, cw.evaluate(models, table, folds=folds_of(rows, 3)))

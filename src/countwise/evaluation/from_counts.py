@@ -153,14 +153,19 @@ def _fit_and_predict(
     """Fit a model and predict the rows of a block; counting took it so many seconds."""
     started = perf_counter()
     model = fit()
-    fitted = perf_counter()
+    seconds += perf_counter() - started
+    return predict_rows(model, block, training.weight[:-1] / training.total, seconds)
+
+
+def predict_rows(model: Any, block: Table, shares: FloatArray, fit_seconds: float) -> Output:
+    """Predict the rows of a block by a model of rows with these class shares."""
+    started = perf_counter()
     posteriors = widen(model.predict_proba(block), model.classes_, block.classes)
-    ended = perf_counter()
+    seconds = perf_counter() - started
     prior = getattr(model, "class_prior_", None)
-    shares = training.weight[:-1] / training.total
     if prior is not None:
         shares = widen(prior[None, :], model.classes_, block.classes)[0]
-    return Output(posteriors, shares, seconds + fitted - started, ended - fitted)
+    return Output(posteriors, shares, fit_seconds, seconds)
 
 
 def predict_cut(

@@ -23,6 +23,7 @@ from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import CountwiseError, ParameterError, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
+from countwise.evaluation.from_counts import predict_rows
 from countwise.evaluation.predictions import (
     Entry,
     HeldOut,
@@ -30,10 +31,9 @@ from countwise.evaluation.predictions import (
     Predictions,
     Tally,
     apply_rule,
-    widen,
 )
-from countwise.evaluation.scores import FoldResult, add_tallies, find_score, tally_rows
-from countwise.evaluation.shared_passes import Place, SharedPasses
+from countwise.evaluation.scores import FoldResult, add_tallies, tally_rows
+from countwise.evaluation.shared_passes import Place, SharedPasses, rows_of_places
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
 from countwise.progress import Progress, Steps
@@ -43,7 +43,7 @@ from countwise.tables.scan_sample import hash_rows
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-#: Models of one fold, or the class shares of the baseline.
+#: Models by name and fold; None stands for the baseline.
 Fitted = dict[tuple[str, Place], Any]
 
 
@@ -142,13 +142,15 @@ def evaluate_scan(
         matrix = GainMatrix.of(gain, scan.classes)
         candidates = read_candidates("evaluate", models, matrix)
         run = replace(run, candidates=candidates, gain=matrix)
+    weights = passes.weigh(run.places)
+    shares = {place: weight / weight.sum() for place, weight in weights.items()}
     fitted, seconds, left_out = _fit_folds(run, passes)
     if left_out:
         candidates = [one for one in candidates if one.learner not in left_out]
         run = replace(run, candidates=candidates)
         if all(one.baseline for one in candidates):
             raise next(iter(left_out.values()))
-    tallies = _score_rows(run, fitted)
+    tallies = _score_rows(run, fitted, shares)
     steps.advance("scored")
     return _trials(run, tallies, seconds, passes.scans + 1, left_out, score)
 
@@ -185,11 +187,10 @@ def _fit_folds(
 ) -> tuple[Fitted, dict[Place, float], dict[str, CountwiseError]]:
     """Train every model of every fold; return those that need rows in memory apart."""
     left_out: dict[str, CountwiseError] = {}
-    weights = passes.weigh(run.places)
 
     def fit(learner: Learner, place: Place) -> Any:
         if learner.baseline:
-            return weights[place] / weights[place].sum()
+            return None
         try:
             return clone(learner.model).fit(run.training(passes, place))
         except CountwiseError as error:
@@ -207,20 +208,17 @@ def _fit_folds(
     return fitted, dict.fromkeys(run.places, each), left_out
 
 
-def _score_rows(run: _Run, fitted: Fitted) -> dict[tuple[str, Place], Tally]:
+def _score_rows(
+    run: _Run, fitted: Fitted, shares: Mapping[Place, FloatArray]
+) -> dict[tuple[str, Place], Tally]:
     """Score every row by the models of its folds, in one scan."""
     used = {one.learner for one in run.candidates}
 
     def fold(block: Block) -> dict[tuple[str, Place], Tally]:
-        folds, found = run.fold_of(block), {}
-        for place in run.places:
-            tested = np.flatnonzero(folds[:, place.repeat] == place.fold)
-            if not len(tested):
-                continue
-            table = run.see(block.table).take(tested)
-            outputs = {
-                name: _predict(fitted[name, place], table, run.scan.classes) for name in used
-            }
+        seen, found = run.see(block.table), {}
+        for place, tested in rows_of_places(run.fold_of(block)):
+            table = seen.take(tested)
+            outputs = {name: _predict(fitted[name, place], table, shares[place]) for name in used}
             for one in run.candidates:
                 result = _result(run, one, outputs[one.learner], place, table)
                 tally = replace(
@@ -237,18 +235,11 @@ def _score_rows(run: _Run, fitted: Fitted) -> dict[tuple[str, Place], Tally]:
     return total
 
 
-def _predict(model: Any, table: Table, classes: Sequence[Any]) -> Output:
-    """Return the posteriors of a model, or the same shares for every row."""
-    if isinstance(model, np.ndarray):
-        shares: FloatArray = model
+def _predict(model: Any, table: Table, shares: FloatArray) -> Output:
+    """Return the posteriors of a model, or the class shares of its training rows for every row."""
+    if model is None:
         return Output(np.broadcast_to(shares, (len(table), len(shares))), shares, 0.0, 0.0)
-    started = perf_counter()
-    posteriors = widen(model.predict_proba(table), model.classes_, classes)
-    prior = getattr(model, "class_prior_", None)
-    shares = np.full(len(classes), 1 / len(classes))
-    if prior is not None:
-        shares = widen(prior[None, :], model.classes_, classes)[0]
-    return Output(posteriors, shares, 0.0, perf_counter() - started)
+    return predict_rows(model, table, shares, 0.0)
 
 
 def _result(
@@ -293,6 +284,5 @@ def _trials(
     if run.gain is not None:
         notes += [Note.of("E10", sentence=text) for text in run.gain.notes]
     ranked = score or ("accuracy" if run.gain is None else run.gain.score)
-    find_score("evaluate", ranked, run.gain is not None)
     ratio = float(np.mean([fold.tested / max(fold.trained, 1) for fold in folds]))
     return Trials(classes, tuple(folds), entries, words, ratio, tuple(notes), run.gain, ranked)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from threading import Condition, Thread
 from typing import Any, NamedTuple, TypeVar
@@ -42,7 +43,7 @@ class Place(NamedTuple):
     fold: int
 
 
-def _rows_of_places(folds: NDArray[np.intp]) -> Iterator[tuple[Place, NDArray[np.intp]]]:
+def rows_of_places(folds: NDArray[np.intp]) -> Iterator[tuple[Place, NDArray[np.intp]]]:
     """Yield the rows of each fold that a block has rows of."""
     for repeat in range(folds.shape[1]):
         for fold in np.unique(folds[:, repeat]).tolist():
@@ -71,7 +72,7 @@ class _Group:
     #: The cut points of all folds together, where each fold has its own.
     fine: Mapping[str, FloatArray] | None = None
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """What all requests need together."""
         plan = Plan()
@@ -84,9 +85,9 @@ class _Group:
         """Count a block: all of it on the fine cuts, and each fold by itself on its own."""
         table = block.table if self.change is None else self.change(block.table)
         if self.fine is None:
-            plan = self.plan
             return {
-                place: memory.fold(table.take(rows), plan) for place, rows in _rows_of_places(folds)
+                place: memory.fold(table.take(rows), self.plan)
+                for place, rows in rows_of_places(folds)
             }
         # Each fold counts the rows it leaves out by its own cuts, and they are taken off the total.
         found: dict[Any, Counts] = {"all": memory.fold(cut_table(table, self.fine), self.plan)}
@@ -150,7 +151,7 @@ class SharedPasses:
         def fold(block: Block) -> dict[Place, Counts | None]:
             return {
                 place: counter.fold(Block(block.piece, block.table.take(rows), block.numbers[rows]))
-                for place, rows in _rows_of_places(self._fold_of(block))
+                for place, rows in rows_of_places(self._fold_of(block))
             }
 
         def add(left: dict[Place, Any], right: dict[Place, Any]) -> dict[Place, Any]:
