@@ -139,6 +139,8 @@ def test_models_that_need_rows_are_left_out_by_name(folder):
         ({"random_state": None}, "random_state"),
         ({"groups": "nobody"}, "groups"),
         ({"missing": ["x"]}, "missing"),
+        ({"score": "auc"}, "auc needs the predictions of single rows"),
+        ({"score": "top_2"}, "top_2 needs the predictions of single rows"),
     ],
 )
 def test_what_needs_rows_in_memory_is_refused(folder, options, name):
@@ -163,3 +165,11 @@ def test_another_prior_over_any_model(frame, folder):
     found = cw.evaluate(models, rows, folds=3)
     table = cw.read(frame, target="class", drop=["customer"])
     assert_same(found, cw.evaluate(models, table, folds=folds_of(rows, 3)))
+
+
+def test_a_score_that_needs_rows_is_refused_before_any_scan(folder):
+    rows = scan(folder, drop=["customer"])
+    with pytest.raises(ParameterError, match="auc"):
+        cw.evaluate(cw.TAN(), rows, score="auc")
+    assert not rows.is_certain
+    assert cw.evaluate(cw.TAN(), rows, folds=2, score="f1").ranked_by == "f1"

@@ -32,7 +32,7 @@ from countwise.evaluation.predictions import (
     Tally,
     apply_rule,
 )
-from countwise.evaluation.scores import FoldResult, add_tallies, tally_rows
+from countwise.evaluation.scores import FoldResult, add_tallies, check_tallied, tally_rows
 from countwise.evaluation.shared_passes import Place, SharedPasses, rows_of_places
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
@@ -132,6 +132,8 @@ def evaluate_scan(
 ) -> Trials:
     """Compare models on rows outside memory; see `evaluate`."""
     _check(scan, folds, random_state, groups, refused)
+    if score is not None:
+        check_tallied(score)
     candidates = read_candidates("evaluate", models, None)
     learners = list_learners(candidates)
     run = _Run(scan, candidates, learners, None, int(folds), repeats, int(random_state), groups)

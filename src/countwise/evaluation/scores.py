@@ -160,7 +160,7 @@ def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float
     """Return the mean of a figure a row, and of its square, from sums over rows."""
     if what in TALLIED:
         plain, squared = tally.sums[what]
-    elif what in ("accuracy", "expected_gain", "expected_cost"):
+    elif what in _FROM_CELLS:
         figures = np.eye(*tally.cells.shape)
         if what != "accuracy":
             gains = gains_of(_matrix(result), result.entry.decisions)
@@ -172,6 +172,12 @@ def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float
     else:
         raise rows_not_kept(what)
     return plain / tally.weight, squared / tally.weight
+
+
+def check_tallied(what: str) -> None:
+    """Refuse a score that does not follow from sums over rows."""
+    if find_score("evaluate", what).cells is None and what not in (*TALLIED, *_FROM_CELLS):
+        raise rows_not_kept(what)
 
 
 def rows_not_kept(what: str) -> ParameterError:
@@ -284,6 +290,8 @@ class Score:
 
 #: Scores that are means over rows and do not follow from the confusion matrix.
 TALLIED = ("log_loss", "brier")
+#: Means over rows that follow from the confusion matrix.
+_FROM_CELLS = ("accuracy", "expected_gain", "expected_cost")
 
 _LOSS = (0.0, math.inf)
 _SIGNED = (-1.0, 1.0)
