@@ -331,6 +331,14 @@ NOTES: dict[str, NoteKind] = {
         "Rows outside memory are not sorted by value. A fine histogram holds up to 4096 values "
         "exactly, and about as many equally fine cells beyond that.",
     ),
+    "S07": NoteKind(
+        "Weights that are fractions",
+        "info",
+        "Some weights in column {column!r} are fractions, so sums are rounded and may differ in "
+        "their last digits from one order of rows to another.",
+        "Whole weights are added to the last bit. Multiply the weights until all are whole if the "
+        "last digit matters.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

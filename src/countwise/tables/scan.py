@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
 from countwise.notes import Note
 from countwise.tables.schema import Column, Level, Schema
@@ -45,6 +46,13 @@ class Block:
     table: Table
     #: Row `i` of the table is row ``numbers[i]`` of what the key of the piece names.
     numbers: NDArray[np.int64]
+    #: The weight of each row, if the scan has weights.
+    weight: FloatArray | None = None
+
+    def take(self, rows: NDArray[Any]) -> Block:
+        """Return some of the rows, by number or by a mask."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Block(self.piece, self.table.take(rows), self.numbers[rows], weight)
 
 
 def scan(
@@ -57,6 +65,7 @@ def scan(
     table: str | None = None,
     query: str | None = None,
     key: str | None = None,
+    weight: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -86,6 +95,9 @@ def scan(
     key
         For a database or a lazy frame: the column that identifies rows. Folds and samples need it,
         because the order of rows may change; models do not see it.
+    weight
+        The column that holds the weight of each row; models do not see it. A whole weight equals
+        repeating the row, to the last bit; sums of fractions are rounded, and a note says so.
     checkpoint
         A file to which counts are written on the way, so that a model whose training was killed
         goes on where it was; a second pass over the rows writes to the name with ``.2``.
@@ -110,7 +122,9 @@ def scan(
     for name in options:
         if name == "keep_rows" or name not in _read_names():
             raise ParameterError(f"scan: there is no option {name!r}.")
-    given = ReadOptions.of(target, **options)
+    if weight is not None and not isinstance(weight, str):
+        raise ParameterError("scan", "weight", "the name of a column", weight)
+    given = replace(ReadOptions.of(target, **options), weight=weight)
     if table is not None or query is not None or key is not None:
         from countwise.tables.sources.query_source import Query
 
@@ -197,6 +211,8 @@ class Scan:
         self.checkpoint: str | None = None
         self.passes = [0]
         self.progress: Progress | None = None
+        #: Whether some weights are fractions, as far as rows were read.
+        self.fractions = [False]
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
 
@@ -226,7 +242,10 @@ class Scan:
     def notes(self) -> tuple[Note, ...]:
         """What was assumed, dropped or found odd."""
         self.make_certain()
-        return self.decision.notes
+        notes = self.decision.notes
+        if not self.fractions[0] or any(note.code == "S07" for note in notes):
+            return notes
+        return (*notes, Note.of("S07", self.weight))
 
     def add_note(self, note: Note) -> None:
         """Add a note, once."""
@@ -245,6 +264,11 @@ class Scan:
         self.make_certain()
         assert self._survey is not None
         return self._survey
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, if there is one."""
+        return self.options.weight
 
     @property
     def labelled(self) -> bool:
@@ -341,15 +365,15 @@ class Scan:
         from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
-        for numbers, columns, count in self.raw_blocks(piece, self.decision, rows):
+        for numbers, columns, count, weight in self.raw_blocks(piece, self.decision, rows):
             table = self.code(columns, self.decision.schema, count)
             keep, _ = usable_rows(table)
-            kept = table if keep.all() else table.take(keep)
-            yield Block(piece, self.changed(kept), numbers[keep])
+            block = Block(piece, table, numbers, weight)
+            yield self.changed(block if keep.all() else block.take(keep))
 
-    def changed(self, table: Table) -> Table:
+    def changed(self, block: Block) -> Block:
         """Return a block as those see it who changed the scan."""
-        return table if self.change is None else self.change(table)
+        return block if self.change is None else replace(block, table=self.change(block.table))
 
     def code(self, columns: Mapping[str, Raw], schema: Schema, rows: int) -> Table:
         """Code a block by a schema; levels that may still come are added to it."""
@@ -360,8 +384,8 @@ class Scan:
 
     def raw_blocks(
         self, piece: Piece, decision: Decision, rows: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], dict[str, Raw], int]]:
-        """Yield blocks of a piece: the numbers of their rows, raw columns, and how many rows."""
+    ) -> Iterator[tuple[NDArray[np.int64], dict[str, Raw], int, FloatArray | None]]:
+        """Yield blocks of a piece: numbers of rows, raw columns, how many rows, and weights."""
         options = decision.reading(self.options, self.source.open_ended)
         start = piece.first_row
         try:
@@ -370,7 +394,8 @@ class Scan:
                 if count:
                     numbers = raw.numbers
                     numbers = np.arange(start, start + count) if numbers is None else numbers
-                    yield numbers, self._complete(raw, decision, piece, count), count
+                    columns = self._complete(raw, decision, piece, count)
+                    yield numbers, columns, count, self._weights(columns, piece, start, count)
                 start += count
         except TableError as error:
             raise _with_place(error, piece) from None
@@ -399,6 +424,32 @@ class Scan:
                 Words(np.full(rows, -1, np.int32), ()) if is_word else missing_numbers(rows)
             )
         return columns
+
+    def _weights(
+        self, columns: dict[str, Raw], piece: Piece, start: int, rows: int
+    ) -> FloatArray | None:
+        """Take the weights of a block out of its columns; refuse what is none."""
+        if self.weight is None:
+            return None
+        from countwise.tables.code_levels import numbers
+        from countwise.tables.raw_columns import missing_numbers
+        from countwise.tables.weights import LEAST_WEIGHT, MOST_WEIGHT, is_weight
+
+        raw = columns.pop(self.weight, None) or missing_numbers(rows)
+        weight = numbers(self.weight, raw, Column(self.weight, "numeric"))
+        wrong = ~is_weight(weight)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            row = self.source.number_of(piece, start - piece.first_row + at)
+            value = "no number" if np.isnan(weight[at]) else f"{weight[at]:g}"
+            raise TableError(
+                f"scan: `weight=` must name a column of numbers that are 0 or from "
+                f"{LEAST_WEIGHT:g} to {MOST_WEIGHT:g}; row {row} of {piece.name.split(' from ')[0]} "
+                f"holds {value} in {self.weight!r}.",
+                hint="Correct that weight, or leave the row out.",
+            )
+        self.fractions[0] |= bool(np.any(weight % 1))
+        return weight
 
     def survey_block(
         self,
@@ -473,6 +524,12 @@ class Scan:
 
     def sample(self, rows: int, random_state: int = 0) -> Table:
         """Return so many rows as a table, drawn by their numbers: the same ones every time."""
+        return self.sample_with_weights(rows, random_state)[0]
+
+    def sample_with_weights(
+        self, rows: int, random_state: int = 0
+    ) -> tuple[Table, FloatArray | None]:
+        """Return so many rows as `sample` does, and their weights if the scan has some."""
         from countwise.tables.scan_sample import draw
 
         return draw(self, rows, random_state)

@@ -128,7 +128,7 @@ def _fold_piece(
 ) -> tuple[Survey, Any, Schema]:
     survey, total = Survey(), None
     is_certain, decision = scan.is_certain, scan.decision
-    for numbers, columns, rows in scan.raw_blocks(piece, decision):
+    for numbers, columns, rows, weight in scan.raw_blocks(piece, decision):
         table = scan.code(columns, schema, rows)
         schema = table.schema
         keep, dropped = usable_rows(table)
@@ -137,9 +137,8 @@ def _fold_piece(
             schema = scan.without_many_levels(schema)
         if fold is None:
             continue
-        table = decision.outside(table, table.schema)
-        table = table if keep.all() else table.take(keep)
-        part = fold(Block(piece, scan.changed(table), numbers[keep]))
+        block = Block(piece, decision.outside(table, table.schema), numbers, weight)
+        part = fold(scan.changed(block if keep.all() else block.take(keep)))
         total = part if total is None or add is None else add(total, part)
     return survey, total, schema
 

@@ -40,13 +40,18 @@ def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatA
             f"{who}: sample_weight must be finite and at least 0; got {weight[at]:g} in row {at}. "
             "Correct that weight, or leave the row out."
         )
-    used = weight[weight > 0]
-    if used.size and not (used.min() >= LEAST_WEIGHT and used.max() <= MOST_WEIGHT):
+    if not is_weight(weight).all():
+        used = weight[weight > 0]
         raise ParameterError(
             f"{who}: sample_weight must be 0 or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}; got "
             f"{used.min():g} to {used.max():g}. Multiply all weights by one number."
         )
     return weight
+
+
+def is_weight(numbers: FloatArray) -> NDArray[np.bool_]:
+    """Return which numbers can be weights: 0, or such that sums of squares are numbers."""
+    return np.asarray((numbers == 0) | ((numbers >= LEAST_WEIGHT) & (numbers <= MOST_WEIGHT)))
 
 
 def whole_repeats(weight: FloatArray) -> NDArray[np.intp] | None:

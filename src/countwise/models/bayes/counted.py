@@ -151,7 +151,7 @@ class CountedModel(Classifier):
             return self  # a sample needs one more scan, and rows that are the same in each
         from countwise.models.bayes.leave_one_out import MOST_ROWS
 
-        return self.learn_temperature(rows.sample(MOST_ROWS))
+        return self.learn_temperature(*rows.sample_with_weights(MOST_ROWS))
 
     def _first_plan(self, schema: Schema) -> Plan:
         """Return what the first scan of rows outside memory counts."""

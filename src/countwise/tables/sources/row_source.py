@@ -95,6 +95,10 @@ class RowSource:
         """Yield a piece in blocks of at most about so many rows, in order."""
         raise NotImplementedError
 
+    def number_of(self, piece: Piece, place: int) -> int:
+        """Return the number of a row, from 1, in what the piece is a part of."""
+        return piece.first_row + place + 1
+
 
 class ArrowSource(RowSource):
     """A source of Arrow batches: a kind defines `schema`, `pieces` and `batches`."""
