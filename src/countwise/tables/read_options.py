@@ -191,14 +191,16 @@ class ReadOptions:
             columns[name] = self._merged(columns.get(name), replace(column, name=name))
         return replace(self, columns=columns, target=target)
 
-    def _leave_out_weight(self, names: Sequence[str], target: str | None) -> dict[str, Column]:
+    def _leave_out_weight(
+        self, names: Sequence[str], target: str | None
+    ) -> dict[str | int, Column]:
         """Return the column of weights as one that is left out."""
         if self.weight is None:
             return {}
         name = resolve(self.weight, names, "weight")
         if name == target:
             raise TableError(f"read: `weight=` must not be the class; got {name!r}.")
-        return {name: Column(name, "drop")}
+        return {name: replace(self.default, name=name, kind="drop")}
 
     def _merged(self, one: Column | None, other: Column) -> Column:
         """Return one column for what was declared by its name and by its position."""

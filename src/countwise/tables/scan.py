@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,17 @@ class Block:
         """Return some of the rows, by number or by a mask."""
         weight = None if self.weight is None else self.weight[rows]
         return Block(self.piece, self.table.take(rows), self.numbers[rows], weight)
+
+
+class RawBlock(NamedTuple):
+    """Some rows of a piece that are not coded yet, after so many others of it."""
+
+    piece: Piece
+    numbers: NDArray[np.int64]
+    columns: dict[str, Raw]
+    rows: int
+    start: int
+    weight: FloatArray | None = None
 
 
 def scan(
@@ -365,10 +376,10 @@ class Scan:
         from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
-        for numbers, columns, count, weight in self.raw_blocks(piece, self.decision, rows):
-            table = self.code(columns, self.decision.schema, count)
+        for raw in self.raw_blocks(piece, self.decision, rows):
+            table = self.code_block(raw, self.decision.schema)
             keep, _ = usable_rows(table)
-            block = Block(piece, table, numbers, weight)
+            block = Block(piece, table, raw.numbers, raw.weight)
             yield self.changed(block if keep.all() else block.take(keep))
 
     def changed(self, block: Block) -> Block:
@@ -382,10 +393,22 @@ class Scan:
         now = self.decision
         return now.fold_rest(code_columns(columns, schema, rows, (), now.growing, now.given))
 
+    def code_block(self, block: RawBlock, schema: Schema) -> Table:
+        """Code a block by a schema; what is refused is named by its row in the source."""
+        try:
+            return self.code(block.columns, schema, block.rows)
+        except TableError as error:
+
+            def renumber(found: re.Match[str]) -> str:
+                return f"row {self.source.number_of(block.piece, block.start + int(found[1]) - 1)}"
+
+            text = re.sub(r"\brow (\d+)\b", renumber, error.message, count=1)
+            raise _with_place(type(error)(text, hint=error.hint), block.piece) from None
+
     def raw_blocks(
         self, piece: Piece, decision: Decision, rows: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], dict[str, Raw], int, FloatArray | None]]:
-        """Yield blocks of a piece: numbers of rows, raw columns, how many rows, and weights."""
+    ) -> Iterator[RawBlock]:
+        """Yield blocks of a piece, not coded yet."""
         options = decision.reading(self.options, self.source.open_ended)
         start = piece.first_row
         try:
@@ -395,7 +418,8 @@ class Scan:
                     numbers = raw.numbers
                     numbers = np.arange(start, start + count) if numbers is None else numbers
                     columns = self._complete(raw, decision, piece, count)
-                    yield numbers, columns, count, self._weights(columns, piece, start, count)
+                    block = RawBlock(piece, numbers, columns, count, start - piece.first_row)
+                    yield block if self.weight is None else self._weighted(block, self.weight)
                 start += count
         except TableError as error:
             raise _with_place(error, piece) from None
@@ -425,31 +449,21 @@ class Scan:
             )
         return columns
 
-    def _weights(
-        self, columns: dict[str, Raw], piece: Piece, start: int, rows: int
-    ) -> FloatArray | None:
+    def _weighted(self, block: RawBlock, name: str) -> RawBlock:
         """Take the weights of a block out of its columns; refuse what is none."""
-        if self.weight is None:
-            return None
-        from countwise.tables.code_levels import numbers
         from countwise.tables.raw_columns import missing_numbers
-        from countwise.tables.weights import LEAST_WEIGHT, MOST_WEIGHT, is_weight
+        from countwise.tables.weights import bad_weight, is_weight
 
-        raw = columns.pop(self.weight, None) or missing_numbers(rows)
-        weight = numbers(self.weight, raw, Column(self.weight, "numeric"))
+        found = {name: block.columns.pop(name, None) or missing_numbers(block.rows)}
+        schema = Schema((Column(name, "numeric"),))
+        weight = self.code_block(block._replace(columns=found), schema).values(name)
         wrong = ~is_weight(weight)
         if wrong.any():
             at = int(np.argmax(wrong))
-            row = self.source.number_of(piece, start - piece.first_row + at)
-            value = "no number" if np.isnan(weight[at]) else f"{weight[at]:g}"
-            raise TableError(
-                f"scan: `weight=` must name a column of numbers that are 0 or from "
-                f"{LEAST_WEIGHT:g} to {MOST_WEIGHT:g}; row {row} of {piece.name.split(' from ')[0]} "
-                f"holds {value} in {self.weight!r}.",
-                hint="Correct that weight, or leave the row out.",
-            )
+            row = self.source.number_of(block.piece, block.start + at)
+            raise bad_weight("scan", name, weight[at], f"row {row} of {block.piece.file}")
         self.fractions[0] |= bool(np.any(weight % 1))
-        return weight
+        return block._replace(weight=weight)
 
     def survey_block(
         self,
@@ -546,8 +560,7 @@ class ScanPart(Scan):
 
 def _with_place(error: TableError, piece: Piece) -> TableError:
     """Return the error with the piece it occurred in, if it does not name the file."""
-    place = piece.name.split(" from ")[0]
-    if place in error.message:
+    if piece.file in error.message:
         return error
     text = re.sub(r"^(Table|scan): ", "", error.message)
-    return type(error)(f"scan: in {piece.name}: {text}", hint=error.hint)
+    return type(error)(f"scan: in {piece.file}: {text}", hint=error.hint)

@@ -59,9 +59,7 @@ def _count_in_place(scan: Scan, plan: Plan, progress: Progress | None) -> Counts
     running: dict[int, memory.RunningCounts] = {}
 
     def fold(block: Block) -> None:
-        running.setdefault(get_ident(), memory.RunningCounts(plan)).add(
-            block.table, block.weight
-        )
+        running.setdefault(get_ident(), memory.RunningCounts(plan)).add(block.table, block.weight)
 
     run_pass(scan, fold, progress=progress)
     parts = [running.pop(thread).counts() for thread in list(running)]

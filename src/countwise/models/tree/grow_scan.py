@@ -105,6 +105,9 @@ class ScanGrowth:
         first = len(tree) - level.size
 
         def fold(block: Block) -> dict[int, Counts]:
+            if block.weight is not None:
+                # A row without weight may hold what no other holds, and so reach no node.
+                block = block.take(block.weight > 0)
             table = block.table
             parts = self._route(tree, values_of(tree, table), levels)
             node = parts.node - first

@@ -217,15 +217,16 @@ class FileSource(RowSource):
                     columns[name] = constant_column(name, text, len(raw), options)
             yield RawTable(columns, raw.notes, raw.kinds)
 
-
     def number_of(self, piece: Piece, place: int) -> int:
         """Return the number of a row in its file; before a segment the rows are counted."""
         file, *where = piece.place
         first = super().number_of(piece, place)
         if file.dialect is None:
             return first
-        nothing = ReadOptions(default=Column("", "drop"))
-        parser = Parser.of(file.source, file.dialect, nothing)
+        name = file.dialect.names[0]
+        columns = {name: Column(name, "nominal")}
+        one = ReadOptions(columns=columns, default=Column("", "drop"))
+        parser = Parser.of(file.source, file.dialect, one)
         before = segments(file.source, file.dialect, SEGMENT)
         parts = (parser.parse(start, stop) for start, stop in before if start < where[0])
         return first + sum(len(raw) for part in parts for raw in part)

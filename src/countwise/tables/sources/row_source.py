@@ -46,6 +46,11 @@ class Piece:
     stable_rows: bool = True
 
     @property
+    def file(self) -> str:
+        """What it is a part of, as messages call it."""
+        return self.name.split(" from ")[0]
+
+    @property
     def identity(self) -> tuple[Any, ...]:
         """What says that it is the same piece with the same content."""
         return (self.key, self.first_row, *self.stamp)
