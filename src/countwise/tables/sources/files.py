@@ -151,6 +151,9 @@ class FileSource(RowSource):
         self.size = sum(os.path.getsize(file.path) for file in self._files)
         self.typed = self._files[0].form in ("parquet", "json_lines")
         self.open_ended = any(file.form == "json_lines" for file in self._files)
+        first = self._files[0].dialect
+        if first is not None:
+            self.coded = frozenset(first.names[at] for at in first.zeros)
         self._keys = list(dict.fromkeys(name for file in self._files for name in file.keys))
         _check_types([file for file in self._files if file.form == "parquet"])
 
