@@ -147,6 +147,7 @@ class SharedPasses:
         self._condition = Condition()
         self._waiting: list[Request] = []
         self._busy = 0
+        self._is_over = False
         self.scans = 0
 
     def count_first(self, plan_of: Callable[[Schema], Plan]) -> None:
@@ -195,18 +196,25 @@ class SharedPasses:
                     self._condition.notify_all()
 
         workers = [Thread(target=run, args=item, daemon=True) for item in jobs.items()]
-        self._busy = len(workers)
+        self._busy, self._is_over = len(workers), False
         for worker in workers:
             worker.start()
-        while True:
+        try:
+            while True:
+                with self._condition:
+                    self._condition.wait_for(lambda: self._busy == 0)
+                    requests, self._waiting = self._waiting, []
+                if failed or not requests:
+                    break
+                self._serve(requests)
+        finally:
+            # Whatever ended this, also an interrupt, no fit goes on waiting.
             with self._condition:
-                self._condition.wait_for(lambda: self._busy == 0)
-                requests, self._waiting = self._waiting, []
-            if failed or not requests:
-                break
-            self._serve(requests)
+                self._is_over = True
+                self._condition.notify_all()
+            for worker in workers:
+                worker.join()
         if failed:
-            self._release(requests)
             raise failed[0]
         return results
 
@@ -227,18 +235,10 @@ class SharedPasses:
             self._waiting.append(request)
             self._busy -= 1
             self._condition.notify_all()
-            self._condition.wait_for(lambda: request.is_done)
-        if isinstance(request.result, _StopError):
-            raise request.result
+            self._condition.wait_for(lambda: request.is_done or self._is_over)
+        if not request.is_done:
+            raise _StopError
         return request.result
-
-    def _release(self, requests: Sequence[Request]) -> None:
-        """Let fits that still wait end, because another one failed."""
-        with self._condition:
-            for request in requests:
-                request.result, request.is_done = _StopError(), True
-            self._busy += len(requests)
-            self._condition.notify_all()
 
     def _serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
@@ -269,7 +269,7 @@ class SharedPasses:
 
 
 class _StopError(Exception):
-    """Ends a fit because another one failed."""
+    """Ends a fit because another one failed, or all were interrupted."""
 
 
 def _fold_single(request: Request, part: Block) -> Any:
