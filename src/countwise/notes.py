@@ -331,6 +331,13 @@ NOTES: dict[str, NoteKind] = {
         "Rows outside memory are not sorted by value. A fine histogram holds up to 4096 values "
         "exactly, and about as many equally fine cells beyond that.",
     ),
+    "S10": NoteKind(
+        "A sample instead of all rows",
+        "caution",
+        "{sample:,} of {rows:,} rows, drawn at random, stand for all of them, as requested.",
+        "The rows were drawn by a hash of where they are, so the same ones are drawn every time. "
+        "Figures are those of the sample.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

@@ -104,7 +104,8 @@ def command(
 
     path = out.path or _default_path(file)
     if name is None:
-        name = SCANNED if stays_outside(file, scanning) else DEFAULT
+        is_scan = stays_outside(file, scanning) and scanning.sample is None
+        name = SCANNED if is_scan else DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)
@@ -116,7 +117,7 @@ def command(
     if numbers:
         read, target = read_numbers(reading, file, "fit")
     else:
-        can_scan = name != BEST and getattr(model, "takes_scans", False)
+        can_scan = name == BEST or getattr(model, "takes_scans", False)
         read = read_or_scan(reading, file, "fit", scanning, can_scan=can_scan)
         target = None
         gain = take_gains(gain, read.table, out.quiet)
@@ -135,8 +136,6 @@ def command(
         model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
         if isinstance(read.table, Scan):
-            if name == BEST:
-                raise ParameterError("fit: rows outside memory are not compared; name one --model.")
             read.table.progress = tell
         labels = () if target is None or read.table.labelled else (target,)
         model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
@@ -167,9 +166,12 @@ def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tup
     """Return the best standard model that can be saved, and why it was chosen."""
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED, select
+    from countwise.tables.scan import Scan
 
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
+    if isinstance(table, Scan):
+        models = {name: model for name, model in models.items() if model.takes_scans}
     with out.progress() as tell:
         trials = evaluate(
             models,
@@ -179,7 +181,8 @@ def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tup
             random_state=seed,
             progress=tell,
         )
-    return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
+    best = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
+    return best, f"Compared {len(models)} models: {trials.verdict()}"
 
 
 def _default_path(file: str) -> str:

@@ -625,6 +625,7 @@ class Scanning:
     table: str | None = None
     query: str | None = None
     key: str | None = None
+    sample: int | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -676,6 +677,12 @@ def scan_options(function: Decorated) -> Decorated:
             metavar="COLUMN",
             help="Column that identifies the rows of a database, which folds and samples need.",
         ),
+        click.option(
+            "--sample",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Read N rows drawn at random into memory, for models that need rows there.",
+        ),
         gather,
     )(function)
 
@@ -696,6 +703,8 @@ def read_or_scan(
     from countwise.cli.scans import open_scan
 
     rows, remarks = open_scan(reading, source, who, scanning, need_target)
+    if scanning.sample is not None:
+        return Read(rows.sample(scanning.sample), remarks)
     if not must:
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is counted piece by piece.",)

@@ -39,7 +39,7 @@ def open_scan(
     given = {
         name: value
         for name, value in vars(scanning).items()
-        if value is not None and name not in ("engine", *place)
+        if value is not None and name not in ("engine", "sample", *place)
     }
     asked = {name: getattr(scanning, name) for name in place}
     rows_of = Query(source, **asked) if any(asked.values()) else source
@@ -96,6 +96,8 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
 
     if out.path is None:
         raise click.UsageError("a file for the counts is needed; name it with -o")
+    if scanning.sample is not None:
+        raise click.UsageError("--sample is for models; counts are those of all rows")
     started = perf_counter()
     asked = scanning if scanning.is_asked else replace(scanning, on_bad="refuse")
     read = read_or_scan(reading, file, "count", asked)

@@ -475,7 +475,10 @@ class Scan:
         """Return so many rows as a table, drawn by their numbers: the same ones every time."""
         from countwise.tables.scan_sample import draw
 
-        return draw(self, rows, random_state)
+        table = draw(self, rows, random_state)
+        if len(table) == len(self):
+            return table
+        return table.with_notes([*table.notes, Note.of("S10", sample=len(table), rows=len(self))])
 
 
 class ScanPart(Scan):
