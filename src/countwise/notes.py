@@ -338,6 +338,14 @@ NOTES: dict[str, NoteKind] = {
         "The rows were drawn by a hash of where they are, so the same ones are drawn every time. "
         "Figures are those of the sample.",
     ),
+    "S07": NoteKind(
+        "Weights that are fractions",
+        "info",
+        "Some weights in column {column!r} are fractions, so sums are rounded and may differ in "
+        "their last digits from one order of rows to another.",
+        "Whole weights are added to the last bit. Multiply the weights until all are whole if the "
+        "last digit matters.",
+    ),
     "N01": NoteKind(
         "Singular covariance",
         "caution",

@@ -41,6 +41,36 @@ def test_a_checkpoint_is_removed_when_the_model_is_saved(run, folder):
     assert sorted(os.listdir(folder)) == ["all.csv", "data", "model.cw"]
 
 
+def test_weights_are_those_of_python_for_tables_and_scans(run, folder):
+    lines = (folder / "all.csv").read_text().splitlines()
+    weight = [number % 4 for number in range(len(lines) - 1)]
+    rows = [f"{line},{w}\n" for line, w in zip(lines, ["often", *weight], strict=True)]
+    (folder / "weighted.csv").write_text("".join(rows))
+    words = ("fit", "weighted.csv", "-t", "class", "--model", "tan", "--weight", "often")
+    assert run(*words, "-o", "table.cw").exit_code == 0
+    done = run(*words, "--engine", "stream", "-o", "scan.cw")
+    assert done.exit_code == 0, done.output
+    table = cw.read("all.csv", target="class")
+    known = cw.TAN().fit(table, sample_weight=weight).predict_proba(table)
+    for name in ("table.cw", "scan.cw"):
+        assert np.array_equal(cw.load(name).predict_proba(table), known)
+    words = ("count", "weighted.csv", "-t", "class", "--weight", "often", "-o", "all.counts")
+    assert run(*words).exit_code == 0
+    assert cw.load_counts("all.counts").total == sum(weight)
+    words = ("compare", "weighted.csv", "-t", "class", "--weight", "often", "-m", "tan", "--json")
+    for engine in ((), ("--engine", "stream")):
+        done = run(*words, "--folds", "3", *engine)
+        assert done.exit_code == 0, done.output
+        assert "--weight often" in json.loads(done.stdout)["keep"]
+    (folder / "weighted.csv").write_text("".join(rows).replace(",3\n", ",-3\n"))
+    words = ("fit", "weighted.csv", "-t", "class", "--model", "tan", "--weight", "often")
+    for engine in ((), ("--engine", "stream")):
+        done = run(*words, *engine, "-o", "bad.cw")
+        assert done.exit_code == 2
+        assert "row 4 of 'weighted.csv' holds -3 in 'often'" in done.output
+    assert not os.path.exists("bad.cw")
+
+
 def test_large_files_stream_by_themselves(run, folder, monkeypatch):
     monkeypatch.setattr(options, "_is_large", lambda source: True)
     done = run("fit", "all.csv", "-t", "class", "--model", "naive-bayes", "-o", "model.cw")

@@ -83,6 +83,20 @@ def test_scores_are_those_of_rows_in_memory(frame, folder):
     assert [fold.tested for fold in found.folds] == [fold.tested for fold in known.folds]
 
 
+def test_weights_train_and_score_as_in_memory(frame, tmp_path):
+    weight = (np.arange(600) * 7 % 5).astype(float)
+    frame = frame.drop(columns="customer")
+    frame.assign(weight=weight).to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    rows = scan(tmp_path, weight="weight")
+    some = {name: model for name, model in models().items() if name != "kernel"}
+    found = cw.evaluate(some, rows, folds=4, gain=GAIN)
+    table = cw.read(frame, target="class")
+    known = cw.evaluate(some, table, folds=folds_of(rows, 4), gain=GAIN, sample_weight=weight)
+    assert_same(found, known)
+    with pytest.raises(ParameterError, match="sample_weight"):
+        cw.evaluate(cw.TAN(), rows, sample_weight=weight)
+
+
 def test_groups_stay_together(frame, folder):
     rows = scan(folder, nominal=["customer"])
     found = cw.evaluate(cw.TAN(), rows, folds=3, groups="customer")

@@ -32,6 +32,7 @@ from countwise.cli.options import (
     say_gains,
     scan_options,
     take_gains,
+    weight_option,
 )
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
 @rule_option
 @scan_options
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
+@weight_option
 @output_options(
     "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
     ".csv",
@@ -259,6 +261,8 @@ def _read_rows(
     if named:
         table, values = take_columns("compare", read.table, named)
         read = replace(read, table=table)
+    if read.weight is not None:
+        values["sample_weight"] = read.weight
     protocol |= values
     if "folds" in protocol and protocol["folds"] is None:
         most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)

@@ -19,6 +19,7 @@ from countwise.cli.options import (
     reading_options,
     scan_options,
     seed_option,
+    weight_option,
 )
 from countwise.errors import ParameterError, TableError, listing
 
@@ -82,6 +83,7 @@ def open_scan(
 @click.argument("file", metavar="SOURCE")
 @click.option("--pairs", is_flag=True, help="Also count every two nominal columns (TAN, AODE).")
 @reading_options()
+@weight_option
 @scan_options
 @output_options("File of counts to write: .counts.", ".counts", quiet="Print nothing.")
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:

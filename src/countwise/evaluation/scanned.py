@@ -220,9 +220,10 @@ def _score_rows(
         seen, found = run.see(block.table), {}
         for place, tested in rows_of_places(run.fold_of(block)):
             table = seen.take(tested)
+            weight = None if block.weight is None else block.weight[tested]
             outputs = {name: _predict(fitted[name, place], table, shares[place]) for name in used}
             for one in run.candidates:
-                result = _result(run, one, outputs[one.learner], place, table)
+                result = _result(run, one, outputs[one.learner], place, table, weight)
                 tally = replace(
                     tally_rows(result), predict_seconds=outputs[one.learner].predict_seconds
                 )
@@ -245,12 +246,17 @@ def _predict(model: Any, table: Table, shares: FloatArray) -> Output:
 
 
 def _result(
-    run: _Run, candidate: Candidate, output: Output, place: Place, table: Table
+    run: _Run,
+    candidate: Candidate,
+    output: Output,
+    place: Place,
+    table: Table,
+    weight: FloatArray | None,
 ) -> FoldResult:
     classes = tuple(run.scan.classes)
     entry = apply_rule(candidate, [output], classes)
     numbers = np.arange(len(table))
-    held_out = HeldOut(place.repeat, place.fold, numbers, table.target, None, 0)
+    held_out = HeldOut(place.repeat, place.fold, numbers, table.target, weight, 0)
     return FoldResult(classes, entry, held_out, entry.predictions[0], run.gain)
 
 

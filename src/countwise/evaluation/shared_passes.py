@@ -9,7 +9,7 @@ once for each fold, and the training counts of a fold are the total minus its ow
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from threading import Condition, Thread
@@ -83,20 +83,19 @@ class _Group:
 
     def fold(self, block: Block, folds: NDArray[np.intp]) -> dict[Any, Counts]:
         """Count a block: all of it on the fine cuts, and each fold by itself on its own."""
-        table = block.table if self.change is None else self.change(block.table)
+        if self.change is not None:
+            block = replace(block, table=self.change(block.table))
         if self.fine is None:
             return {
-                place: memory.fold(table.take(rows), self.plan)
-                for place, rows in rows_of_places(folds)
+                place: _count(block.take(rows), self.plan) for place, rows in rows_of_places(folds)
             }
         # Each fold counts the rows it leaves out by its own cuts, and they are taken off the total.
-        found: dict[Any, Counts] = {"all": memory.fold(cut_table(table, self.fine), self.plan)}
+        found: dict[Any, Counts] = {"all": _count(block, self.plan, self.fine)}
         for request in self.requests:
             rows = folds[:, request.place.repeat] == request.place.fold
             assert request.scan.cuts is not None
             assert request.plan is not None
-            part = cut_table(table.take(rows), request.scan.cuts)
-            found[request] = memory.fold(part, request.plan)
+            found[request] = _count(block.take(rows), request.plan, request.scan.cuts)
         return found
 
     def answer(self, counted: dict[Any, Counts]) -> None:
@@ -111,6 +110,12 @@ class _Group:
             assert request.scan.cuts is not None
             total = collapse_cuts(counted["all"], self.fine, request.scan.cuts)
             request.result = total.restricted(request.plan) - counted[request]
+
+
+def _count(block: Block, plan: Plan, cuts: Mapping[str, FloatArray] | None = None) -> Counts:
+    """Count a block of rows, its numbers cut at these points."""
+    table = block.table if cuts is None else cut_table(block.table, cuts)
+    return memory.fold(table, plan, block.weight)
 
 
 def sum_training(counted: Mapping[Place, Counts], places: Sequence[Place]) -> dict[Place, Counts]:
@@ -150,7 +155,7 @@ class SharedPasses:
 
         def fold(block: Block) -> dict[Place, Counts | None]:
             return {
-                place: counter.fold(Block(block.piece, block.table.take(rows), block.numbers[rows]))
+                place: counter.fold(block.take(rows))
                 for place, rows in rows_of_places(self._fold_of(block))
             }
 
@@ -246,8 +251,7 @@ class SharedPasses:
             for request in single:
                 rows = folds[:, request.place.repeat] != request.place.fold
                 if rows.any():
-                    table = request.scan.changed(block.table.take(rows))
-                    part = Block(block.piece, table, block.numbers[rows])
+                    part = request.scan.changed(block.take(rows))
                     found[request] = _fold_single(request, part)
             return found
 
@@ -270,7 +274,7 @@ class _StopError(Exception):
 
 def _fold_single(request: Request, part: Block) -> Any:
     if request.plan is not None:
-        return memory.fold(part.table, request.plan)
+        return _count(part, request.plan)
     assert request.fold is not None
     return request.fold(part)
 

@@ -206,7 +206,10 @@ def check_scan(model: Any, scan: Scan, y: Any, sample_weight: Any) -> None:
     """Refuse labels or weights beside rows outside memory, and such rows without a class."""
     who = type(model).__name__
     if y is not None or sample_weight is not None:
-        raise TableError(f"{who}: a Scan brings its classes along and has no weights.")
+        raise TableError(
+            f"{who}: a Scan brings its classes and weights along; got others beside it.",
+            hint="Scan it with `target=` and `weight=`",
+        )
     if not scan.labelled:
         raise TableError(
             f"{who}: training needs classes; the scan has none. Scan it with target='column'."

@@ -128,18 +128,17 @@ def _fold_piece(
 ) -> tuple[Survey, Any, Schema]:
     survey, total = Survey(), None
     is_certain, decision = scan.is_certain, scan.decision
-    for numbers, columns, rows in scan.raw_blocks(piece, decision):
-        table = scan.code(columns, schema, rows)
+    for raw in scan.raw_blocks(piece, decision):
+        table = scan.code_block(raw, schema)
         schema = table.schema
         keep, dropped = usable_rows(table)
         if not is_certain:
-            survey = survey.add(scan.survey_block(table, columns, dropped), scan.max_levels)
+            survey = survey.add(scan.survey_block(table, raw.columns, dropped), scan.max_levels)
             schema = scan.without_many_levels(schema)
         if fold is None:
             continue
-        table = decision.outside(table, table.schema)
-        table = table if keep.all() else table.take(keep)
-        part = fold(Block(piece, scan.changed(table), numbers[keep]))
+        block = Block(piece, decision.outside(table, table.schema), raw.numbers, raw.weight)
+        part = fold(scan.changed(block if keep.all() else block.take(keep)))
         total = part if total is None or add is None else add(total, part)
     return survey, total, schema
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
@@ -20,6 +21,7 @@ class Drawn(NamedTuple):
 
     hashes: NDArray[np.uint64]
     table: Table
+    weight: FloatArray | None
 
 
 def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
@@ -38,28 +40,32 @@ def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-def draw(scan: Scan, rows: int, random_state: int) -> Table:
-    """Return so many rows of a scan, drawn without replacement, in the order of the scan."""
+def draw(scan: Scan, rows: int, random_state: int = 0) -> tuple[Table, FloatArray | None]:
+    """Return so many rows of a scan and their weights, drawn without replacement, in order."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("sample", "rows", "a whole number from 1", rows)
     scan.make_certain()
 
     def fold(block: Block) -> Drawn:
-        return _least(hash_rows(block, random_state), block.table, rows)
+        return _least(Drawn(hash_rows(block, random_state), block.table, block.weight), rows)
 
     def add(left: Drawn, right: Drawn) -> Drawn:
         hashes = np.concatenate([left.hashes, right.hashes])
-        return _least(hashes, join_tables([left.table, right.table]), rows)
+        weight = None
+        if left.weight is not None and right.weight is not None:
+            weight = np.concatenate([left.weight, right.weight])
+        return _least(Drawn(hashes, join_tables([left.table, right.table]), weight), rows)
 
     drawn: Drawn = run_pass(scan, fold, add)
-    return drawn.table.with_notes(scan.notes)
+    return drawn.table.with_notes(scan.notes), drawn.weight
 
 
-def _least(hashes: NDArray[np.uint64], table: Table, rows: int) -> Drawn:
-    if len(hashes) <= rows:
-        return Drawn(hashes, table)
-    kept = np.sort(np.argpartition(hashes, rows)[:rows])
-    return Drawn(hashes[kept], table.take(kept))
+def _least(drawn: Drawn, rows: int) -> Drawn:
+    if len(drawn.hashes) <= rows:
+        return drawn
+    kept = np.sort(np.argpartition(drawn.hashes, rows)[:rows])
+    weight = None if drawn.weight is None else drawn.weight[kept]
+    return Drawn(drawn.hashes[kept], drawn.table.take(kept), weight)
 
 
 def join_tables(tables: list[Table]) -> Table:

@@ -109,6 +109,9 @@ class Decision:
             for column in every
             if not column.part_of and (open_ended or not column.left_out)
         }
+        if options.weight is not None:
+            usual = options.default.missing
+            columns[options.weight] = Column(options.weight, "numeric", missing=usual)
         default = replace(options.default, kind="infer" if open_ended else "drop")
         return replace(options, columns=columns, default=default, target=None)
 

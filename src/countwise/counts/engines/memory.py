@@ -98,14 +98,14 @@ class RunningCounts:
         self._joint: list[FloatArray] = []
         self._rest: tuple[list[Moments], list[Grid], dict[tuple[str, int], WordCounts]]
 
-    def add(self, table: Table) -> None:
+    def add(self, table: Table, weight: FloatArray | None = None) -> None:
         """Count a block of rows."""
-        jobs = Jobs(table, self.plan, None)
+        jobs = Jobs(table, self.plan, weight)
         if self._jobs is None:
             self._joint = [np.zeros(shape) for _, shape in jobs.axes]
         jobs.tally(0, len(table), self._joint)
         moments, grids = jobs.numbers(0, len(table))
-        words = count_words(table, self.plan, None)
+        words = count_words(table, self.plan, weight)
         if self._jobs is not None:
             moments = [one + two for one, two in zip(self._rest[0], moments, strict=True)]
             grids = [one + two for one, two in zip(self._rest[1], grids, strict=True)]

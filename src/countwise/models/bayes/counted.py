@@ -150,8 +150,9 @@ class CountedModel(Classifier):
         if self.calibrate is None or scan.source.once or not scan.source.stable_rows:
             return self  # a sample needs one more scan, and rows that are the same in each
         from countwise.models.bayes.leave_one_out import MOST_ROWS
+        from countwise.tables.scan_sample import draw
 
-        return self.learn_temperature(rows.sample(MOST_ROWS))
+        return self.learn_temperature(*draw(rows, MOST_ROWS))
 
     def _first_plan(self, schema: Schema) -> Plan:
         """Return what the first scan of rows outside memory counts."""

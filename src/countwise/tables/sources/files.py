@@ -22,6 +22,7 @@ from countwise.tables.formats.parquet import missing_column, open_parquet, to_ra
 from countwise.tables.formats.source import Content, Source
 from countwise.tables.raw_columns import RawTable, from_arrow
 from countwise.tables.read_options import ReadOptions
+from countwise.tables.schema import Column
 from countwise.tables.sources.row_source import Piece, RowSource, constant_column
 
 #: Bytes of a segment of a delimited file. Rows are identified by their segment, so that this never
@@ -215,6 +216,20 @@ class FileSource(RowSource):
                     text = file.keys.get(name)
                     columns[name] = constant_column(name, text, len(raw), options)
             yield RawTable(columns, raw.notes, raw.kinds)
+
+    def number_of(self, piece: Piece, place: int) -> int:
+        """Return the number of a row in its file; before a segment the rows are counted."""
+        file, *where = piece.place
+        first = super().number_of(piece, place)
+        if file.dialect is None:
+            return first
+        name = file.dialect.names[0]
+        columns = {name: Column(name, "nominal")}
+        one = ReadOptions(columns=columns, default=Column("", "drop"))
+        parser = Parser.of(file.source, file.dialect, one)
+        before = segments(file.source, file.dialect, SEGMENT)
+        parts = (parser.parse(start, stop) for start, stop in before if start < where[0])
+        return first + sum(len(raw) for part in parts for raw in part)
 
 
 def constant_columns(name: str, texts: list[str], rows: int, options: ReadOptions) -> Any:

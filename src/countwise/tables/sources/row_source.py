@@ -46,6 +46,11 @@ class Piece:
     stable_rows: bool = True
 
     @property
+    def file(self) -> str:
+        """What it is a part of, as messages call it."""
+        return self.name.split(" from ")[0]
+
+    @property
     def identity(self) -> tuple[Any, ...]:
         """What says that it is the same piece with the same content."""
         return (self.key, self.first_row, *self.stamp)
@@ -94,6 +99,10 @@ class RowSource:
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield a piece in blocks of at most about so many rows, in order."""
         raise NotImplementedError
+
+    def number_of(self, piece: Piece, place: int) -> int:
+        """Return the number of a row, from 1, in what the piece is a part of."""
+        return piece.first_row + place + 1
 
 
 class ArrowSource(RowSource):
