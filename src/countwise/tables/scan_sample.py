@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from countwise.errors import ParameterError, TableError
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
-from countwise.tables.table import Table
+from countwise.tables.schema import Schema
+from countwise.tables.table import Table, code_type
 from countwise.tables.words import join_cells
 
 
 class Drawn(NamedTuple):
-    """Rows with the smallest hashes so far."""
+    """Rows of a block with small hashes."""
 
     hashes: NDArray[np.uint64]
     table: Table
@@ -38,28 +38,87 @@ def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
+class RowSample:
+    """Draws the rows with the smallest hashes; blocks may still get levels while it does."""
+
+    def __init__(self, rows: int, seed: int) -> None:
+        self.rows, self.seed = rows, seed
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was drawn: all rows are seen from the first one on."""
+        #: What was drawn of all rows, once it was.
+        self.drawn: list[Drawn] | None = None
+        # No row with a larger hash is among the drawn ones.
+        self._largest = np.uint64(2**64 - 1)
+
+    def draw(self, block: Block) -> list[Drawn]:
+        """Return the rows of a block that may be among the drawn ones."""
+        hashes = hash_rows(block, self.seed)
+        near = np.flatnonzero(hashes <= self._largest)
+        return self._least([Drawn(hashes, block.table)], hashes[near]) if len(near) else []
+
+    def add(self, left: list[Drawn], right: list[Drawn]) -> list[Drawn]:
+        """Return what is drawn of two parts, with the rows of the left one first."""
+        parts = [*left, *right]
+        hashes = [part.hashes for part in parts]
+        is_long = sum(map(len, hashes)) > 2 * self.rows
+        return self._least(parts, np.concatenate(hashes)) if is_long else parts
+
+    def _least(self, parts: list[Drawn], hashes: NDArray[np.uint64]) -> list[Drawn]:
+        largest = self._largest
+        if len(hashes) > self.rows:
+            self._largest = largest = np.partition(hashes, self.rows - 1)[self.rows - 1]
+        near = [np.flatnonzero(part.hashes <= largest) for part in parts]
+        # Put together anew, a table holds no other texts than its own.
+        return [
+            Drawn(part.hashes[rows], join_tables([part.table.take(rows)]))
+            for part, rows in zip(parts, near, strict=True)
+            if len(rows)
+        ]
+
+    def tables(self, rows: int) -> list[Table]:
+        """Return so many of the drawn rows, in the order of the scan."""
+        fewer = RowSample(rows, self.seed)
+        drawn = self.drawn or []
+        if drawn:
+            drawn = fewer._least(drawn, np.concatenate([part.hashes for part in drawn]))
+        return [part.table for part in drawn]
+
+
 def draw(scan: Scan, rows: int, random_state: int) -> Table:
     """Return so many rows of a scan, drawn without replacement, in the order of the scan."""
+    from countwise.tables.scan_pass import run_pass
+
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("sample", "rows", "a whole number from 1", rows)
     scan.make_certain()
+    sample = scan.expected
+    is_known = sample is not None and sample.seed == random_state and sample.rows >= rows
+    if sample is not None and is_known and sample.drawn is not None and not scan.shared:
+        schema = scan.decision.schema
+        tables = [scan.changed(recode(table, schema)) for table in sample.tables(rows)]
+    else:
+        sample = RowSample(rows, random_state)
+        sample.drawn = run_pass(scan, sample.draw, sample.add)
+        tables = sample.tables(rows)
+    return join_tables(tables).with_notes(scan.notes)
 
-    def fold(block: Block) -> Drawn:
-        return _least(hash_rows(block, random_state), block.table, rows)
 
-    def add(left: Drawn, right: Drawn) -> Drawn:
-        hashes = np.concatenate([left.hashes, right.hashes])
-        return _least(hashes, join_tables([left.table, right.table]), rows)
-
-    drawn: Drawn = run_pass(scan, fold, add)
-    return drawn.table.with_notes(scan.notes)
-
-
-def _least(hashes: NDArray[np.uint64], table: Table, rows: int) -> Drawn:
-    if len(hashes) <= rows:
-        return Drawn(hashes, table)
-    kept = np.sort(np.argpartition(hashes, rows)[:rows])
-    return Drawn(hashes[kept], table.take(kept))
+def recode(table: Table, schema: Schema) -> Table:
+    """Return a table with the codes of a schema that knows its levels, perhaps in another order."""
+    data = {}
+    for column in schema:
+        if column.name not in table or column.left_out:
+            continue
+        data[column.name] = cells = table.raw_array(column.name)
+        known = table.schema[column.name]
+        if column.coded and not column.same_levels(known):
+            blank, unseen = column.width, column.width + 1
+            new = [column.places.get(key, unseen) for key in known.places]
+            new += [blank, unseen]
+            data[column.name] = np.array(new, code_type(column.width))[cells]
+    return Table.from_arrays(schema, data, table.notes, {}, len(table))
 
 
 def join_tables(tables: list[Table]) -> Table:

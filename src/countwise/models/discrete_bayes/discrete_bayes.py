@@ -209,6 +209,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         from countwise.tables.scan_pass import run_pass
 
         check_scan(self, scan, y, sample_weight)
+        scan.expect_sample(SEARCHED_ROWS)
         rows = leave_out_text(self, scan)
         some = rows.sample(min(len(rows), SEARCHED_ROWS))
         self.fit(some, validation=validation, progress=progress)
