@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from countwise.progress import Progress
     from countwise.tables.raw_columns import Numbers, Raw, RawTable
     from countwise.tables.read_options import ReadOptions
+    from countwise.tables.scan_sample import RowSample
     from countwise.tables.sources.row_source import Piece, RowSource
     from countwise.tables.survey import Survey
     from countwise.tables.survey_decisions import Decision
@@ -31,7 +32,7 @@ HEAD_ROWS = 20_000
 MAX_LEVELS = 100_000
 #: Bytes that a scan may hold beside what it counts.
 MEMORY = 512 << 20
-_MOST_ROWS = 1 << 18
+_MOST_ROWS = 1 << 16
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
 _CELL_BYTES = 32
@@ -224,6 +225,8 @@ class Scan:
         self.progress: Progress | None = None
         #: Whether some weights are fractions, as far as rows were read.
         self.fractions = [False]
+        #: Rows that the first scan is to draw on its way; see `expect_sample`.
+        self.expected: RowSample | None = None
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
 
@@ -339,6 +342,7 @@ class Scan:
         part = object.__new__(ScanPart)
         part.__dict__.update(self.__dict__)
         part.decision, part.memo = self.decision.restricted(names), {}
+        part.expected = None
         return part
 
     def without_text(self) -> Scan:
@@ -535,6 +539,13 @@ class Scan:
             check_attributes(decision.schema)
             self._survey = survey
         return again
+
+    def expect_sample(self, rows: int, random_state: int = 0) -> None:
+        """Let the first scan of all rows draw those that `sample` will be asked for."""
+        from countwise.tables.scan_sample import RowSample
+
+        if not self.is_certain and self.source.stable_rows:
+            self.expected = RowSample(rows, random_state)
 
     def sample(self, rows: int, random_state: int = 0) -> Table:
         """Return so many rows as a table, drawn by their numbers: the same ones every time."""

@@ -10,6 +10,7 @@ from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Piece
 from countwise.tables.survey import Survey
@@ -81,10 +82,15 @@ def _run_once(
     begin = None if keeper is None else keeper.begin()
     state = State(Survey(), None, start) if begin is None else begin
     known = [state.schema]
+    # A pass that goes on from a checkpoint does not see all rows.
+    sample = scan.expected if keeper is None and not is_certain else None
+    drawn: list[Drawn] = []
+    if sample is not None:
+        sample.begin()
 
-    def work(piece: Piece) -> tuple[Survey, Any, Schema] | TableError:
+    def work(piece: Piece) -> tuple[Survey, Any, Schema, list[Drawn]] | TableError:
         try:
-            return _fold_piece(scan, piece, fold, add, known[0])
+            return _fold_piece(scan, piece, fold, add, known[0], sample)
         except TableError as error:
             if scan.on_bad == "skip":
                 return error
@@ -98,7 +104,7 @@ def _run_once(
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
-        survey, folded, schema = found
+        survey, folded, schema, some = found
         if folded is not None and state.folded is not None and add is not None:
             folded = add(state.folded, folded)
         elif folded is None:
@@ -107,6 +113,8 @@ def _run_once(
         # Later blocks begin with the levels so far, so that most of them add none.
         schema = _united(state.schema, schema)
         known[0] = schema
+        if sample is not None:
+            drawn = sample.add(drawn, some)
         state = State(survey, folded, schema, (*state.done, piece.identity))
         if keeper is not None:
             keeper.keep(state)
@@ -114,6 +122,8 @@ def _run_once(
             progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
     if keeper is not None:
         keeper.end(state)
+    if sample is not None:
+        sample.drawn = drawn
     return state
 
 
@@ -124,9 +134,14 @@ def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, i
 
 
 def _fold_piece(
-    scan: Scan, piece: Piece, fold: Fold | None, add: Add | None, schema: Schema
-) -> tuple[Survey, Any, Schema]:
-    survey, total = Survey(), None
+    scan: Scan,
+    piece: Piece,
+    fold: Fold | None,
+    add: Add | None,
+    schema: Schema,
+    sample: RowSample | None,
+) -> tuple[Survey, Any, Schema, list[Drawn]]:
+    survey, total, drawn = Survey(), None, list[Drawn]()
     is_certain, decision = scan.is_certain, scan.decision
     for raw in scan.raw_blocks(piece, decision):
         table = scan.code_block(raw, schema)
@@ -135,12 +150,16 @@ def _fold_piece(
         if not is_certain:
             survey = survey.add(scan.survey_block(table, raw.columns, dropped), scan.max_levels)
             schema = scan.without_many_levels(schema)
-        if fold is None:
+        if fold is None and sample is None:
             continue
         block = Block(piece, decision.outside(table, table.schema), raw.numbers, raw.weight)
-        part = fold(scan.changed(block if keep.all() else block.take(keep)))
-        total = part if total is None or add is None else add(total, part)
-    return survey, total, schema
+        block = scan.changed(block if keep.all() else block.take(keep))
+        if sample is not None:
+            drawn = sample.add(drawn, sample.draw(block))
+        if fold is not None:
+            part = fold(block)
+            total = part if total is None or add is None else add(total, part)
+    return survey, total, schema, drawn
 
 
 def _united(left: Schema, right: Schema) -> Schema:

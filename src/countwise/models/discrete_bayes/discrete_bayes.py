@@ -210,6 +210,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         from countwise.tables.scan_sample import draw
 
         check_scan(self, scan, y, sample_weight)
+        scan.expect_sample(SEARCHED_ROWS)
         rows = leave_out_text(self, scan)
         some, weight = draw(rows, min(len(rows), SEARCHED_ROWS))
         self.fit(some, sample_weight=weight, validation=validation, progress=progress)
