@@ -305,10 +305,18 @@ NOTES: dict[str, NoteKind] = {
     "S08": NoteKind(
         "Evaluated without keeping rows",
         "info",
-        "{scans} scans trained and scored all models. The fold of a row follows from where the row "
-        "is, so the folds are not stratified.",
-        "Rows and their predictions are not kept, so AUC, ROC curves and the list of rows need "
-        "rows in memory.",
+        "{scans} scans trained and scored all models. Which rows are tested follows from where the "
+        "rows are, so the folds are not stratified.",
+        "Rows and their predictions are not kept, so the list of rows and top-k accuracy need rows "
+        "in memory.",
+    ),
+    "S10": NoteKind(
+        "Sizes of a curve as counted",
+        "info",
+        "Where a row is on the curve follows from where it is in its file, so the sizes are the "
+        "numbers of rows that were counted (means over folds and repeats).",
+        "The number of rows is not known before the first scan, so the training sets are fractions "
+        "of the rows.",
     ),
     "S09": NoteKind(
         "A model that cannot be evaluated on a scan",

@@ -8,7 +8,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import CountwiseError, ParameterError
-from countwise.evaluation.scanned import hash_groups
+from countwise.evaluation.scan_folds import hash_groups
 from countwise.tables.scan_sample import hash_rows
 
 GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}

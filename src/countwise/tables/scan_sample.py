@@ -22,7 +22,7 @@ class Drawn(NamedTuple):
     table: Table
 
 
-def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
+def hash_rows(block: Block, seed: int | str) -> NDArray[np.uint64]:
     """Return a 64-bit hash of the identity of each row and a seed; never of its content."""
     if not block.piece.stable_rows:
         raise TableError(

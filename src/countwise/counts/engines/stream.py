@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import get_ident
 from typing import Any
 
+from countwise._typing import FloatArray
 from countwise.counts.checkpoint import Checkpoint
 from countwise.counts.counts import Counts
 from countwise.counts.engines import memory
@@ -84,14 +85,14 @@ class BlockCounter:
     plan_of: PlanOf
     _plans: dict[int, tuple[Any, Plan]] = field(default_factory=dict)
 
-    def fold(self, block: Block) -> Counts | None:
+    def fold(self, block: Block, weight: FloatArray | None = None) -> Counts | None:
         """Count a block of rows."""
         table, scan = block.table, self.scan
         if not scan.is_certain:
             most = max((column.width for column in table.schema.nominal), default=0)
             if most > 2 * scan.max_levels:
                 return None
-        return memory.fold(table, self._plan(table.schema))
+        return memory.fold(table, self._plan(table.schema), weight)
 
     def _plan(self, schema: Schema) -> Plan:
         # A pass has one decision and so one plan; levels do not matter to it.
