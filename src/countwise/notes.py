@@ -310,6 +310,15 @@ NOTES: dict[str, NoteKind] = {
         "Rows and their predictions are not kept, so the list of rows and top-k accuracy need rows "
         "in memory.",
     ),
+    "S11": NoteKind(
+        "AUC from a histogram",
+        "info",
+        "AUC and ROC curves come from histograms of the posteriors with {bins:,} bins; every AUC "
+        "is exact to within {error:.2g}.",
+        "Posteriors are not kept. Rows in different bins are compared exactly; rows in one bin "
+        "count one half, as equal ones do. So an AUC is wrong by at most half the pairs of rows "
+        "that share a bin without being equal.",
+    ),
     "S10": NoteKind(
         "Sizes of a curve as counted",
         "info",

@@ -130,9 +130,7 @@ def test_blocks_and_order_of_pieces_do_not_matter(folder):
     assert one.sizes == two.sizes
     for left, right in zip(one.trials, two.trials, strict=True):
         for name in left.names:
-            np.testing.assert_array_equal(
-                left.confusion(name).counts, right.confusion(name).counts
-            )
+            np.testing.assert_array_equal(left.confusion(name).counts, right.confusion(name).counts)
 
 
 def test_groups_enter_the_curve_as_a_whole(frame, folder):

@@ -256,7 +256,9 @@ def build_models(
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
     models = {model.name: model.build(seed, parameters) for model in compared}
     if names is None and isinstance(read.table, Scan):
-        return {name: model for name, model in models.items() if getattr(model, "takes_scans", False)}
+        return {
+            name: model for name, model in models.items() if getattr(model, "takes_scans", False)
+        }
     return models
 
 

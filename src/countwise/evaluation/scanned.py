@@ -31,7 +31,13 @@ from countwise.evaluation.predictions import (
     apply_rule,
 )
 from countwise.evaluation.scan_folds import Dealing, Place
-from countwise.evaluation.scores import FoldResult, check_tallied, tally_rows
+from countwise.evaluation.scores import (
+    MOST_CELLS,
+    FoldResult,
+    bound_areas,
+    check_tallied,
+    tally_rows,
+)
 from countwise.evaluation.shared_passes import SharedPasses
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
@@ -39,6 +45,9 @@ from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
+
+#: The cells of all histograms of posteriors together.
+_ALL_CELLS = 1 << 24
 
 
 @dataclass
@@ -171,7 +180,9 @@ class ScanTask:
         entry = apply_rule(candidate, [output], classes)
         held_out = HeldOut(0, 0, np.arange(len(table)), table.target, None, 0)
         result = FoldResult(classes, entry, held_out, entry.predictions[0], self.gain)
-        return replace(tally_rows(result), predict_seconds=output.predict_seconds)
+        # The histograms of all models and folds together have bounded room.
+        room = min(MOST_CELLS, _ALL_CELLS // (len(self.candidates) * len(self.dealing.places)))
+        return replace(tally_rows(result, room), predict_seconds=output.predict_seconds)
 
     def trials(
         self, size: int, words: str, score: str | None = None, ratio: float | None = None
@@ -210,6 +221,11 @@ class ScanTask:
         """Return notes on the rows and on how they were scanned."""
         notes = [*self.scan.notes, Note.of("S08", scans=self.passes.scans)]
         notes += [Note.of("S09", names=name, why=str(why)) for name, why in self.left_out.items()]
+        models = {one.name for one in self.candidates if not one.baseline}
+        kept = [tally for (name, _), tally in self.tallies.items() if name in models]
+        if kept and kept[0].posteriors is not None:
+            error = max(map(bound_areas, kept))
+            notes += [Note.of("S11", bins=kept[0].posteriors.n_bins, error=error)]
         if self.gain is not None:
             notes += [Note.of("E10", sentence=text) for text in self.gain.notes]
         return tuple(notes)

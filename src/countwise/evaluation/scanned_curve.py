@@ -70,9 +70,7 @@ def trace_scan(
     if aside > test_rows:
         notes.append(Note.of("E11", tested=round(tested), held_out=aside))
     if is_number and len(sizes) < points:
-        notes.append(
-            Note.of("E12", sizes=len(sizes), points=points, rows=max(sizes.values()))
-        )
+        notes.append(Note.of("E12", sizes=len(sizes), points=points, rows=max(sizes.values())))
     if len(any_trials.folds) == 1:
         notes.append(Note.of("E13"))
     return tuple(sizes.values()), trials, words, tuple(notes)
