@@ -310,6 +310,15 @@ NOTES: dict[str, NoteKind] = {
         "Rows and their predictions are not kept, so the list of rows and top-k accuracy need rows "
         "in memory.",
     ),
+    "S12": NoteKind(
+        "Bagging by Poisson weights",
+        "info",
+        "Each of the {members} members draws every row a Poisson number of times (mean {mean:g}), "
+        "which follows from where the row is.",
+        "In memory each member draws a fixed number of rows. Outside memory that number is not "
+        "known in advance; Poisson weights give nearly the same samples, and do not depend on the "
+        "order in which rows arrive.",
+    ),
     "S11": NoteKind(
         "AUC from a histogram",
         "info",

@@ -131,7 +131,7 @@ class SideBySide:
                     self._condition.notify_all()
 
         workers = [Thread(target=run, args=item, daemon=True) for item in jobs.items()]
-        self._busy = len(workers)
+        self._busy, self._stopped = len(workers), False
         for worker in workers:
             worker.start()
         try:

@@ -50,7 +50,7 @@ class LevelNodes:
 class ScanGrowth:
     """Grows a tree level by level on rows outside memory."""
 
-    def __init__(self, scan: Scan, classes: Sequence[Level], limits: Limits) -> None:
+    def __init__(self, scan: Scan, classes: Sequence[Level], limits: Limits, weight: float) -> None:
         self.scan, self.classes, self.limits = scan, tuple(classes), limits
         schema = scan.schema
         self.columns: tuple[Column, ...] = schema.attributes
@@ -59,7 +59,7 @@ class ScanGrowth:
         self.widths = np.array([2 if c.kind == "numeric" else c.width for c in self.columns])
         self.plan = Plan.each(schema, numeric="grid")
         gaps = any(part.missing for part in scan.survey.columns.values())
-        self.bits = Bits(float(len(scan)), not (gaps and limits.fractions))
+        self.bits = Bits(weight, not (gaps and limits.fractions))
         self.coarse: set[str] = set()
 
     def grow(self) -> TreeStructure:
