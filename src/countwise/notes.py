@@ -310,14 +310,19 @@ NOTES: dict[str, NoteKind] = {
         "Rows and their predictions are not kept, so the list of rows and top-k accuracy need rows "
         "in memory.",
     ),
-    "S12": NoteKind(
-        "Bagging by Poisson weights",
+    "S09": NoteKind(
+        "A model that cannot be evaluated on a scan",
+        "caution",
+        "{names} was left out: {why}",
+        "It needs rows in memory. Evaluate a sample: cw.evaluate(models, rows.sample(100_000)).",
+    ),
+    "S10": NoteKind(
+        "Sizes of a curve as counted",
         "info",
-        "Each of the {members} members draws every row a Poisson number of times (mean {mean:g}), "
-        "which follows from where the row is.",
-        "In memory each member draws a fixed number of rows. Outside memory that number is not "
-        "known in advance; Poisson weights give nearly the same samples, and do not depend on the "
-        "order in which rows arrive.",
+        "Where a row is on the curve follows from where it is in its file, so the sizes are the "
+        "numbers of rows that were counted (means over folds and repeats).",
+        "The number of rows is not known before the first scan, so the training sets are fractions "
+        "of the rows.",
     ),
     "S11": NoteKind(
         "AUC from a histogram",
@@ -328,19 +333,14 @@ NOTES: dict[str, NoteKind] = {
         "count one half, as equal ones do. So an AUC is wrong by at most half the pairs of rows "
         "that share a bin without being equal.",
     ),
-    "S10": NoteKind(
-        "Sizes of a curve as counted",
+    "S12": NoteKind(
+        "Bagging by Poisson weights",
         "info",
-        "Where a row is on the curve follows from where it is in its file, so the sizes are the "
-        "numbers of rows that were counted (means over folds and repeats).",
-        "The number of rows is not known before the first scan, so the training sets are fractions "
-        "of the rows.",
-    ),
-    "S09": NoteKind(
-        "A model that cannot be evaluated on a scan",
-        "caution",
-        "{names} was left out: {why}",
-        "It needs rows in memory. Evaluate a sample: cw.evaluate(models, rows.sample(100_000)).",
+        "Each of the {members} members draws every row {how} {fraction:g}; how often follows from "
+        "where the row is.",
+        "In memory each member draws a fixed number of rows. Outside memory that number is not "
+        "known in advance; Poisson weights give nearly the same samples, and do not depend on the "
+        "order in which rows arrive.",
     ),
     "S04": NoteKind(
         "A sample of the rows",

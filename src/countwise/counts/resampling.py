@@ -100,9 +100,13 @@ class Proportional:
         return np.stack([self.times(member)[low:high] for member in range(first, last)], axis=1)
 
 
-def poisson_draws(hashes: NDArray[np.uint64], mean: float) -> NDArray[np.intp]:
-    """Return a Poisson number for each hash, of at most about twenty."""
-    return np.searchsorted(_poisson_edges(mean), hashes, side="right")
+def draws_by_hash(
+    hashes: NDArray[np.uint64], fraction: float, replace: bool = True
+) -> NDArray[np.intp]:
+    """Return for each hash a Poisson number with this mean; without `replace` at most one draw."""
+    if not replace:
+        return ((hashes >> np.uint64(11)) * 2.0**-53 < fraction).astype(np.intp)
+    return np.searchsorted(_poisson_edges(fraction), hashes, side="right")
 
 
 @lru_cache(maxsize=8)

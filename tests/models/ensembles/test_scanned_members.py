@@ -9,8 +9,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
-from countwise.counts.resampling import poisson_draws
-from countwise.errors import ParameterError, TableError
+from countwise.counts.resampling import draws_by_hash
+from countwise.errors import TableError
 from countwise.numeric import draw_seed
 from countwise.tables.scan_sample import hash_rows
 from countwise.testing.laws import uncalibrated
@@ -137,12 +137,16 @@ def test_blocks_and_order_of_pieces_do_not_matter(folder):
 def test_weights_are_poisson():
     hashes = np.random.default_rng(0).integers(0, 2**64, 200_000, dtype=np.uint64)
     for mean in (1.0, 0.4):
-        draws = poisson_draws(hashes, mean)
+        draws = draws_by_hash(hashes, mean)
         shares = np.bincount(draws, minlength=5)[:5] / len(draws)
         known = [exp(-mean) * mean**k / factorial(k) for k in range(5)]
         np.testing.assert_allclose(shares, known, atol=0.005)
-    assert poisson_draws(np.array([0, 2**64 - 1], dtype=np.uint64), 1.0).tolist()[0] == 0
-    assert poisson_draws(np.array([2**64 - 1], dtype=np.uint64), 1.0)[0] < 30
+    assert draws_by_hash(np.array([0, 2**64 - 1], dtype=np.uint64), 1.0).tolist()[0] == 0
+    assert draws_by_hash(np.array([2**64 - 1], dtype=np.uint64), 1.0)[0] < 30
+    once = draws_by_hash(hashes, 0.4, replace=False)
+    assert set(once.tolist()) == {0, 1}
+    assert once.mean() == pytest.approx(0.4, abs=0.005)
+    assert draws_by_hash(hashes, 1.0, replace=False).all()
 
 
 def test_the_model_says_so_and_can_be_kept(folder, tmp_path):
@@ -151,6 +155,9 @@ def test_the_model_says_so_and_can_be_kept(folder, tmp_path):
     [note] = [note for note in model.notes_ if note.code == "S12"]
     assert "Poisson" in str(note)
     assert "mean 0.5" in str(note)
+    once = cw.Bagging(cw.NaiveBayes(), n_estimators=1, replace=False).fit(rows)
+    assert once.members_[0].counts_ == cw.NaiveBayes().fit(rows).counts_
+    assert "at most once, with probability 1;" in str(once.notes_[-1])
     cw.save(model, tmp_path / "bagging.cw")
     table = rows.sample(50)
     again = cw.load(tmp_path / "bagging.cw")
@@ -187,8 +194,6 @@ def test_what_a_scan_cannot_do_is_refused(folder):
         cw.Bagging(LogisticRegression()).fit(scan(folder))
     with pytest.raises(TableError, match="Logistic: it learns from rows in memory"):
         cw.Bagging(cw.Logistic()).fit(scan(folder))
-    with pytest.raises(ParameterError, match="replace=False"):
-        cw.Bagging(cw.TAN(), replace=False).fit(scan(folder))
     with pytest.raises(TableError, match="no weights"):
         cw.Bagging(cw.TAN()).fit(scan(folder), sample_weight=np.ones(600))
     with pytest.raises(TableError, match="prune"):

@@ -165,8 +165,8 @@ class Bagging(Ensemble):
     members, and a row of weight 3 is drawn like three equal rows.
 
     Rows outside memory (`Scan`) are bagged if the model learns from them. How often a member draws
-    a row is then a Poisson number with the mean `fraction`, from a hash of where the row is, and
-    one scan serves all members.
+    a row is then a Poisson number with the mean `fraction` (without `replace` one draw with that
+    probability), from a hash of where the row is, and one scan serves all members.
 
     Examples
     --------
@@ -261,10 +261,9 @@ class Bagging(Ensemble):
         if not self.takes_scans:
             refuse_scan(type(base).__name__, scan)
         check_scan(self, scan, y, sample_weight)
-        if not self.replace:
-            raise ParameterError("Bagging: `replace=False` needs rows in memory; got a Scan.")
         self._seed = draw_seed(self.random_state)
-        passes = MemberPasses(scan, self._seed, self.n_estimators, float(self.fraction))
+        members, fraction, again = self.n_estimators, float(self.fraction), bool(self.replace)
+        passes = MemberPasses(scan, self._seed, members, fraction, again)
         weights = passes.begin(base)
         rows = leave_out_text(self, scan)
         self.schema_ = rows.schema
@@ -273,8 +272,8 @@ class Bagging(Ensemble):
         whole = set_seed(self._base(), self._seed) if self.oob_score else None
         self.members_, alone = passes.fit(base, whole)
         self._trained = [self._member(model) for model in self.members_]
-        members = len(self.members_)
-        self.notes_ = (*rows.notes, Note.of("S12", members=members, mean=self.fraction))
+        how = "a Poisson number of times, with mean" if again else "at most once, with probability"
+        self.notes_ = (*rows.notes, Note.of("S12", members=members, how=how, fraction=fraction))
         self.out_of_bag_ = None
         if alone is not None:
             sums = self._judge_scan(passes, self._member(alone), present)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.engines import memory
 from countwise.counts.plan import Plan
-from countwise.counts.resampling import poisson_draws
+from countwise.counts.resampling import draws_by_hash
 from countwise.counts.side_by_side import Part, Request, SideBySide, add_by_key
 from countwise.errors import TableError
 from countwise.models.bayes.counted import CountedModel
@@ -32,15 +32,17 @@ ALL = -1
 class MemberPasses(SideBySide):
     """Serves the passes of the members, each over the rows it draws."""
 
-    def __init__(self, scan: Scan, seed: int, members: int, mean: float) -> None:
+    def __init__(self, scan: Scan, seed: int, members: int, fraction: float, replace: bool) -> None:
         super().__init__(scan, scan.progress, expected=2)
-        self._seed, self._members, self._mean = seed, members, mean
+        self._seed, self._members = seed, members
+        self._fraction, self._replace = fraction, replace
 
     def draw(self, block: Block, member: int) -> NDArray[np.intp]:
         """Return how often a member draws each row of a block."""
         if member == ALL:
             return np.ones(len(block.numbers), dtype=np.intp)
-        return poisson_draws(hash_rows(block, f"{self._seed} member {member}"), self._mean)
+        hashes = hash_rows(block, f"{self._seed} member {member}")
+        return draws_by_hash(hashes, self._fraction, self._replace)
 
     def begin(self, base: Any) -> FloatArray:
         """Count what members learn from in a first scan; return the weights of the classes."""
