@@ -8,7 +8,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import CountwiseError, ParameterError
-from countwise.evaluation.scanned import hash_groups
+from countwise.evaluation.scan_folds import hash_groups
 from countwise.tables.scan_sample import hash_rows
 
 GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
@@ -153,7 +153,6 @@ def test_models_that_need_rows_are_left_out_by_name(folder):
         ({"random_state": None}, "random_state"),
         ({"groups": "nobody"}, "groups"),
         ({"missing": ["x"]}, "missing"),
-        ({"score": "auc"}, "auc needs the predictions of single rows"),
         ({"score": "top_2"}, "top_2 needs the predictions of single rows"),
     ],
 )
@@ -183,7 +182,21 @@ def test_another_prior_over_any_model(frame, folder):
 
 def test_a_score_that_needs_rows_is_refused_before_any_scan(folder):
     rows = scan(folder, drop=["customer"])
-    with pytest.raises(ParameterError, match="auc"):
-        cw.evaluate(cw.TAN(), rows, score="auc")
+    with pytest.raises(ParameterError, match="top_2"):
+        cw.evaluate(cw.TAN(), rows, score="top_2")
     assert not rows.is_certain
     assert cw.evaluate(cw.TAN(), rows, folds=2, score="f1").ranked_by == "f1"
+
+
+def test_areas_of_a_scan_come_with_their_bound(frame, folder):
+    rows = scan(folder, drop=["customer"])
+    found = cw.evaluate([cw.TAN(), cw.NaiveBayes()], rows, folds=3, score="auc")
+    [note] = [note for note in found.notes if note.code == "S11"]
+    bound = float(str(note).split()[-1].rstrip("."))
+    table = cw.read(frame, target="class", drop=["customer"])
+    known = cw.evaluate([cw.TAN(), cw.NaiveBayes()], table, folds=folds_of(rows, 3))
+    assert found.ranked_by == "auc"
+    assert 0 < bound < 2e-3
+    for name in found.names:
+        one, two = found.score("auc", name).values, known.score("auc", name).values
+        assert np.max(np.abs(np.subtract(one, two))) <= bound

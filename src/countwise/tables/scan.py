@@ -330,10 +330,14 @@ class Scan:
         return other
 
     def shared_by(self, passes: Any, place: Any) -> Scan:
-        """Return a scan of some of the rows, those of a place, whose passes are run by `passes`."""
+        """Return a scan of some of the rows, those of a place, whose passes are run by `passes`.
+
+        They scan this one, so their blocks are changed already.
+        """
         self.make_certain()
         other = object.__new__(Scan)
         other.__dict__.update(self.__dict__)
+        other.change = other.before_cuts = other.cuts = None
         other.memo, other.shared, other.place = {}, passes, place
         return other
 
@@ -559,7 +563,7 @@ class Scan:
 
         table, weight = draw(self, rows, random_state)
         if len(table) < len(self):
-            note = Note.of("S10", sample=len(table), rows=len(self))
+            note = Note.of("S06", sample=len(table), rows=len(self))
             table = table.with_notes([*table.notes, note])
         return table, weight
 

@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
         return Drawn(self.hashes[rows], table, None if self.weight is None else self.weight[rows])
 
 
-def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
+def hash_rows(block: Block, seed: int | str) -> NDArray[np.uint64]:
     """Return a 64-bit hash of the identity of each row and a seed; never of its content."""
     if not block.piece.stable_rows:
         raise TableError(
