@@ -166,3 +166,16 @@ def test_areas_of_a_scan_come_with_their_bound(credit_frame, credit_folder):
     for name in found.names:
         one, two = found.score("auc", name).values, known.score("auc", name).values
         assert np.max(np.abs(np.subtract(one, two))) <= bound
+
+
+def test_ctrl_c_leaves_no_thread(credit_folder):
+    before = threading.active_count()
+
+    def stop(done, total, text):
+        if text == "scan 2":
+            raise KeyboardInterrupt
+
+    rows = scan(credit_folder, drop=["customer"])
+    with pytest.raises(KeyboardInterrupt):
+        cw.evaluate([cw.TAN(), cw.Bagging(cw.AODE(), n_estimators=3)], rows, progress=stop)
+    assert threading.active_count() == before
