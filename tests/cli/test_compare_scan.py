@@ -79,3 +79,19 @@ def test_groups_on_a_curve(folder, run):
     assert refused.exit_code == 2
     refused = run("curve", f"{folder}/*.csv", "-t", "Class", "--checkpoint", "x.counts")
     assert "--checkpoint is for fit and count; curve begins anew" in refused.stderr
+
+
+def test_a_ranking_by_area_says_how_exact_it_is(folder, run):
+    words = ("compare", f"{folder}/*.csv", "-t", "Class", "--drop", "member", "--folds", "3")
+    result = run(*words, "-m", "naive-bayes,tan", "--score", "auc")
+    assert result.exit_code == 0
+    assert "every AUC is exact to within" in " ".join(result.stderr.split())
+
+
+def test_bagging_is_fitted_to_a_pattern(folder, tmp_path, run):
+    words = ("fit", f"{folder}/*.csv", "-t", "Class", "--drop", "member", "--model", "bagging")
+    model = tmp_path / "bagging.cw"
+    result = run(*words, "--param", "n_estimators=3", "-o", str(model), "--json")
+    assert result.exit_code == 0
+    assert "S12" in {note["code"] for note in json.loads(result.stdout)["notes"]}
+    assert len(cw.load(model).members_) == 3

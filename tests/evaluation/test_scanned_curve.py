@@ -14,28 +14,10 @@ GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 POINTS = [0.05, 0.3, 0.8]
 
 
-@pytest.fixture(scope="module")
-def frame():
-    table = cw.read("sample:credit-g")
-    columns = {
-        name: cells if table.schema[name].kind == "numeric" else [c and str(c) for c in cells]
-        for name, cells in table.to_dict().items()
-    }
-    frame = pd.DataFrame(columns).head(600)
-    frame["customer"] = [f"c{number % 90}" for number in range(600)]
-    return frame
-
-
-@pytest.fixture(scope="module")
-def folder(frame, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    for at in range(3):
-        frame.iloc[200 * at : 200 * (at + 1)].to_parquet(folder / f"part{at}.parquet")
-    return folder
-
-
-def scan(folder, **options):
-    return cw.scan(f"{folder}/*.parquet", target="class", **({"drop": ["customer"]} | options))
+def scan(credit_folder, **options):
+    return cw.scan(
+        f"{credit_folder}/*.parquet", target="class", **({"drop": ["customer"]} | options)
+    )
 
 
 def uniforms(rows, seed):
@@ -74,10 +56,10 @@ def models():
 
 
 @pytest.mark.parametrize("protocol", [{"folds": 3}, {"folds": None, "repeats": 2}])
-def test_every_point_is_that_of_refits_in_memory(frame, folder, protocol):
-    rows = scan(folder)
+def test_every_point_is_that_of_refits_in_memory(credit_frame, credit_folder, protocol):
+    rows = scan(credit_folder)
     curve = cw.learning_curve(models(), rows, points=POINTS, gain=GAIN, **protocol)
-    table = cw.read(frame, target="class", drop=["customer"])
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     known = splits(rows, **protocol)
     assert len(curve.sizes) == 3
     for size, trials in enumerate(curve.trials):
@@ -96,11 +78,11 @@ def test_every_point_is_that_of_refits_in_memory(frame, folder, protocol):
 
 
 @pytest.mark.parametrize("holdout", [None, 0.3])
-def test_training_counts_are_those_of_the_rows(frame, folder, holdout):
-    rows = scan(folder)
+def test_training_counts_are_those_of_the_rows(credit_frame, credit_folder, holdout):
+    rows = scan(credit_folder)
     dealing = Dealing(0, 1, 2, holdout, tuple(POINTS))
     task = ScanTask.begin("learning_curve", cw.AODE(), rows, dealing, None, None)
-    table = cw.read(frame, target="class", drop=["customer"])
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     known = splits(rows, None if holdout else 2)
     for size, pairs in known.items():
         for fold, (train, _) in enumerate(pairs):
@@ -108,12 +90,12 @@ def test_training_counts_are_those_of_the_rows(frame, folder, holdout):
             assert counts == cw.count(table.take(train), counts.plan)
 
 
-def test_two_scans_whatever_the_number_of_sizes_and_models(folder):
+def test_two_scans_whatever_the_number_of_sizes_and_models(credit_folder):
     models = {
         "gaussian": cw.NaiveBayes(numeric="gaussian", calibrate=None),
         "kernel": cw.NaiveBayes(numeric="kernel", calibrate=None),
     }
-    curve = cw.learning_curve(models, scan(folder), points=20, folds=4)
+    curve = cw.learning_curve(models, scan(credit_folder), points=20, folds=4)
     assert any("2 scans" in str(note) for note in curve.notes)
     assert 5 < len(curve.sizes) < 20
     codes = {note.code for note in curve.notes}
@@ -121,10 +103,10 @@ def test_two_scans_whatever_the_number_of_sizes_and_models(folder):
     assert any("not stratified" in str(note) for note in curve.notes)
 
 
-def test_blocks_and_order_of_pieces_do_not_matter(folder):
+def test_blocks_and_order_of_pieces_do_not_matter(credit_folder):
     model = cw.NaiveBayes(calibrate=None)
-    one = cw.learning_curve(model, scan(folder, memory="1MB"), points=5)
-    paths = sorted(folder.glob("*.parquet"), reverse=True)
+    one = cw.learning_curve(model, scan(credit_folder, memory="1MB"), points=5)
+    paths = sorted(credit_folder.glob("*.parquet"), reverse=True)
     rows = cw.scan(paths, target="class", drop=["customer"])
     two = cw.learning_curve(model, rows, points=5)
     assert one.sizes == two.sizes
@@ -133,8 +115,8 @@ def test_blocks_and_order_of_pieces_do_not_matter(folder):
             np.testing.assert_array_equal(left.confusion(name).counts, right.confusion(name).counts)
 
 
-def test_groups_enter_the_curve_as_a_whole(frame, folder):
-    rows = scan(folder, drop=[], nominal=["customer"])
+def test_groups_enter_the_curve_as_a_whole(credit_frame, credit_folder):
+    rows = scan(credit_folder, drop=[], nominal=["customer"])
     curve = cw.learning_curve(cw.TAN(), rows, points=POINTS, groups="customer")
     assert "groups of customer kept together" in curve.protocol
     dealing = Dealing(0, 1, 2, 0.3, tuple(POINTS), "customer")
@@ -143,23 +125,23 @@ def test_groups_enter_the_curve_as_a_whole(frame, folder):
         for block in rows.blocks(piece):
             dealt = dealing.deal(block)
             found.append(np.concatenate([dealt.folds, dealt.slices], axis=1))
-    places = pd.DataFrame(np.concatenate(found)).groupby(frame["customer"])
+    places = pd.DataFrame(np.concatenate(found)).groupby(credit_frame["customer"])
     assert places.nunique().max().max() == 1
 
 
-def test_few_rows_are_tested_if_asked_so(folder):
-    curve = cw.learning_curve(cw.NaiveBayes(), scan(folder), points=[0.5, 1.0], test_rows=60)
+def test_few_rows_are_tested_if_asked_so(credit_folder):
+    curve = cw.learning_curve(cw.NaiveBayes(), scan(credit_folder), points=[0.5, 1.0], test_rows=60)
     [tested] = {fold.tested for trials in curve.trials for fold in trials.folds}
     assert 30 < tested < 100
     assert any(f"{tested} of the 180 held-out rows" in str(note) for note in curve.notes)
 
 
-def test_progress_moves_on_within_a_scan(folder):
+def test_progress_moves_on_within_a_scan(credit_folder):
     steps = []
     model = cw.NaiveBayes(numeric="gaussian", calibrate=None)
     cw.learning_curve(
         model,
-        scan(folder),
+        scan(credit_folder),
         points=[0.5, 1.0],
         progress=lambda done, total, text: steps.append((done, text)),
     )
@@ -182,9 +164,9 @@ def test_progress_moves_on_within_a_scan(folder):
         ({"groups": "nobody"}, "groups"),
     ],
 )
-def test_what_a_scan_cannot_do_is_refused(folder, options, sentence):
+def test_what_a_scan_cannot_do_is_refused(credit_folder, options, sentence):
     with pytest.raises(ParameterError, match=sentence):
-        cw.learning_curve(cw.NaiveBayes(), scan(folder), **options)
+        cw.learning_curve(cw.NaiveBayes(), scan(credit_folder), **options)
 
 
 def test_too_few_rows_and_groups_in_memory_are_refused(tmp_path):

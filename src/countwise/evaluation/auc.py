@@ -55,11 +55,8 @@ def one_vs_rest(sizes: FloatArray, by_size: bool = False) -> list[Duel]:
     codes = np.flatnonzero((sizes > 0) & (sizes < sizes.sum()))
     weights = sizes[codes] if by_size else np.ones(len(codes))
     shares = (weights / max(weights.sum(), 1e-300)).tolist()
-    return [
-        duel._replace(share=share)
-        for share, code in zip(shares, codes.tolist(), strict=True)
-        for duel in one_class(sizes, code)
-    ]
+    pairs = zip(shares, codes.tolist(), strict=True)
+    return [Duel(share, *one_class(sizes, code)[0][1:]) for share, code in pairs]
 
 
 def hand_till(sizes: FloatArray) -> list[Duel]:

@@ -230,7 +230,7 @@ def learning_curve(
     if groups is not None:
         raise ParameterError(
             "learning_curve: `groups=` is for rows outside memory; got rows in memory.",
-            hint="Pass cw.scan(source, target=…)",
+            hint=("leave it out", "pass cw.scan(source, target=…)"),
         )
     task = prepare_task(
         learning_curve, models, data, target, gain, sample_weight, n_jobs, read_options

@@ -89,7 +89,7 @@ class Dealing:
     def places(self) -> list[Place]:
         """Every fold that is tested with every size of its training set."""
         sizes = range(len(self.fractions))
-        return [place._replace(slice=size) for place in self.tested_folds for size in sizes]
+        return [Place(at.repeat, at.fold, size) for at in self.tested_folds for size in sizes]
 
     def deal(self, block: Block) -> Dealt:
         """Return the fold and the slice of each row of a block."""

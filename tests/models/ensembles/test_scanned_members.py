@@ -4,7 +4,6 @@ import threading
 from math import exp, factorial
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -16,28 +15,9 @@ from countwise.tables.scan_sample import hash_rows
 from countwise.testing.laws import uncalibrated
 
 
-@pytest.fixture(scope="module")
-def frame():
-    table = cw.read("sample:credit-g")
-    columns = {
-        name: cells if table.schema[name].kind == "numeric" else [c and str(c) for c in cells]
-        for name, cells in table.to_dict().items()
-    }
-    frame = pd.DataFrame(columns).head(600)
-    frame.loc[::9, "age"] = np.nan
-    return frame
-
-
-@pytest.fixture(scope="module")
-def folder(frame, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    for at in range(3):
-        frame.iloc[200 * at : 200 * (at + 1)].to_parquet(folder / f"part{at}.parquet")
-    return folder
-
-
-def scan(folder, **options):
-    return cw.scan(f"{folder}/*.parquet", target="class", **options)
+def scan(credit_folder, **options):
+    options = {"drop": ["customer"]} | options
+    return cw.scan(f"{credit_folder}/*.parquet", target="class", **options)
 
 
 def times_of(rows, member, seed=0, mean=1.0):
@@ -65,10 +45,10 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_counts_of_members_are_those_of_the_weights(frame, folder, name):
-    rows = scan(folder)
+def test_counts_of_members_are_those_of_the_weights(credit_frame, credit_folder, name):
+    rows = scan(credit_folder)
     model = cw.Bagging(MODELS[name], n_estimators=4, random_state=7).fit(rows)
-    table = cw.read(frame, target="class")
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     for place, member in enumerate(model.members_):
         times = times_of(rows, place, model._seed)
         some = np.flatnonzero(times)
@@ -81,19 +61,22 @@ def test_counts_of_members_are_those_of_the_weights(frame, folder, name):
         )
 
 
-def test_trees_are_those_of_the_weights(frame, folder):
-    numeric = [column.name for column in cw.read(frame, target="class").schema.numeric]
-    rows = scan(folder, drop=numeric)
+def test_trees_are_those_of_the_weights(credit_frame, credit_folder):
+    numeric = [
+        column.name
+        for column in cw.read(credit_frame, target="class", drop=["customer"]).schema.numeric
+    ]
+    rows = scan(credit_folder, drop=[*numeric, "customer"])
     model = cw.Bagging(cw.ID3(max_depth=3), n_estimators=3).fit(rows)
-    table = cw.read(frame, target="class", drop=numeric)
+    table = cw.read(credit_frame, target="class", drop=[*numeric, "customer"])
     for place, member in enumerate(model.members_):
         weight = times_of(rows, place, model._seed).astype(float)
         alone = cw.ID3(max_depth=3).fit(table, sample_weight=weight)
         np.testing.assert_allclose(member.predict_proba(table), alone.predict_proba(table))
 
 
-def test_out_of_bag_is_a_recount(frame, folder):
-    rows, table = scan(folder), cw.read(frame, target="class")
+def test_out_of_bag_is_a_recount(credit_frame, credit_folder):
+    rows, table = scan(credit_folder), cw.read(credit_frame, target="class", drop=["customer"])
     model = cw.Bagging(cw.TAN(), n_estimators=6, oob_score=True).fit(rows)
     times = np.stack([times_of(rows, place, model._seed) for place in range(6)], axis=1)
     truth = table.target
@@ -112,8 +95,8 @@ def test_out_of_bag_is_a_recount(frame, folder):
     assert found.apparent_error <= found.error_632 <= found.single_error
 
 
-def test_one_scan_serves_all_members_that_need_no_cuts(folder, monkeypatch):
-    rows = scan(folder)
+def test_one_scan_serves_all_members_that_need_no_cuts(credit_folder, monkeypatch):
+    rows = scan(credit_folder)
     reads = []
     inner = rows.source.blocks
     monkeypatch.setattr(rows.source, "blocks", lambda *given: reads.append(1) or inner(*given))
@@ -126,10 +109,12 @@ def test_one_scan_serves_all_members_that_need_no_cuts(folder, monkeypatch):
     assert len(reads) == 6  # one scan more tests members out of bag
 
 
-def test_blocks_and_order_of_pieces_do_not_matter(folder):
-    paths = sorted(folder.glob("*.parquet"), reverse=True)
-    one = cw.Bagging(cw.AODE(), n_estimators=3).fit(cw.scan(paths, target="class", memory="1MB"))
-    two = cw.Bagging(cw.AODE(), n_estimators=3).fit(scan(folder))
+def test_blocks_and_order_of_pieces_do_not_matter(credit_folder):
+    paths = sorted(credit_folder.glob("*.parquet"), reverse=True)
+    one = cw.Bagging(cw.AODE(), n_estimators=3).fit(
+        cw.scan(paths, target="class", drop=["customer"], memory="1MB")
+    )
+    two = cw.Bagging(cw.AODE(), n_estimators=3).fit(scan(credit_folder))
     for left, right in zip(one.members_, two.members_, strict=True):
         assert left.counts_ == right.counts_
 
@@ -149,8 +134,8 @@ def test_weights_are_poisson():
     assert draws_by_hash(hashes, 1.0, replace=False).all()
 
 
-def test_the_model_says_so_and_can_be_kept(folder, tmp_path):
-    rows = scan(folder)
+def test_the_model_says_so_and_can_be_kept(credit_folder, tmp_path):
+    rows = scan(credit_folder)
     model = cw.Bagging(cw.NaiveBayes(), n_estimators=3, fraction=0.5).fit(rows)
     [note] = [note for note in model.notes_ if note.code == "S12"]
     assert "Poisson" in str(note)
@@ -164,13 +149,13 @@ def test_the_model_says_so_and_can_be_kept(folder, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
 
 
-def test_bagging_is_compared_with_other_models(frame, folder):
+def test_bagging_is_compared_with_other_models(credit_frame, credit_folder):
     """The members of a fold draw from its training rows, each row as often as ever."""
-    rows = scan(folder)
+    rows = scan(credit_folder)
     models = {"bag": cw.Bagging(cw.TAN(), n_estimators=3), "tan": cw.TAN()}
     trials = cw.evaluate(models, rows, folds=3)
     assert trials.names == ("bag", "tan", "majority")
-    table = cw.read(frame, target="class")
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     folds = np.concatenate(
         [hash_rows(b, 0) % np.uint64(3) for p in rows.pieces() for b in rows.blocks(p)]
     )
@@ -188,18 +173,18 @@ def test_bagging_is_compared_with_other_models(frame, folder):
     assert np.trace(trials.confusion("bag").counts) == right
 
 
-def test_what_a_scan_cannot_do_is_refused(folder):
+def test_what_a_scan_cannot_do_is_refused(credit_folder):
     before = threading.active_count()
     with pytest.raises(TableError, match="LogisticRegression: it learns from rows in memory"):
-        cw.Bagging(LogisticRegression()).fit(scan(folder))
+        cw.Bagging(LogisticRegression()).fit(scan(credit_folder))
     with pytest.raises(TableError, match="Logistic: it learns from rows in memory"):
-        cw.Bagging(cw.Logistic()).fit(scan(folder))
+        cw.Bagging(cw.Logistic()).fit(scan(credit_folder))
     with pytest.raises(TableError, match="brings its classes and weights along"):
-        cw.Bagging(cw.TAN()).fit(scan(folder), sample_weight=np.ones(600))
+        cw.Bagging(cw.TAN()).fit(scan(credit_folder), sample_weight=np.ones(600))
     with pytest.raises(TableError, match="prune"):
-        cw.Bagging(cw.ID3(prune=0.2), n_estimators=3).fit(scan(folder))
+        cw.Bagging(cw.ID3(prune=0.2), n_estimators=3).fit(scan(credit_folder))
     with pytest.raises(TableError, match="AdaBoost"):
-        cw.AdaBoost().fit(scan(folder))
+        cw.AdaBoost().fit(scan(credit_folder))
     assert threading.active_count() == before
     assert not cw.Bagging(cw.Logistic()).takes_scans
     assert cw.Bagging(cw.TAN()).takes_scans

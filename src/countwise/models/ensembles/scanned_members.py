@@ -33,17 +33,17 @@ ALL = -1
 class MemberPasses(SideBySide):
     """Serves the passes of the members, each over the rows it draws."""
 
-    def __init__(self, scan: Scan, seed: int, members: int, fraction: float, replace: bool) -> None:
+    def __init__(self, scan: Scan, seed: int, members: int, fraction: float, again: bool) -> None:
         super().__init__(scan, scan.progress, expected=2)
         self._seed, self._members = seed, members
-        self._fraction, self._replace = fraction, replace
+        self._fraction, self._again = fraction, again
 
     def draw(self, block: Block, member: int) -> NDArray[np.intp]:
         """Return how often a member draws each row of a block."""
         if member == ALL:
             return np.ones(len(block.numbers), dtype=np.intp)
         hashes = hash_rows(block, f"{self._seed} member {member}")
-        return draws_by_hash(hashes, self._fraction, self._replace)
+        return draws_by_hash(hashes, self._fraction, self._again)
 
     def _weigh(self, block: Block, member: int) -> Block:
         """Return the rows that a member draws, each with the weight of its draws."""
