@@ -198,8 +198,11 @@ def remove_checkpoints(scanning: Scanning) -> None:
     """Remove the files of a checkpoint once the work is done."""
     if scanning.checkpoint is None:
         return
+    from countwise.atomic_write import remove_drafts
+
     number, path = 1, scanning.checkpoint
     while os.path.exists(path):
         os.remove(path)
+        remove_drafts(path)
         number += 1
         path = f"{scanning.checkpoint}.{number}"

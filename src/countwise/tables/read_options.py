@@ -43,6 +43,8 @@ class ReadOptions:
     sheet: str | int | None = None
     #: The column of weights of rows outside memory, which is no column of the table.
     weight: str | None = None
+    #: By column that is numeric because the first rows are, whether these hold whole numbers only.
+    inferred: Mapping[str, bool] = field(default_factory=dict)
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -150,6 +152,12 @@ class ReadOptions:
     def is_schema(self) -> bool:
         """Whether the columns are a whole schema, so that all others are left out."""
         return self.default.kind == "drop"
+
+    @property
+    def infers(self) -> bool:
+        """Whether the cells decide on the kind of some column."""
+        columns = (self.default, *self.columns.values())
+        return bool(self.inferred) or any(column.kind == "infer" for column in columns)
 
     def column(self, name: str) -> Column:
         """Return what is known about a column."""

@@ -484,15 +484,15 @@ class Scan:
         from countwise.tables.raw_columns import Numbers, Words
         from countwise.tables.survey import ColumnSurvey, Survey
 
-        parts, limit = self.decision.with_parts, self.max_levels
+        parts, limit, sketched = self.decision.with_parts, self.max_levels, self.decision.sketched
         columns = {}
         for name in table.names:
             column, found = table.schema[name], raw.get(name)
             marks, rounded = ({}, None)
             if isinstance(found, Numbers) and column.kind == "numeric":
-                marks, rounded = dict(found.marks), self._rounded(found)
+                marks, rounded = dict(found.marks), self._rounded(found, column)
             columns[name] = ColumnSurvey.of(
-                column, table, name in parts, limit, marks, rounded, weight
+                column, table, name in parts, limit, marks, rounded, weight, name in sketched
             )
         for name, held in raw.items():
             if name in columns and isinstance(held, Words) and held.marked:
@@ -500,9 +500,11 @@ class Scan:
         rows = len(table) if weight is None else int(weight.sum())
         return Survey(rows, columns, dropped)
 
-    def _rounded(self, raw: Numbers) -> int | None:
+    def _rounded(self, raw: Numbers, column: Column) -> int | None:
         """Return a whole number that became inexact as a double; text files show it by its size."""
-        if raw.rounded is not None or self.source.typed or raw.dates:
+        from countwise.tables.text_values import is_marked
+
+        if raw.rounded is not None or self.source.typed or is_marked(column):
             return raw.rounded
         largest = float(np.fmax.reduce(np.abs(raw.values), initial=0.0))
         return int(largest) if 2.0**53 < largest < 1e300 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from countwise.errors import TableError
+from countwise.errors import ChangedSourceError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
@@ -92,7 +92,7 @@ def _run_once(
         try:
             return _fold_piece(scan, piece, fold, add, known[0], sample)
         except TableError as error:
-            if scan.on_bad == "skip":
+            if scan.on_bad == "skip" and not isinstance(error, ChangedSourceError):
                 return error
             raise
 

@@ -124,11 +124,13 @@ class ColumnSurvey:
         marks: Mapping[str, int] | None = None,
         rounded: int | None = None,
         weight: NDArray[np.int64] | None = None,
+        may_identify: bool = False,
     ) -> ColumnSurvey:
         """Survey one column of a block of rows.
 
         `marks` among its numbers were taken as missing, `rounded` is one that became inexact. Each
-        row of a coded column may stand for as many as its `weight` says.
+        row of a coded column may stand for as many as its `weight` says. Different numbers are
+        counted if they `may_identify` rows.
         """
         cells = table.raw_array(column.name)
         if isinstance(cells, TextCodes):
@@ -152,12 +154,12 @@ class ColumnSurvey:
         if missing and (is_whole or with_parts or len(few) < 3):
             values = cells[~np.isnan(cells)]
         few = few if len(few) > 2 else _few(values, low, high)
-        may_identify = is_whole and (has_id_name(column.name) or rounded is not None)
+        may_identify |= has_id_name(column.name) or rounded is not None
         return cls(
             True,
             len(cells) - missing,
             missing,
-            sketch=Distinct.of_numbers(values) if may_identify else None,
+            sketch=Distinct.of_numbers(values) if is_whole and may_identify else None,
             sums=_power_sums(values) if is_whole and low >= 0 and high < _EXACT else (),
             low=low,
             high=high,

@@ -3,7 +3,7 @@
 
 from cpython.ref cimport PyObject
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -33,11 +33,23 @@ cdef extern from *:
     #define high_product(a, b) ((uint64_t)(((unsigned __int128)(a) * (b)) >> 64))
     #define top_zeros(word) __builtin_clzll(word)
     #endif
+    /* Whether a zero and another digit stand behind a sign that ends a cell; in C, because the
+       compiler then takes many bytes at once. Signs up to the comma are blanks, quotes and such. */
+    static int begins_with_zero(const unsigned char* at, Py_ssize_t size) {
+        unsigned char found = 0;
+        for (Py_ssize_t i = 1; i + 1 < size; i++) {
+            unsigned char past = at[i - 1], next = (unsigned char)(at[i + 1] - 48);
+            found |= (unsigned char)(at[i] == 48) & (unsigned char)(next < 10)
+                & (unsigned char)((past < 45) | (past == 59) | (past == 124));
+        }
+        return found;
+    }
     """
     int LITTLE
     int first_byte(uint64_t) nogil
     uint64_t high_product(uint64_t, uint64_t) nogil
     int top_zeros(uint64_t) nogil
+    bint begins_with_zero(const uint8_t*, Py_ssize_t) nogil
 
 # What a column is read as.
 SKIPPED, NUMBER, TEXT = 0, 1, 2
@@ -86,10 +98,13 @@ _fill_powers()
 
 
 def look(const uint8_t[::1] content, Py_ssize_t size):
-    """Return whether bytes are ASCII, whether there is NUL or an x among them, and the quotes."""
+    """Return whether bytes are ASCII, whether there is NUL or an x among them, and the quotes.
+
+    The last of all says whether a cell may begin with a zero and another digit.
+    """
     cdef Py_ssize_t i, stop, quotes = 0
     cdef uint8_t high = 0, byte, few
-    cdef bint nul = False, letter = False
+    cdef bint nul = False, letter = False, zero = False
     cdef const uint8_t* at
     with nogil:
         if size > 0:
@@ -107,7 +122,38 @@ def look(const uint8_t[::1] content, Py_ssize_t size):
                     few += byte == 34
                 i = stop
                 quotes += few
-    return high < 128, nul, letter, quotes
+            zero = begins_with_zero(at, size)
+    return high < 128, nul, letter, quotes, zero
+
+
+def find_zeros(const uint8_t[::1] content, str separator, int64_t[::1] state, uint8_t[::1] found):
+    """Mark the columns in which a cell begins with a zero and another digit.
+
+    `state` goes from one part of a file to the next: the column, whether the place is inside
+    quotes, and whether its cell has begun (0: no, 1: with a zero, 2: otherwise).
+    """
+    cdef Py_ssize_t i, column = state[0], columns = found.shape[0]
+    cdef bint inside = state[1]
+    cdef int begun = state[2]
+    cdef uint8_t byte, between = ord(separator)
+    with nogil:
+        for i in range(content.shape[0]):
+            byte = content[i]
+            if byte == 34 and (inside or begun == 0):
+                inside = not inside
+            elif not inside and byte == between:
+                column += 1
+                begun = 0
+            elif not inside and (byte == 10 or byte == 13):
+                column = begun = 0
+            elif begun == 0:
+                if byte != 32:
+                    begun = 1 if byte == 48 else 2
+            elif begun == 1:
+                if digit(byte) and column < columns:
+                    found[column] = 1
+                begun = 2
+    state[0], state[1], state[2] = column, inside, begun
 
 
 def nesting(const uint8_t[::1] content):

@@ -69,6 +69,8 @@ class RowSource:
         Whether it declares the types of its columns, so that texts stay texts.
     open_ended
         Whether a later row may add a column.
+    coded
+        Columns of text files in which a cell is known to begin with a zero, as codes do.
     size
         What the sizes of its pieces add up to, for the progress of a scan.
     engine, why_engine
@@ -81,6 +83,7 @@ class RowSource:
     once: bool = False
     typed: bool = True
     open_ended: bool = False
+    coded: frozenset[str] = frozenset()
     size: int = 0
 
     @property
