@@ -32,7 +32,7 @@ HEAD_ROWS = 20_000
 MAX_LEVELS = 100_000
 #: Bytes that a scan may hold beside what it counts.
 MEMORY = 512 << 20
-_MOST_ROWS = 1 << 16
+_MOST_ROWS = 1 << 17
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
 _CELL_BYTES = 32

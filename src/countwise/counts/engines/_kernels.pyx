@@ -249,13 +249,11 @@ cdef inline uint64_t scatter(int64_t key, int bits) noexcept nogil:
 
 
 cdef inline int bit_length(uint64_t word) noexcept nogil:
-    cdef int step = 32, bits = 0
-    while step:
-        if word >> step:
-            word >>= step
-            bits += step
-        step >>= 1
-    return bits + (word > 0)
+    """Return the bits of a word up to the highest one that is set, by the exponent of a double."""
+    cdef double rounded = <double>(word & ~(word >> 1))  # not up to the next power of two
+    cdef uint64_t bits
+    memcpy(&bits, &rounded, 8)
+    return <int>(bits >> 52) - 1022 if word else 0
 
 
 cdef struct Cell:
@@ -288,16 +286,19 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
         bits += 1
     cdef Py_ssize_t slots = <Py_ssize_t>1 << bits
     cdef uint64_t mask = slots - 1
-    table_array = np.empty(slots, dtype=[("key", np.int64), ("place", np.int64)])
-    cdef Cell[::1] table = table_array
+    cdef Cell[::1] table_array = np.empty(slots, dtype=[("key", np.int64), ("place", np.int64)])
     keys_array = np.empty(most + 1, dtype=np.int64)
-    cdef int64_t[::1] keys = keys_array
+    cdef int64_t[::1] keys_of = keys_array
     counts_array = np.zeros((most + 1, classes))
-    cdef double[:, ::1] counts = counts_array
+    cdef double[:, ::1] counts_of = counts_array
+    # Plain pointers, which need not be looked up again after each store.
+    cdef Cell* table = &table_array[0]
+    cdef int64_t* keys = &keys_of[0]
+    cdef double* counts = &counts_of[0, 0]
+    cdef const double* value
     missing_array = np.zeros(classes)
     cdef double[::1] missing = missing_array
     cdef uint32_t[BLOCK] label
-    cdef int64_t[BLOCK] key_of
     cdef Py_ssize_t begin = start, rows, i, k, used = 0, j, old
     cdef uint64_t slot
     cdef int64_t key
@@ -318,10 +319,9 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
         while begin < stop:
             rows = min(<Py_ssize_t>BLOCK, stop - begin)
             address(target, begin, rows, label)
+            value = &values[begin]
             for i in range(rows):
-                key_of[i] = ordered(values[begin + i])
-            for i in range(rows):
-                x = values[begin + i]
+                x = value[i]
                 k = min(<Py_ssize_t>label[i], classes - 1)
                 if weighted:
                     w = given[begin + i]
@@ -330,16 +330,16 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
                 if x != x:
                     missing[k] += w
                     continue
-                key = key_of[i] >> shift
+                key = ordered(x) >> shift
                 slot = scatter(key, bits)
                 while table[slot].place >= 0 and table[slot].key != key:
                     slot = (slot + 1) & mask
                 if table[slot].place >= 0:
-                    counts[table[slot].place, k] += w
+                    counts[table[slot].place * classes + k] += w
                     continue
                 table[slot].place = used
                 table[slot].key = keys[used] = key
-                counts[used, k] = w
+                counts[used * classes + k] = w
                 used += 1
                 while used > most:
                     # One cell too many: halve the resolution and put every cell in its new place.
@@ -358,13 +358,13 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
                             table[slot].key = keys[used] = key
                             if used != j:
                                 for k in range(classes):
-                                    counts[used, k] = counts[j, k]
-                                    counts[j, k] = 0.0
+                                    counts[used * classes + k] = counts[j * classes + k]
+                                    counts[j * classes + k] = 0.0
                             used += 1
                         else:
                             for k in range(classes):
-                                counts[table[slot].place, k] += counts[j, k]
-                                counts[j, k] = 0.0
+                                counts[table[slot].place * classes + k] += counts[j * classes + k]
+                                counts[j * classes + k] = 0.0
             begin += rows
     order = np.argsort(keys_array[:used])
     return shift, keys_array[:used][order], np.ascontiguousarray(counts_array[:used][order].T), \
