@@ -200,6 +200,10 @@ class Scan:
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where the rows are: no counts, and nothing that only runs here."""
+        return {**self.__dict__, "memo": {}, "shared": None, "progress": None}
+
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
         return f"<Scan of {self.source.what}: {rows}, {len(self.decision.schema)} columns>"

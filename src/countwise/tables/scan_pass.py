@@ -1,24 +1,27 @@
-"""One pass over the pieces of a scan: blocks are coded, surveyed and folded in threads."""
+"""One pass over the pieces of a scan: blocks are coded, surveyed and folded.
+
+That happens in threads here, or where the rows are if their source can run it there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from countwise.errors import TableError
+from countwise.errors import CountwiseError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
-from countwise.tables.sources.row_source import Piece
+from countwise.tables.sources.row_source import Add, Piece
 from countwise.tables.survey import Survey
 
 #: A survey may overturn a head, folded levels need one scan more, and so do parts of dates.
 _MOST_SCANS = 6
 
 Fold = Callable[[Block], Any]
-Add = Callable[[Any, Any], Any]
 
 
 class State(NamedTuple):
@@ -50,17 +53,24 @@ def run_pass(
     *,
     keeper: Keeper | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
 ) -> Any:
     """Fold the blocks of all pieces and add up the results in order; survey them, if need be.
 
     A scan whose schema is not certain yet is surveyed on the way, and its blocks get levels as they
     come; if the survey overturns the schema, all is done once more. The `keeper` is told what is
-    reached after each piece, and may know what an earlier pass had reached.
+    reached after each piece, and may know what an earlier pass had reached. If the pass runs where
+    the rows are, `fold` and `add` and all they refer to are pickled, and a `fold` returns what it
+    finds; the `engine` stream makes it run here.
     """
     if scan.shared is not None:
         return scan.shared.run(scan, fold, add)
+    is_remote = scan.source.is_remote and (engine or scan.engine) != "stream"
     for _ in range(_MOST_SCANS):
-        state = _run_once(scan, fold, add, keeper, progress)
+        if is_remote:
+            state = _run_remotely(scan, fold, add, progress)
+        else:
+            state = _run_once(scan, fold, add, keeper, progress)
         if scan.is_certain or not scan.settle(state.survey):
             return state.folded
     raise TableError(
@@ -115,6 +125,76 @@ def _run_once(
     if keeper is not None:
         keeper.end(state)
     return state
+
+
+@dataclass(frozen=True)
+class RemotePass:
+    """A pass as it travels to where the rows are."""
+
+    scan: Scan
+    folder: Fold | None
+    adder: Add | None
+    schema: Schema
+
+    def fold(self, piece: Piece) -> RemotePart:
+        """Fold one piece."""
+        try:
+            survey, folded, _ = _fold_piece(self.scan, piece, self.folder, self.adder, self.schema)
+        except CountwiseError as error:
+            # As a result it reaches the user in its own words, and nobody tries again.
+            refusal = TableError(error.message, hint=error.hint)
+            if self.scan.on_bad == "skip" and isinstance(error, TableError):
+                return RemotePart(skipped={piece.name: str(error)})
+            return RemotePart(refusal=refusal)
+        return RemotePart(survey, folded)
+
+
+@dataclass(frozen=True)
+class RemotePart:
+    """What a pass found in one or more pieces."""
+
+    survey: Survey = field(default_factory=Survey)
+    folded: Any = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    refusal: TableError | None = None
+
+
+@dataclass(frozen=True)
+class AddParts:
+    """Adds what a pass found in two parts of the rows."""
+
+    add: Add | None
+    max_levels: int
+
+    def __call__(self, left: RemotePart, right: RemotePart) -> RemotePart:
+        folded = right.folded if left.folded is None else left.folded
+        if left.folded is not None and right.folded is not None and self.add is not None:
+            folded = self.add(left.folded, right.folded)
+        return RemotePart(
+            left.survey.add(right.survey, self.max_levels),
+            folded,
+            {**left.skipped, **right.skipped},
+            left.refusal or right.refusal,
+        )
+
+
+def _run_remotely(
+    scan: Scan, fold: Fold | None, add: Add | None, progress: Progress | None
+) -> State:
+    """Run a pass where the rows are."""
+    decision = scan.decision
+    schema = decision.schema if scan.is_certain else decision.reading_schema
+    work = RemotePass(scan, fold, add, schema)
+    options = decision.reading(scan.options, scan.source.open_ended)
+    found: RemotePart = scan.source.run_remotely(
+        work.fold, AddParts(add, scan.max_levels), options
+    )
+    if found.refusal is not None:
+        raise found.refusal
+    scan.skipped.update(found.skipped)
+    if progress is not None:
+        progress(1, 1, "rows folded")
+    return State(found.survey, found.folded, schema)
 
 
 def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from countwise.errors import TableError
 from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
+
+Add = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class RowSource:
         What the sizes of its pieces add up to, for the progress of a scan.
     engine, why_engine
         The engine that counts its rows unless another is asked for, and why in a few words.
+    is_remote
+        Whether a pass over its rows runs where they are.
     """
 
     engine: str = "stream"
@@ -77,6 +81,7 @@ class RowSource:
     typed: bool = True
     open_ended: bool = False
     size: int = 0
+    is_remote: bool = False
 
     @property
     def stable_rows(self) -> bool:
@@ -93,6 +98,13 @@ class RowSource:
 
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield a piece in blocks of at most about so many rows, in order."""
+        raise NotImplementedError
+
+    def run_remotely(self, fold: Callable[[Piece], Any], add: Add, options: ReadOptions) -> Any:
+        """Fold each piece where it is, as a copy of this source yields its blocks there.
+
+        The results are added up; `options` say which columns are read.
+        """
         raise NotImplementedError
 
 
