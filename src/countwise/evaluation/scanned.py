@@ -38,7 +38,7 @@ from countwise.evaluation.trials import Trials
 from countwise.notes import Note
 from countwise.progress import Progress, Steps
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
+from countwise.tables.scan_pass import add_by_key, run_pass
 from countwise.tables.scan_sample import hash_rows
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -229,11 +229,7 @@ def _score_rows(
                 found[one.name, place] = tally
         return found
 
-    def add(left: dict[Any, Tally], right: dict[Any, Tally]) -> dict[Any, Tally]:
-        both = {key: left[key] + part for key, part in right.items() if key in left}
-        return {**left, **right, **both}
-
-    total: dict[tuple[str, Place], Tally] = run_pass(run.scan, fold, add)
+    total: dict[tuple[str, Place], Tally] = run_pass(run.scan, fold, add_by_key)
     return total
 
 

@@ -26,7 +26,7 @@ from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import collapse_cuts, cut_table
 from countwise.discretize.rare_levels import MOST_PAIR_CELLS, width_limit
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
+from countwise.tables.scan_pass import add_by_key, run_pass
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -82,7 +82,10 @@ class _Group:
         return plan
 
     def fold(self, block: Block, folds: NDArray[np.intp]) -> dict[Any, Counts]:
-        """Count a block: all of it on the fine cuts, and each fold by itself on its own."""
+        """Count a block: all of it on the fine cuts, and each fold by itself on its own.
+
+        The counts of a request have its number.
+        """
         table = block.table if self.change is None else self.change(block.table)
         if self.fine is None:
             return {
@@ -91,26 +94,26 @@ class _Group:
             }
         # Each fold counts the rows it leaves out by its own cuts, and they are taken off the total.
         found: dict[Any, Counts] = {"all": memory.fold(cut_table(table, self.fine), self.plan)}
-        for request in self.requests:
+        for number, request in enumerate(self.requests):
             rows = folds[:, request.place.repeat] == request.place.fold
             assert request.scan.cuts is not None
             assert request.plan is not None
             part = cut_table(table.take(rows), request.scan.cuts)
-            found[request] = memory.fold(part, request.plan)
+            found[number] = memory.fold(part, request.plan)
         return found
 
     def answer(self, counted: dict[Any, Counts]) -> None:
         """Give every request the counts of the rows that its fold trains on."""
         places = [request.place for request in self.requests]
         training = sum_training(counted, places) if self.fine is None else {}
-        for request in self.requests:
+        for number, request in enumerate(self.requests):
             assert request.plan is not None
             if self.fine is None:
                 request.result = training[request.place].restricted(request.plan)
                 continue
             assert request.scan.cuts is not None
             total = collapse_cuts(counted["all"], self.fine, request.scan.cuts)
-            request.result = total.restricted(request.plan) - counted[request]
+            request.result = total.restricted(request.plan) - counted[number]
 
 
 def sum_training(counted: Mapping[Place, Counts], places: Sequence[Place]) -> dict[Place, Counts]:
@@ -146,12 +149,12 @@ class SharedPasses:
 
     def count_first(self, plan_of: Callable[[Schema], Plan]) -> None:
         """Count every fold while finding out what the columns are, if that is not known yet."""
-        counter = BlockCounter(self._scan, plan_of)
+        counter, fold_of = BlockCounter(self._scan, plan_of), self._fold_of
 
         def fold(block: Block) -> dict[Place, Counts | None]:
             return {
                 place: counter.fold(Block(block.piece, block.table.take(rows), block.numbers[rows]))
-                for place, rows in rows_of_places(self._fold_of(block))
+                for place, rows in rows_of_places(fold_of(block))
             }
 
         def add(left: dict[Place, Any], right: dict[Place, Any]) -> dict[Place, Any]:
@@ -239,29 +242,59 @@ class SharedPasses:
         """Answer all requests by one scan of the rows."""
         groups, single = _group([one for one in requests if one.plan is not None])
         single += [request for request in requests if request.plan is None]
-
-        def fold(block: Block) -> dict[Any, Any]:
-            folds = self._fold_of(block)
-            found: dict[Any, Any] = {group: group.fold(block, folds) for group in groups}
-            for request in single:
-                rows = folds[:, request.place.repeat] != request.place.fold
-                if rows.any():
-                    table = request.scan.changed(block.table.take(rows))
-                    part = Block(block.piece, table, block.numbers[rows])
-                    found[request] = _fold_single(request, part)
-            return found
-
-        total = run_pass(self._scan, fold, _add)
+        serving = _Serving(self._fold_of, groups, single)
+        total = run_pass(self._scan, serving.fold, serving.add) or {}
         self.scans += 1
-        for group in groups:
-            group.answer(total[group])
+        for number, group in enumerate(groups):
+            group.answer(total["groups", number])
+        for number, request in enumerate(single):
+            request.result = total["single", number]
         with self._condition:
             for request in requests:
-                request.result = total[request] if request in single else request.result
                 request.is_done = True
             self._busy += len(requests)
             self._condition.notify_all()
         self._step(f"scan {self.scans}")
+
+
+@dataclass(frozen=True)
+class _Serving:
+    """What one scan of the rows does for all requests; their results are found by number.
+
+    It may run elsewhere, so it knows nothing of who waits for the results.
+    """
+
+    fold_of: FoldOf
+    groups: Sequence[_Group]
+    single: Sequence[Request]
+
+    def fold(self, block: Block) -> dict[tuple[str, int], Any]:
+        """Fold a block for every request."""
+        folds = self.fold_of(block)
+        found: dict[tuple[str, int], Any] = {
+            ("groups", number): group.fold(block, folds) for number, group in enumerate(self.groups)
+        }
+        for number, request in enumerate(self.single):
+            rows = folds[:, request.place.repeat] != request.place.fold
+            if rows.any():
+                table = request.scan.changed(block.table.take(rows))
+                part = Block(block.piece, table, block.numbers[rows])
+                found["single", number] = _fold_single(request, part)
+        return found
+
+    def add(
+        self, left: dict[tuple[str, int], Any], right: dict[tuple[str, int], Any]
+    ) -> dict[tuple[str, int], Any]:
+        """Add what two parts of the rows gave, request by request."""
+        both = {**left, **right}
+        for key in left.keys() & right.keys():
+            of, number = key
+            if of == "groups":
+                both[key] = add_by_key(left[key], right[key])
+            else:
+                add = self.single[number].add
+                both[key] = left[key] + right[key] if add is None else add(left[key], right[key])
+        return both
 
 
 class _StopError(Exception):
@@ -273,20 +306,6 @@ def _fold_single(request: Request, part: Block) -> Any:
         return memory.fold(part.table, request.plan)
     assert request.fold is not None
     return request.fold(part)
-
-
-def _add(left: dict[Any, Any], right: dict[Any, Any]) -> dict[Any, Any]:
-    """Add what two parts of the rows gave, request by request."""
-    both = dict(left)
-    for key, part in right.items():
-        if key not in both:
-            both[key] = part
-        elif isinstance(part, dict):
-            both[key] = _add(both[key], part)
-        else:
-            add = getattr(key, "add", None)
-            both[key] = both[key] + part if add is None else add(both[key], part)
-    return both
 
 
 def _group(requests: Sequence[Request]) -> tuple[list[_Group], list[Request]]:

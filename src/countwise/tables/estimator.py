@@ -43,6 +43,7 @@ from countwise.params import (
     one_of,
     parameter,
 )
+from countwise.tables.answer_frames import answers_frames, to_spark
 from countwise.tables.labels import is_missing
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -123,6 +124,12 @@ class TableEstimator(DeclaredEstimator):
     schema_: Schema = fitted("the columns as training read them")
     notes_: tuple[Note, ...] = fitted("remarks about the data and the model")
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("predict", "predict_proba", "explain"):
+            if name in vars(cls):
+                setattr(cls, name, answers_frames(vars(cls)[name]))
+
     def _rows(self, X: Any) -> Table:
         """Bring rows to predict to a table coded by the schema of training."""
         from countwise.tables.read import read
@@ -175,7 +182,7 @@ class TableEstimator(DeclaredEstimator):
 
     def _check_shape(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
-        if type(X).__name__ in ("LazyFrame", "DuckDBPyRelation"):
+        if type(X).__name__ in ("LazyFrame", "DuckDBPyRelation") or to_spark(X) is not None:
             from countwise.tables.formats.frames import lazy_error
 
             raise lazy_error(X)

@@ -127,6 +127,12 @@ def _run_once(
     return state
 
 
+def add_by_key(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Add what two parts of the rows gave under equal keys."""
+    both = {key: left[key] + part for key, part in right.items() if key in left}
+    return {**left, **right, **both}
+
+
 @dataclass(frozen=True)
 class RemotePass:
     """A pass as it travels to where the rows are."""
@@ -160,16 +166,17 @@ class RemotePart:
 
 
 @dataclass(frozen=True)
-class AddParts:
+class PartAdder:
     """Adds what a pass found in two parts of the rows."""
 
-    add: Add | None
+    adder: Add | None
     max_levels: int
 
-    def __call__(self, left: RemotePart, right: RemotePart) -> RemotePart:
+    def add(self, left: RemotePart, right: RemotePart) -> RemotePart:
+        """Return what was found in both parts."""
         folded = right.folded if left.folded is None else left.folded
-        if left.folded is not None and right.folded is not None and self.add is not None:
-            folded = self.add(left.folded, right.folded)
+        if left.folded is not None and right.folded is not None and self.adder is not None:
+            folded = self.adder(left.folded, right.folded)
         return RemotePart(
             left.survey.add(right.survey, self.max_levels),
             folded,
@@ -186,9 +193,7 @@ def _run_remotely(
     schema = decision.schema if scan.is_certain else decision.reading_schema
     work = RemotePass(scan, fold, add, schema)
     options = decision.reading(scan.options, scan.source.open_ended)
-    found: RemotePart = scan.source.run_remotely(
-        work.fold, AddParts(add, scan.max_levels), options
-    )
+    found: RemotePart = scan.source.run_remotely(work.fold, PartAdder(add, scan.max_levels).add, options)
     if found.refusal is not None:
         raise found.refusal
     scan.skipped.update(found.skipped)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from countwise.errors import ParameterError, TableError
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
+from countwise.tables.sources.query_source import KeyedSource
 from countwise.tables.table import Table
 from countwise.tables.words import join_cells
 
@@ -39,7 +40,10 @@ def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
 
 
 def draw(scan: Scan, rows: int, random_state: int) -> Table:
-    """Return so many rows of a scan, drawn without replacement, in the order of the scan."""
+    """Return so many rows of a scan, drawn without replacement, in the order of the scan.
+
+    Rows that come in no certain order are in that of their hashes.
+    """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("sample", "rows", "a whole number from 1", rows)
     scan.make_certain()
@@ -52,7 +56,10 @@ def draw(scan: Scan, rows: int, random_state: int) -> Table:
         return _least(hashes, join_tables([left.table, right.table]), rows)
 
     drawn: Drawn = run_pass(scan, fold, add)
-    return drawn.table.with_notes(scan.notes)
+    table = drawn.table
+    if isinstance(scan.source, KeyedSource):
+        table = table.take(np.argsort(drawn.hashes, kind="stable"))
+    return table.with_notes(scan.notes)
 
 
 def _least(hashes: NDArray[np.uint64], table: Table, rows: int) -> Drawn:

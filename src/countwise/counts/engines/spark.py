@@ -27,12 +27,13 @@ def fold_scan(
     """Count the rows of a scan where they are, as the plan for its schema says."""
     if not scan.source.is_remote:
         raise ParameterError(
-            f"count: the engine 'spark' counts rows of a PySpark DataFrame; got {scan.source.what}.",
+            "count: the engine 'spark' counts rows of a PySpark DataFrame; got "
+            f"{scan.source.what}.",
             hint="Leave `engine=` out",
         )
     if checkpoint is not None or scan.checkpoint is not None:
         raise ParameterError(
-            "count: `checkpoint=` is for rows that are counted here; Spark repeats tasks that fail.",
+            "count: `checkpoint=` is for rows that are counted here; Spark repeats what fails.",
             hint=("leave it out", "count here with `engine='stream'`"),
         )
     return stream.fold_scan(scan, plan_of, progress=progress, engine="spark")

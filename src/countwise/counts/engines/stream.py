@@ -50,7 +50,9 @@ def fold_scan(
         counts = _count_in_place(scan, plan_of(scan.schema), report)
     else:
         folder = BlockCounter(scan, plan_of)
-        found = run_pass(scan, folder.fold, folder.add, keeper=keeper, progress=report, engine=engine)
+        found = run_pass(
+            scan, folder.fold, folder.add, keeper=keeper, progress=report, engine=engine
+        )
         counts = finish(scan, found, plan_of)
     keep_counts(scan, counts)
     return counts

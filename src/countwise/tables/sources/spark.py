@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from countwise.errors import CountwiseError, TableError
+from countwise.tables.answer_frames import to_spark
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.query_source import KeyedSource, Query, one_sentence
 from countwise.tables.sources.row_source import Add, Piece, RowSource, refuse_duplicates
@@ -45,18 +46,6 @@ def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOption
         return None
     query.refuse_table()
     return SparkSource(frame, key=query.key), options
-
-
-def to_spark(given: Any) -> Any:
-    """Return a PySpark DataFrame, of Spark itself or of Spark Connect; None for anything else."""
-    if type(given).__module__.startswith("narwhals"):
-        given = given.to_native()
-    kind = type(given)
-    return given if kind.__module__.startswith("pyspark.sql") and _is_frame(kind) else None
-
-
-def _is_frame(kind: type) -> bool:
-    return any(parent.__name__ == "DataFrame" for parent in kind.__mro__)
 
 
 def _open_address(query: Query) -> SparkSource:
@@ -136,7 +125,7 @@ class SparkSource(KeyedSource):
         with spark_sentence(self.what):
             frame = self._select(self.columns_read(options)[1])
             results = frame.mapInArrow(partial(_fold_partition, self, fold), _RESULT)
-            for number in _merge_steps(self.parts):
+            for number in _merge_steps(self.parts, frame.sparkSession):
                 # The order is that of the partitions, so that sums of fractions are the same again.
                 results = results.repartition(number, "part").sortWithinPartitions("part")
                 results = results.mapInArrow(partial(_merge_results, add), _RESULT)
@@ -173,10 +162,11 @@ def _number_by_file(frame: Any) -> Any:
         return None
 
 
-def _merge_steps(parts: int | None) -> list[int]:
+def _merge_steps(parts: int | None, session: Any) -> list[int]:
     """Return in how many tasks results are merged, step by step, until few are left."""
     if parts is None:
-        return [FAN_IN]
+        usual = session.conf.get("spark.sql.shuffle.partitions")
+        return [min(FAN_IN, int(usual)) if usual.isdigit() else FAN_IN]
     steps = []
     while parts > FAN_IN:
         parts = max(math.ceil(parts / FAN_IN), FAN_IN)
