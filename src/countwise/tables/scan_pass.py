@@ -193,7 +193,8 @@ def _run_remotely(
     schema = decision.schema if scan.is_certain else decision.reading_schema
     work = RemotePass(scan, fold, add, schema)
     options = decision.reading(scan.options, scan.source.open_ended)
-    found: RemotePart = scan.source.run_remotely(work.fold, PartAdder(add, scan.max_levels).add, options)
+    adder = PartAdder(add, scan.max_levels)
+    found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options)
     if found.refusal is not None:
         raise found.refusal
     scan.skipped.update(found.skipped)

@@ -1,7 +1,7 @@
 """The engine for Spark: the workers count the rows they have, and only counts travel.
 
-Each worker folds its partitions by the engine for rows in memory. Partial counts are merged in a
-tree by the workers, and the last few here. A task that Spark repeats, after a fault or because it
+Each worker folds its partitions by the engine for rows in memory, and the workers merge partial
+counts in a tree. A task that Spark repeats, after a fault or because it
 is slow, is taken once, so nothing is lost and nothing counted twice.
 """
 

@@ -1,8 +1,8 @@
 """PySpark DataFrames as a source of rows: passes over them run on the workers of Spark.
 
 Only the DataFrame API is used, which Spark Connect has, too. Rows reach Python as Arrow batches
-(`mapInArrow`). A worker folds those of a partition and returns the result as compact bytes; the
-workers merge these in a tree, and the last few are merged here.
+(`mapInArrow`). A worker folds those of a partition and returns the result as compact bytes, and
+the workers merge these in a tree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from countwise.tables.sources.query_source import KeyedSource, Query, one_senten
 from countwise.tables.sources.row_source import Add, Piece, RowSource, refuse_duplicates
 
 _PREFIX = "spark:"
-#: Results that are merged by one task, and results that reach the driver.
+#: Results that are merged by one task.
 FAN_IN = 16
 #: A result as a row: its number, how many partitions it is of, and its bytes.
 _RESULT = "part int, parts int, content binary"
@@ -129,7 +129,7 @@ class SparkSource(KeyedSource):
                 # The order is that of the partitions, so that sums of fractions are the same again.
                 results = results.repartition(number, "part").sortWithinPartitions("part")
                 results = results.mapInArrow(partial(_merge_results, add), _RESULT)
-            found = results.toArrow().sort_by("part")
+            found = results.toArrow()
         self.parts = sum(found.column("parts").to_pylist())
         self.why_engine = f"by the workers of Spark, in {self.parts} parts"
         return _merge(add, found)
@@ -163,14 +163,18 @@ def _number_by_file(frame: Any) -> Any:
 
 
 def _merge_steps(parts: int | None, session: Any) -> list[int]:
-    """Return in how many tasks results are merged, step by step, until few are left."""
+    """Return in how many tasks results are merged, step by step; in the last one it is one task.
+
+    Spark can repeat a last step of one task at any time. Of several tasks, some of which are done,
+    it cannot if results come in another order than before.
+    """
     if parts is None:
         usual = session.conf.get("spark.sql.shuffle.partitions")
-        return [min(FAN_IN, int(usual)) if usual.isdigit() else FAN_IN]
-    steps = []
-    while parts > FAN_IN:
-        parts = max(math.ceil(parts / FAN_IN), FAN_IN)
-        steps.append(parts)
+        steps = [min(FAN_IN, int(usual)) if usual.isdigit() else FAN_IN]
+    else:
+        steps = [math.ceil(parts / FAN_IN)]
+    while steps[-1] > 1:
+        steps.append(math.ceil(steps[-1] / FAN_IN))
     return steps
 
 
@@ -297,6 +301,9 @@ def _reason(text: str) -> str:
     raised = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*$", text, re.MULTILINE)
     if "Traceback" in text and raised:
         return str(raised[-1])
+    caused = re.findall(r"^Caused by: (?:[\w.$]+: )?(.*)$", text, re.MULTILINE)
+    if caused:
+        return str(caused[-1])
     lines = [line.strip(" :") for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         del lines[0]
