@@ -147,7 +147,7 @@ def count_together(session, tables: dict[int, tuple[pa.Table, cw.Scan]]) -> dict
 
 
 def test_odd_tables_count_like_rows_in_memory(session):
-    tables, known, refused = {}, {}, {}
+    tables, known, refused, unscanned = {}, {}, {}, {}
     for seed in range(40):
         given, options = fixed_table(seed)
         with BytesIO() as file:
@@ -160,8 +160,9 @@ def test_odd_tables_count_like_rows_in_memory(session):
         try:
             tables[seed] = given, cw.scan(session.createDataFrame(given), target="y", **options)
         except CountwiseError as refusal:
-            assert str(refusal) == refused[seed]
+            unscanned[seed] = str(refusal)
     assert len(known) > 30
+    assert unscanned.items() <= refused.items()
     counts = count_together(session, tables)
     for seed, (_, rows) in tables.items():
         if seed in refused:

@@ -30,7 +30,7 @@ from countwise.decisions.expected_gain import expected_accuracy, expected_gain, 
 from countwise.decisions.gain_matrix import Gains
 from countwise.decisions.rules import WORDS, Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.tables.answer_frames import answers_frames
+from countwise.tables.estimator import answers_frames
 from countwise.tables.labels import Labels
 from countwise.tables.weights import weights_or_ones
 

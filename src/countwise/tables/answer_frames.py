@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from countwise.errors import MissingColumnWarning, ParameterError, TableError, listing
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Rows that are answered together.
 _ROWS = 1 << 16
@@ -32,22 +30,14 @@ def to_spark(given: Any) -> Any:
     return given if is_frame and kind.__module__.startswith("pyspark.sql") else None
 
 
-def answers_frames(method: Method) -> Method:
-    """Let `predict`, `predict_proba` or `explain` of a model answer a PySpark DataFrame, too.
-
-    The result is a frame that is computed when it is used: the columns of the given one, but for
-    those that have a name of an answer, and the answers with the names that `predict_file` gives
-    them. So keep what you need by selecting columns before or after.
-    """
-
-    @wraps(method)
-    def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        frame = to_spark(X)
-        if frame is None:
-            return method(self, X, *args, **options)
-        return _ANSWERS[method.__name__](self, frame)
-
-    return answer  # type: ignore[return-value]
+def answer_rows(
+    method: Callable[..., Any], model: Any, X: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Answer a PySpark DataFrame by a frame, and other rows by the method itself."""
+    frame = to_spark(X)
+    if frame is None:
+        return method(model, X, *args, **options)
+    return _ANSWERS[method.__name__](model, frame)
 
 
 def _predict(model: Any, frame: Any) -> Any:

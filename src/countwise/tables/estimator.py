@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, dataclass_transform
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +44,6 @@ from countwise.params import (
     one_of,
     parameter,
 )
-from countwise.tables.answer_frames import answers_frames, to_spark
 from countwise.tables.labels import is_missing
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -111,6 +111,28 @@ class DeclaredEstimator(BaseEstimator):
     def describe_training(self) -> list[str]:
         """Return sentences about what training found, beside what the parameters say."""
         return []
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def answers_frames(method: Method) -> Method:
+    """Let `predict`, `predict_proba` or `explain` of a model answer a PySpark DataFrame, too.
+
+    The result is a frame that is computed when it is used: the columns of the given one, but for
+    those that have a name of an answer, and the answers with the names that `predict_file` gives
+    them. So keep what you need by selecting columns before or after.
+    """
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if not type(X).__module__.startswith(("pyspark", "narwhals")):
+            return method(self, X, *args, **options)
+        from countwise.tables.answer_frames import answer_rows
+
+        return answer_rows(method, self, X, args, options)
+
+    return answer  # type: ignore[return-value]
 
 
 class TableEstimator(DeclaredEstimator):
@@ -182,7 +204,9 @@ class TableEstimator(DeclaredEstimator):
 
     def _check_shape(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
-        if type(X).__name__ in ("LazyFrame", "DuckDBPyRelation") or to_spark(X) is not None:
+        kind = type(X)
+        lazy = ("LazyFrame", "DuckDBPyRelation")
+        if kind.__name__ in lazy or kind.__module__.startswith("pyspark.sql"):
             from countwise.tables.formats.frames import lazy_error
 
             raise lazy_error(X)

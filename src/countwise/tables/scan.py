@@ -68,8 +68,9 @@ def scan(
     source
         A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
         ``data/*.parquet``, a pyarrow data set, a RecordBatchReader (which can be read once), a
-        DuckDB relation, a polars LazyFrame, an Ibis table, or an address: ``duckdb:FILE`` or
-        ``postgresql://host/database``. Folders named ``key=value`` give a column.
+        DuckDB relation, a polars LazyFrame, an Ibis table, a PySpark DataFrame, or an address:
+        ``duckdb:FILE``, ``postgresql://host/database`` or ``spark:TABLE``. Folders named
+        ``key=value`` give a column.
     target
         The class: the name or position of a column.
     memory

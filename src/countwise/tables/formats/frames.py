@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import TableError, quote
-from countwise.tables.answer_frames import to_spark
 from countwise.tables.raw_columns import (
     Raw,
     Words,
@@ -100,7 +99,7 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
 def lazy_error(source: Any) -> TableError:
     """Return the error that rows outside memory are not read into it without being asked."""
     name, how = type(source).__name__, ".collect()"
-    if to_spark(source) is not None:
+    if type(source).__module__.startswith("pyspark.sql"):
         name, how = "PySpark DataFrame", ".toArrow()"
     return TableError(
         f"Table: rows must be in memory here; got a {name}, which may hold more than fits.",
