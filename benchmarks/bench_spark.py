@@ -128,6 +128,10 @@ def processor_seconds(job: Callable[[], Any]) -> tuple[float, Any]:
     return min(seconds), result
 
 
+#: Ticks of each process at the last look; those of one that has ended stay.
+_TICKS: dict[int, int] = {}
+
+
 def seconds_so_far() -> float:
     """Return the processor seconds of this process and all that it has started."""
     parent, used = {}, {}
@@ -138,13 +142,12 @@ def seconds_so_far() -> float:
             continue
         number = int(path.parent.name)
         parent[number] = int(fields[1])
-        # Its time, and that of its children that have ended.
-        used[number] = sum(map(int, fields[11:15]))
+        used[number] = int(fields[11]) + int(fields[12])
 
     def is_ours(number: int) -> bool:
         while number and number != os.getpid():
             number = parent.get(number, 0)
         return bool(number)
 
-    total = sum(ticks for number, ticks in used.items() if is_ours(number))
-    return total / os.sysconf("SC_CLK_TCK")
+    _TICKS.update({number: ticks for number, ticks in used.items() if is_ours(number)})
+    return sum(_TICKS.values()) / os.sysconf("SC_CLK_TCK")

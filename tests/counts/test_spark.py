@@ -43,11 +43,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "1",  # one task merges
     # Times with a zone mean the same whatever the zone of the session.
     "spark.sql.session.timeZone": "America/New_York",
-    "spark.speculation": "true",
-    "spark.speculation.interval": "200ms",
-    "spark.speculation.minTaskRuntime": "3s",
     "spark.task.maxFailures": "3",
-    "spark.speculation.quantile": "0.4",
 }
 
 
@@ -364,11 +360,7 @@ def test_a_killed_executor_loses_nothing_and_doubles_nothing(session, numbers, t
     assert counts == cw.count(known, everything(known.schema))
 
 
-def test_repeated_and_speculative_tasks_count_once(session, numbers, tmp_path):
-    known = cw.read(numbers, target="y")
-    frame = session.createDataFrame(numbers).repartition(6)
-    second = str(tmp_path / "second")
-
+def test_a_repeated_task_counts_once(session, numbers):
     def fail_twice(schema):
         from pyspark import TaskContext
 
@@ -377,23 +369,9 @@ def test_repeated_and_speculative_tasks_count_once(session, numbers, tmp_path):
             raise RuntimeError("not yet")
         return everything(schema)
 
-    def sleep_at_first(schema):
-        from time import sleep
-
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        if context is not None and context.partitionId() == 2:
-            if context.attemptNumber() == 0:
-                sleep(60)
-            else:
-                Path(second).touch()
-        return everything(schema)
-
-    for plan_of in (fail_twice, sleep_at_first):
-        rows = cw.scan(frame, target="y")
-        assert cw.count(rows, plan_of) == cw.count(known, everything(known.schema))
-    assert Path(second).exists()
+    known = cw.read(numbers, target="y")
+    rows = cw.scan(session.createDataFrame(numbers).repartition(3), target="y")
+    assert cw.count(rows, fail_twice) == cw.count(known, everything(known.schema))
 
 
 def test_faults_are_said_in_one_sentence(session, numbers):
@@ -475,5 +453,5 @@ def test_the_command_line_reaches_tables_of_the_session(session, credit, tmp_pat
     done = run("predict", model, "spark:credit", "--keep", "customer")
     assert len(done.stdout.splitlines()) == 601
     assert done.stdout.startswith("customer,class,p_bad,p_good,decision")
-    done = run("compare", "spark:credit", "--key", "customer", "--target", "class", "-m", "tan")
-    assert "tan" in done.output
+    words = ["--key", "customer", "--target", "class", "-m", "naive-bayes", "--folds", "2"]
+    assert "naive-bayes" in run("compare", "spark:credit", *words).output
