@@ -89,8 +89,9 @@ def scan(
     source
         A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
         ``data/*.parquet``, a pyarrow data set, a RecordBatchReader (which can be read once), a
-        DuckDB relation, a polars LazyFrame, an Ibis table, or an address: ``duckdb:FILE`` or
-        ``postgresql://host/database``. Folders named ``key=value`` give a column.
+        DuckDB relation, a polars LazyFrame, an Ibis table, a PySpark DataFrame, or an address:
+        ``duckdb:FILE``, ``postgresql://host/database`` or ``spark:TABLE``. Folders named
+        ``key=value`` give a column.
     target
         The class: the name or position of a column.
     memory
@@ -229,6 +230,11 @@ class Scan:
         self.expected: RowSample | None = None
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where the rows are: no counts, and nothing that only runs here."""
+        gone: dict[str, Any] = {"memo": {}, "shared": None, "progress": None, "expected": None}
+        return {**self.__dict__, **gone}
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
