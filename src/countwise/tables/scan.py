@@ -355,6 +355,16 @@ class Scan:
         part.expected = None
         return part
 
+    def without_weight(self) -> Scan:
+        """Return the same rows, each counted once."""
+        if self.weight is None:
+            return self
+        self.make_certain()
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.options, other.memo = replace(self.options, weight=None), {}
+        return other
+
     def without_text(self) -> Scan:
         """Return the same rows without their texts, as models see them that count no words."""
         if not self.schema.text:
