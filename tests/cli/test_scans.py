@@ -81,6 +81,40 @@ def test_large_files_stream_by_themselves(run, folder, monkeypatch):
     assert run("fit", "all.csv", "-t", "class", "--model", "neighbors", "-o", "k.cw").exit_code == 0
 
 
+def test_a_model_that_needs_rows_learns_from_a_sample(run, folder):
+    words = ("data", "-t", "class", "--model", "neighbors", "--sample", "60")
+    done = run("fit", *words, "-o", "model.cw")
+    assert done.exit_code == 0, done.output
+    assert "60 of 150 rows, drawn at random" in done.output
+    model = cw.load("model.cw")
+    same = cw.Neighbors().fit(cw.scan("data", target="class").sample(60))
+    rows = cw.read("all.csv", target="class")
+    assert np.array_equal(model.predict_proba(rows), same.predict_proba(rows))
+    # As many rows as there are, or more, are all of them, and no note speaks of a sample.
+    everything = cw.scan("data", target="class").sample(150)
+    assert "S06" not in {note.code for note in everything.notes}
+
+
+def test_a_sample_trains_the_default_model_of_rows_in_memory(run, folder):
+    assert run("fit", "data", "-t", "class", "--sample", "80", "-o", "model.cw").exit_code == 0
+    assert type(cw.load("model.cw")) is cw.Additive
+
+
+def test_counts_are_not_those_of_a_sample(run, folder):
+    done = run("count", "data", "-t", "class", "--sample", "60", "-o", "some.counts")
+    assert done.exit_code == 2
+    assert "--sample is for models" in done.output
+    assert not os.path.exists("some.counts")
+
+
+def test_fit_compares_models_on_a_folder(run, folder):
+    done = run("fit", "data", "-t", "class", "--model", "best", "--json", "-o", "model.cw")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["chosen"].startswith("Compared")
+    assert cw.load("model.cw").takes_scans
+
+
 def test_a_model_that_needs_rows_refuses_a_folder(run, folder):
     done = run("fit", "data", "-t", "class", "--model", "neighbors", "-o", "model.cw")
     assert done.exit_code == 2

@@ -78,13 +78,19 @@ def test_a_scan_gives_the_model_of_memory_a_noted_sample_or_a_refusal(
     if refused:
         assert "in memory" in refused
         is_made_from_counts = getattr(model, "takes_scans", False)
-        assert not is_made_from_counts or "quantizer" in refused or "pruning" in refused
+        reasons = ("quantizer", "pruning", "no weights")
+        assert not is_made_from_counts or any(reason in refused for reason in reasons)
         return
     assert model.takes_scans
     table = cw.read(pa.table(columns(mixed)), target="y", drop=["w"])
     weight = columns(mixed)["w"] if weighted else None
     wanted = entry.build(entry.examples[place]).fit(table, sample_weight=weight)
     found, expected = model.predict_proba(table), wanted.predict_proba(table)
+    if "S12" in {note.code for note in model.notes_}:
+        # Members draw other rows than in memory; that they are right is tested by their weights.
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        assert np.mean(np.abs(found - expected)) < 0.2
+        return
     if entry.name == "ID3":
         # Parts of rows without a value are fractions, which are added in another order.
         assert len(model.tree_) == len(wanted.tree_)

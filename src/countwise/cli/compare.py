@@ -27,6 +27,7 @@ from countwise.cli.options import (
     read_or_scan,
     read_rule,
     read_source,
+    refuse_checkpoint,
     repeats_option,
     rule_option,
     say_gains,
@@ -56,6 +57,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         'countwise compare "data/*.parquet" -t class -m naive-bayes,tan',
+        "countwise compare spark:shop.sales -t class --key customer",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),
@@ -194,10 +196,6 @@ def command(
     _say_probabilities(gain, out.quiet)
     started = monotonic()
     chosen = build_models(read, names, COMPARED, seed)
-    if names is None and isinstance(table, Scan):
-        chosen = {
-            name: model for name, model in chosen.items() if getattr(model, "takes_scans", False)
-        }
     compared = add_rule(chosen, wheel)
     with out.progress() as tell:
         trials = evaluate(
@@ -248,11 +246,10 @@ def _read_rows(
             _check_column(reading, file, option, name)
         columns[name] = replace(reading.column(name), kind="nominal")
     reading = replace(reading, columns=columns)
-    if scanning is not None and scanning.checkpoint is not None:
-        raise click.UsageError("--checkpoint is for fit and count; compare begins anew")
     if scanning is None:
         read = read_source(reading, file, "compare")
     else:
+        refuse_checkpoint(scanning, "compare")
         read = read_or_scan(reading, file, "compare", scanning)
     values: dict[str, Any] = {}
     if isinstance(read.table, Scan):
@@ -374,11 +371,12 @@ def _write_report(
                 {name: model}, table, random_state=seed, gain=trials.gain, progress=tell, **size
             )
     else:
-        notes = [
-            "The page has no learning curve: a curve deals rows in memory at random."
-            if left == -math.inf
-            else f"The page has no learning curve: {name} would need more time for one."
-        ]
+        why = f"{name} would need more time for one"
+        if left == -math.inf:
+            why = "a curve deals rows in memory at random"
+        if trials.is_scan:
+            why = "it needs further scans; countwise curve draws it"
+        notes = [f"The page has no learning curve: {why}."]
     model.fit(table)
     command = shlex.join(["countwise", *sys.argv[1:]])
     report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)

@@ -54,6 +54,7 @@ BEST = "best"
         'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit duckdb:warehouse.db --table sales --target y -o sales.cw",
         'countwise fit postgresql://host/shop --query "SELECT * FROM sales" --target y',
+        "countwise fit spark:shop.sales --target y --model tan -o sales.cw",
         "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
@@ -91,9 +92,10 @@ def command(
 ) -> None:
     """Train a model on FILE and save it for predict, explain, show and draw.
 
-    FILE may also be a folder, a pattern such as "data/*.parquet", or a database: duckdb:FILE or
-    postgresql://HOST/NAME with --table or --query. Such rows, and large files, are counted where
-    they are and never held in memory, if the model is made from counts.
+    FILE may also be a folder, a pattern such as "data/*.parquet", a database (duckdb:FILE or
+    postgresql://HOST/NAME with --table or --query) or spark:TABLE of the session of Spark. Such
+    rows, and large files, are counted where they are and never held in memory, if the model is
+    made from counts.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and
@@ -107,7 +109,8 @@ def command(
 
     path = out.path or _default_path(file)
     if name is None:
-        name = SCANNED if stays_outside(file, scanning) else DEFAULT
+        is_scan = stays_outside(file, scanning) and scanning.sample is None
+        name = SCANNED if is_scan else DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)
@@ -121,7 +124,7 @@ def command(
     if numbers:
         read, target = read_numbers(reading, file, "fit")
     else:
-        can_scan = name != BEST and getattr(model, "takes_scans", False)
+        can_scan = name == BEST or getattr(model, "takes_scans", False)
         read = read_or_scan(reading, file, "fit", scanning, can_scan=can_scan)
         target = None
         gain = take_gains(gain, read.table, out.quiet)
@@ -145,8 +148,6 @@ def command(
         model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
         if isinstance(read.table, Scan):
-            if name == BEST:
-                raise ParameterError("fit: rows outside memory are not compared; name one --model.")
             read.table.progress = tell
         labels = () if target is None or read.table.labelled else (target,)
         model.fit(read.table, *labels, **fitting, **({"progress": tell} if reports else {}))
@@ -177,10 +178,13 @@ def _compare(read: Read, gain: GainMatrix | None, seed: int, out: Output) -> tup
     """Return the best standard model that can be saved, and why it was chosen."""
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED, select
+    from countwise.tables.scan import Scan
 
     table = read.table
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
+    if isinstance(table, Scan):
+        models = {name: model for name, model in models.items() if model.takes_scans}
     with out.progress() as tell:
         trials = evaluate(
             models,
@@ -191,7 +195,8 @@ def _compare(read: Read, gain: GainMatrix | None, seed: int, out: Output) -> tup
             progress=tell,
             sample_weight=read.weight,
         )
-    return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
+    best = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
+    return best, f"Compared {len(models)} models: {trials.verdict()}"
 
 
 def _default_path(file: str) -> str:

@@ -273,14 +273,23 @@ def build_models(
     seed: int,
     parameters: dict[str, Any] | None = None,
 ) -> Any:
-    """Build the models to compare, with `parameters` if it is one; the majority is always one."""
+    """Build the models to compare, with `parameters` if it is one; the majority is always one.
+
+    Of the `usual` ones only those are taken for rows outside memory that can learn from them.
+    """
     from countwise.models.registry import select
+    from countwise.tables.scan import Scan
 
     schema = read.table.schema
     only_text = all(column.kind == "text" for column in schema.attributes)
     chosen = select(names, usual, bool(schema.numeric), only_text)
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
-    return {model.name: model.build(seed, parameters) for model in compared}
+    models = {model.name: model.build(seed, parameters) for model in compared}
+    if names is None and isinstance(read.table, Scan):
+        return {
+            name: model for name, model in models.items() if getattr(model, "takes_scans", False)
+        }
+    return models
 
 
 def add_rule(models: dict[str, Any], rule: Any) -> dict[str, Any]:
@@ -669,6 +678,7 @@ class Scanning:
     table: str | None = None
     query: str | None = None
     key: str | None = None
+    sample: int | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -720,6 +730,12 @@ def scan_options(function: Decorated) -> Decorated:
             metavar="COLUMN",
             help="Column that identifies the rows of a database, which folds and samples need.",
         ),
+        click.option(
+            "--sample",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Read N rows drawn at random into memory, for models that need rows there.",
+        ),
         gather,
     )(function)
 
@@ -740,10 +756,19 @@ def read_or_scan(
     from countwise.cli.scans import open_scan
 
     rows, remarks = open_scan(reading, source, who, scanning, need_target)
+    if scanning.sample is not None:
+        table, weight = rows.sample_with_weights(scanning.sample)
+        return Read(table, remarks, weight)
     if not must:
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is counted piece by piece.",)
     return Read(rows, remarks)
+
+
+def refuse_checkpoint(scanning: Scanning, who: str) -> None:
+    """Refuse a checkpoint where models are judged."""
+    if scanning.checkpoint is not None:
+        raise click.UsageError(f"--checkpoint is for fit and count; {who} begins anew")
 
 
 def stays_outside(source: str, scanning: Scanning) -> bool:

@@ -40,7 +40,7 @@ def open_scan(
     given = {
         name: value
         for name, value in vars(scanning).items()
-        if value is not None and name not in ("engine", *place)
+        if value is not None and name not in ("engine", "sample", *place)
     }
     asked = {name: getattr(scanning, name) for name in place}
     rows_of = Query(source, **asked) if any(asked.values()) else source
@@ -89,8 +89,8 @@ def open_scan(
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:
     """Count the rows of SOURCE by class and save the counts, which countwise merge adds up.
 
-    SOURCE is a file, a folder or a pattern such as "data/*.parquet". Counts hold no rows: sites can
-    exchange them instead of their data.
+    SOURCE is a file, a folder, a pattern such as "data/*.parquet", a database or spark:TABLE.
+    Counts hold no rows: sites can exchange them instead of their data.
     """
     from countwise.counts.count_rows import count as count_rows
     from countwise.counts.counts_file import save_counts
@@ -98,6 +98,8 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
 
     if out.path is None:
         raise click.UsageError("a file for the counts is needed; name it with -o")
+    if scanning.sample is not None:
+        raise click.UsageError("--sample is for models; counts are those of all rows")
     started = perf_counter()
     asked = scanning if scanning.is_asked else replace(scanning, on_bad="refuse")
     read = read_or_scan(reading, file, "count", asked)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from countwise.progress import Progress
     from countwise.tables.raw_columns import Numbers, Raw, RawTable
     from countwise.tables.read_options import ReadOptions
+    from countwise.tables.scan_sample import RowSample
     from countwise.tables.sources.row_source import Piece, RowSource
     from countwise.tables.survey import Survey
     from countwise.tables.survey_decisions import Decision
@@ -31,7 +32,7 @@ HEAD_ROWS = 20_000
 MAX_LEVELS = 100_000
 #: Bytes that a scan may hold beside what it counts.
 MEMORY = 512 << 20
-_MOST_ROWS = 1 << 18
+_MOST_ROWS = 1 << 17
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
 _CELL_BYTES = 32
@@ -88,8 +89,9 @@ def scan(
     source
         A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
         ``data/*.parquet``, a pyarrow data set, a RecordBatchReader (which can be read once), a
-        DuckDB relation, a polars LazyFrame, an Ibis table, or an address: ``duckdb:FILE`` or
-        ``postgresql://host/database``. Folders named ``key=value`` give a column.
+        DuckDB relation, a polars LazyFrame, an Ibis table, a PySpark DataFrame, or an address:
+        ``duckdb:FILE``, ``postgresql://host/database`` or ``spark:TABLE``. Folders named
+        ``key=value`` give a column.
     target
         The class: the name or position of a column.
     memory
@@ -224,8 +226,15 @@ class Scan:
         self.progress: Progress | None = None
         #: Whether some weights are fractions, as far as rows were read.
         self.fractions = [False]
+        #: Rows that the first scan is to draw on its way; see `expect_sample`.
+        self.expected: RowSample | None = None
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where the rows are: no counts, and nothing that only runs here."""
+        gone: dict[str, Any] = {"memo": {}, "shared": None, "progress": None, "expected": None}
+        return {**self.__dict__, **gone}
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
@@ -327,10 +336,14 @@ class Scan:
         return other
 
     def shared_by(self, passes: Any, place: Any) -> Scan:
-        """Return a scan of some of the rows, those of a place, whose passes are run by `passes`."""
+        """Return a scan of some of the rows, those of a place, whose passes are run by `passes`.
+
+        They scan this one, so their blocks are changed already.
+        """
         self.make_certain()
         other = object.__new__(Scan)
         other.__dict__.update(self.__dict__)
+        other.change = other.before_cuts = other.cuts = None
         other.memo, other.shared, other.place = {}, passes, place
         return other
 
@@ -339,6 +352,7 @@ class Scan:
         part = object.__new__(ScanPart)
         part.__dict__.update(self.__dict__)
         part.decision, part.memo = self.decision.restricted(names), {}
+        part.expected = None
         return part
 
     def without_weight(self) -> Scan:
@@ -548,6 +562,13 @@ class Scan:
             self._survey = survey
         return again
 
+    def expect_sample(self, rows: int, random_state: int = 0) -> None:
+        """Let the first scan of all rows draw those that `sample` will be asked for."""
+        from countwise.tables.scan_sample import RowSample
+
+        if not self.is_certain and self.source.stable_rows:
+            self.expected = RowSample(rows, random_state)
+
     def sample(self, rows: int, random_state: int = 0) -> Table:
         """Return so many rows as a table, drawn by their numbers: the same ones every time."""
         return self.sample_with_weights(rows, random_state)[0]
@@ -558,7 +579,11 @@ class Scan:
         """Return so many rows as `sample` does, and their weights if the scan has some."""
         from countwise.tables.scan_sample import draw
 
-        return draw(self, rows, random_state)
+        table, weight = draw(self, rows, random_state)
+        if len(table) < len(self):
+            note = Note.of("S06", sample=len(table), rows=len(self))
+            table = table.with_notes([*table.notes, note])
+        return table, weight
 
 
 class ScanPart(Scan):

@@ -1,24 +1,31 @@
-"""One pass over the pieces of a scan: blocks are coded, surveyed and folded in threads."""
+"""One pass over the pieces of a scan: blocks are coded, surveyed and folded.
+
+That happens in threads here, or where the rows are if their source can run it there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+import operator
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from countwise.errors import ChangedSourceError, TableError
+from countwise.errors import ChangedSourceError, CountwiseError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
-from countwise.tables.sources.row_source import Piece
+from countwise.tables.sources.row_source import Add, Piece
 from countwise.tables.survey import Survey
 
 #: A survey may overturn a head, folded levels need one scan more, and so do parts of dates.
 _MOST_SCANS = 6
 
 Fold = Callable[[Block], Any]
-Add = Callable[[Any, Any], Any]
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
 class State(NamedTuple):
@@ -50,17 +57,24 @@ def run_pass(
     *,
     keeper: Keeper | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
 ) -> Any:
     """Fold the blocks of all pieces and add up the results in order; survey them, if need be.
 
     A scan whose schema is not certain yet is surveyed on the way, and its blocks get levels as they
     come; if the survey overturns the schema, all is done once more. The `keeper` is told what is
-    reached after each piece, and may know what an earlier pass had reached.
+    reached after each piece, and may know what an earlier pass had reached. If the pass runs where
+    the rows are, `fold` and `add` and all they refer to are pickled, and a `fold` returns what it
+    finds; the `engine` stream makes it run here.
     """
     if scan.shared is not None:
         return scan.shared.run(scan, fold, add)
+    is_remote = scan.source.is_remote and (engine or scan.engine) != "stream"
     for _ in range(_MOST_SCANS):
-        state = _run_once(scan, fold, add, keeper, progress)
+        if is_remote:
+            state = _run_remotely(scan, fold, add, progress)
+        else:
+            state = _run_once(scan, fold, add, keeper, progress)
         if scan.is_certain or not scan.settle(state.survey):
             return state.folded
     raise TableError(
@@ -81,10 +95,15 @@ def _run_once(
     begin = None if keeper is None else keeper.begin()
     state = State(Survey(), None, start) if begin is None else begin
     known = [state.schema]
+    # A pass that goes on from a checkpoint does not see all rows.
+    sample = scan.expected if keeper is None and not is_certain else None
+    drawn: list[Drawn] = []
+    if sample is not None:
+        sample.begin()
 
-    def work(piece: Piece) -> tuple[Survey, Any, Schema] | TableError:
+    def work(piece: Piece) -> tuple[Survey, Any, Schema, list[Drawn]] | TableError:
         try:
-            return _fold_piece(scan, piece, fold, add, known[0])
+            return _fold_piece(scan, piece, fold, add, known[0], sample)
         except TableError as error:
             if scan.on_bad == "skip" and not isinstance(error, ChangedSourceError):
                 return error
@@ -98,7 +117,7 @@ def _run_once(
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
-        survey, folded, schema = found
+        survey, folded, schema, some = found
         if folded is not None and state.folded is not None and add is not None:
             folded = add(state.folded, folded)
         elif folded is None:
@@ -107,6 +126,8 @@ def _run_once(
         # Later blocks begin with the levels so far, so that most of them add none.
         schema = _united(state.schema, schema)
         known[0] = schema
+        if sample is not None:
+            drawn = sample.add(drawn, some)
         state = State(survey, folded, schema, (*state.done, piece.identity))
         if keeper is not None:
             keeper.keep(state)
@@ -114,7 +135,96 @@ def _run_once(
             progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
     if keeper is not None:
         keeper.end(state)
+    if sample is not None:
+        sample.drawn = drawn
     return state
+
+
+def add_by_key(
+    left: Mapping[Key, Value],
+    right: Mapping[Key, Value],
+    add_of: Callable[[Key], Callable[[Value, Value], Value]] = lambda key: operator.add,
+) -> dict[Key, Value]:
+    """Return what two parts of the rows gave, added up key by key."""
+    both = dict(left)
+    for key, part in right.items():
+        both[key] = add_of(key)(both[key], part) if key in both else part
+    return both
+
+
+@dataclass(frozen=True)
+class RemotePass:
+    """A pass as it travels to where the rows are."""
+
+    scan: Scan
+    folder: Fold | None
+    adder: Add | None
+    schema: Schema
+
+    def fold(self, piece: Piece) -> RemotePart:
+        """Fold one piece."""
+        try:
+            survey, folded, *_ = _fold_piece(
+                self.scan, piece, self.folder, self.adder, self.schema, None
+            )
+        except CountwiseError as error:
+            # As a result it reaches the user in its own words, and nobody tries again.
+            refusal = TableError(error.message, hint=error.hint)
+            if self.scan.on_bad == "skip" and isinstance(error, TableError):
+                return RemotePart(skipped={piece.name: str(error)})
+            return RemotePart(refusal=refusal)
+        return RemotePart(survey, folded, fractions=self.scan.fractions[0])
+
+
+@dataclass(frozen=True)
+class RemotePart:
+    """What a pass found in one or more pieces."""
+
+    survey: Survey = field(default_factory=Survey)
+    folded: Any = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    refusal: TableError | None = None
+    fractions: bool = False
+
+
+@dataclass(frozen=True)
+class PartAdder:
+    """Adds what a pass found in two parts of the rows."""
+
+    adder: Add | None
+    max_levels: int
+
+    def add(self, left: RemotePart, right: RemotePart) -> RemotePart:
+        """Return what was found in both parts."""
+        folded = right.folded if left.folded is None else left.folded
+        if left.folded is not None and right.folded is not None and self.adder is not None:
+            folded = self.adder(left.folded, right.folded)
+        return RemotePart(
+            left.survey.add(right.survey, self.max_levels),
+            folded,
+            {**left.skipped, **right.skipped},
+            left.refusal or right.refusal,
+            left.fractions or right.fractions,
+        )
+
+
+def _run_remotely(
+    scan: Scan, fold: Fold | None, add: Add | None, progress: Progress | None
+) -> State:
+    """Run a pass where the rows are."""
+    decision = scan.decision
+    schema = decision.schema if scan.is_certain else decision.reading_schema
+    work = RemotePass(scan, fold, add, schema)
+    options = decision.reading(scan.options, scan.source.open_ended)
+    adder = PartAdder(add, scan.max_levels)
+    found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options)
+    if found.refusal is not None:
+        raise found.refusal
+    scan.skipped.update(found.skipped)
+    scan.fractions[0] |= found.fractions
+    if progress is not None:
+        progress(1, 1, "rows folded")
+    return State(found.survey, found.folded, schema)
 
 
 def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
@@ -124,9 +234,14 @@ def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, i
 
 
 def _fold_piece(
-    scan: Scan, piece: Piece, fold: Fold | None, add: Add | None, schema: Schema
-) -> tuple[Survey, Any, Schema]:
-    survey, total = Survey(), None
+    scan: Scan,
+    piece: Piece,
+    fold: Fold | None,
+    add: Add | None,
+    schema: Schema,
+    sample: RowSample | None,
+) -> tuple[Survey, Any, Schema, list[Drawn]]:
+    survey, total, drawn = Survey(), None, list[Drawn]()
     is_certain, decision = scan.is_certain, scan.decision
     for raw in scan.raw_blocks(piece, decision):
         table = scan.code_block(raw, schema)
@@ -135,12 +250,16 @@ def _fold_piece(
         if not is_certain:
             survey = survey.add(scan.survey_block(table, raw.columns, dropped), scan.max_levels)
             schema = scan.without_many_levels(schema)
-        if fold is None:
+        if fold is None and sample is None:
             continue
         block = Block(piece, decision.outside(table, table.schema), raw.numbers, raw.weight)
-        part = fold(scan.changed(block if keep.all() else block.take(keep)))
-        total = part if total is None or add is None else add(total, part)
-    return survey, total, schema
+        block = scan.changed(block if keep.all() else block.take(keep))
+        if sample is not None:
+            drawn = sample.add(drawn, sample.draw(block))
+        if fold is not None:
+            part = fold(block)
+            total = part if total is None or add is None else add(total, part)
+    return survey, total, schema, drawn
 
 
 def _united(left: Schema, right: Schema) -> Schema:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -386,13 +387,12 @@ def _column_from_dict(plain: Mapping[str, Any]) -> ColumnSurvey:
 
 
 def _unite(left: ColumnSurvey, right: ColumnSurvey) -> tuple[tuple[Level, ...], NDArray[np.int64]]:
-    if left.levels is right.levels or (
-        left.levels == right.levels
-        and [*map(level_key, left.levels)] == [*map(level_key, right.levels)]
-    ):
-        return left.levels, left.amounts + right.amounts
-    if not right.levels:
-        return left.levels, left.amounts
+    more, fewer = (left, right) if len(left.levels) >= len(right.levels) else (right, left)
+    # Later blocks know the levels of earlier ones, so that most lists begin with the other one.
+    if all(map(is_, more.levels, fewer.levels)):
+        amounts = more.amounts.copy()
+        amounts[: len(fewer.levels)] += fewer.amounts
+        return more.levels, amounts
     place = {level_key(level): at for at, level in enumerate(left.levels)}
     levels = list(left.levels)
     where = []

@@ -342,6 +342,8 @@ def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
     numbers = numbers_among(marks)
     if isinstance(raw, Numbers):
         return _drop_numbers(raw, numbers)
+    if not holds_marks(raw, marks):
+        return raw
 
     def is_mark(level: Any) -> bool:
         if isinstance(level, str):
@@ -350,6 +352,14 @@ def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
 
     gone = [is_mark(level) for level in raw.distinct]
     return replace(_without(raw, gone), marked=True) if any(gone) else raw
+
+
+def holds_marks(words: Words, marks: frozenset[str]) -> bool:
+    """Return whether a missing mark may be among the levels: never, if all are other texts."""
+    try:
+        return not marks.isdisjoint(map(str.strip, words.distinct))  # type: ignore[arg-type]
+    except TypeError:  # some levels are numbers
+        return True
 
 
 def drop_unused(words: Words) -> Words:
