@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -141,8 +141,11 @@ class SharedPasses:
         self._training: dict[Place, Counts] = {}
         self._condition = Condition()
         self._waiting: list[Request] = []
-        self._busy = 0
+        self._busy = self._jobs = 0
+        self._is_over = False
         self.scans = 0
+        #: Held by a fit that needs much memory, and never while it waits for a pass.
+        self.turn = Lock()
 
     def count_first(self, plan_of: Callable[[Schema], Plan]) -> None:
         """Count every fold while finding out what the columns are, if that is not known yet."""
@@ -172,7 +175,7 @@ class SharedPasses:
 
     def rows_of(self, place: Place) -> Scan:
         """Return the rows that a fold trains on, as a scan whose passes are shared."""
-        return self._scan.shared_by(self, place)
+        return self._scan.shared_by(self, place, max(self._jobs, 1))
 
     def fit_all(self, jobs: Mapping[Key, Callable[[], Any]]) -> dict[Key, Any]:
         """Run the jobs side by side until all are done; return what each returned."""
@@ -190,18 +193,21 @@ class SharedPasses:
                     self._condition.notify_all()
 
         workers = [Thread(target=run, args=item, daemon=True) for item in jobs.items()]
-        self._busy = len(workers)
+        self._busy = self._jobs = len(workers)
         for worker in workers:
             worker.start()
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._busy == 0)
-                requests, self._waiting = self._waiting, []
-            if failed or not requests:
-                break
-            self._serve(requests)
-        if failed:
+        requests: list[Request] = []
+        try:
+            while True:
+                with self._condition:
+                    self._condition.wait_for(lambda: self._busy == 0)
+                    requests, self._waiting = self._waiting, []
+                if failed or not requests:
+                    break
+                self._serve(requests)
+        finally:
             self._release(requests)
+        if failed:
             raise failed[0]
         return results
 
@@ -219,6 +225,8 @@ class SharedPasses:
 
     def _wait(self, request: Request) -> Any:
         with self._condition:
+            if self._is_over:
+                raise _StopError
             self._waiting.append(request)
             self._busy -= 1
             self._condition.notify_all()
@@ -228,11 +236,13 @@ class SharedPasses:
         return request.result
 
     def _release(self, requests: Sequence[Request]) -> None:
-        """Let fits that still wait end, because another one failed."""
+        """Let fits that still wait end, because another one failed or all were interrupted."""
         with self._condition:
-            for request in requests:
+            self._is_over = True
+            left = [one for one in (*requests, *self._waiting) if not one.is_done]
+            for request in left:
                 request.result, request.is_done = _StopError(), True
-            self._busy += len(requests)
+            self._busy += len(left)
             self._condition.notify_all()
 
     def _serve(self, requests: Sequence[Request]) -> None:
@@ -265,7 +275,7 @@ class SharedPasses:
 
 
 class _StopError(Exception):
-    """Ends a fit because another one failed."""
+    """Ends a fit because another one failed or all were interrupted."""
 
 
 def _fold_single(request: Request, part: Block) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ParameterError, TableError
+from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
 from countwise.tables.table import Table
@@ -22,9 +23,12 @@ class Drawn(NamedTuple):
     table: Table
 
 
-def hash_rows(block: Block, seed: int) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of the identity of each row and a seed; never of its content."""
-    if not block.piece.stable_rows:
+def hash_rows(block: Block, seed: int, any_order: bool = False) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of the identity of each row and a seed; never of its content.
+
+    Rows without a fixed order are refused, unless their numbers in `any_order` will do.
+    """
+    if not block.piece.stable_rows and not any_order:
         raise TableError(
             f"scan: the rows of {block.piece.name} have no fixed order, so folds and samples need "
             "a column that identifies them.",
@@ -53,6 +57,37 @@ def draw(scan: Scan, rows: int, random_state: int) -> Table:
 
     drawn: Drawn = run_pass(scan, fold, add)
     return drawn.table.with_notes(scan.notes)
+
+
+def draw_by_class(
+    scan: Scan, wanted: NDArray[np.intp], random_state: int, progress: Progress | None = None
+) -> Table:
+    """Return so many rows of each class, drawn without replacement, in the order of the scan.
+
+    If the rows have no fixed order, another scan may find other ones.
+    """
+    any_order = not scan.source.stable_rows
+
+    def fold(block: Block) -> Drawn:
+        hashes = hash_rows(block, random_state, any_order)
+        return _least_by_class(hashes, block.table, wanted)
+
+    def add(left: Drawn, right: Drawn) -> Drawn:
+        hashes = np.concatenate([left.hashes, right.hashes])
+        return _least_by_class(hashes, join_tables([left.table, right.table]), wanted)
+
+    drawn: Drawn = run_pass(scan, fold, add, progress=progress)
+    return drawn.table.with_notes(scan.notes)
+
+
+def _least_by_class(hashes: NDArray[np.uint64], table: Table, wanted: NDArray[np.intp]) -> Drawn:
+    """Keep the rows of each class that have the smallest hashes."""
+    target, kept = table.target, np.ones(len(hashes), dtype=bool)
+    for label in np.unique(target).tolist():
+        rows, many = np.flatnonzero(target == label), int(wanted[label])
+        if many < len(rows):
+            kept[rows[np.argpartition(hashes[rows], many)[many:]]] = False
+    return Drawn(hashes, table) if kept.all() else Drawn(hashes[kept], table.take(kept))
 
 
 def _least(hashes: NDArray[np.uint64], table: Table, rows: int) -> Drawn:

@@ -26,6 +26,8 @@ from countwise.models.additive.fit import (
     MAX_STEPS,
     SLOPE_LIMIT,
     Rows,
+    TrainingRows,
+    Watch,
     to_probabilities,
 )
 from countwise.models.additive.folds import FoldFit, Pairs, Validated
@@ -205,9 +207,15 @@ class DualFits:
         return np.asarray(table)
 
     def fit_all(
-        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+        self,
+        rows: TrainingRows,
+        pairs: Pairs,
+        best: Validated,
+        scale: float,
+        watch: Watch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Fit all rows; return tables and biases."""
+        """Fit all rows, which are those of the folds; return tables and biases."""
+        rows = self.rows
         found, _ = solve(
             self.gram(pairs, best.penalties),
             rows.y,
