@@ -394,7 +394,7 @@ class StepWatch:
         self, max_seconds: float | None, started: float, report: Progress | None = None
     ) -> None:
         self._until = math.inf if max_seconds is None else started + max_seconds
-        self._report, self._first = report, 0.0
+        self._report, self._first, self._done = report, 0.0, 0.0
         self.steps, self.gradient, self.stopped = 0, 0.0, ""
 
     def __call__(self, solver: Solver) -> bool:
@@ -404,7 +404,8 @@ class StepWatch:
         if self._report is not None:
             decades = math.log(self._first / SLOPE_LIMIT)
             done = math.log(self._first / max(self.gradient, SLOPE_LIMIT)) / max(decades, 1e-9)
-            self._report(max(done, 0.0), 1.0, f"step {self.steps}, gradient {self.gradient:.0e}")
+            self._done = max(done, self._done)
+            self._report(self._done, 1.0, f"step {self.steps}, gradient {self.gradient:.0e}")
         if monotonic() > self._until:
             self.stopped = "by `max_seconds=`"
         elif self.steps >= MAX_STEPS:
