@@ -173,3 +173,16 @@ def test_a_score_that_needs_rows_is_refused_before_any_scan(folder):
         cw.evaluate(cw.TAN(), rows, score="auc")
     assert not rows.is_certain
     assert cw.evaluate(cw.TAN(), rows, folds=2, score="f1").ranked_by == "f1"
+
+
+def test_an_interruption_ends_all_fits(folder):
+    def interrupt(done, total, text):
+        if text == "scan 2":
+            raise KeyboardInterrupt
+
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        cw.evaluate(cw.KDB(selective=True), scan(folder), folds=3, progress=interrupt)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
+        assert not thread.is_alive()

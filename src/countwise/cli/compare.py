@@ -149,7 +149,8 @@ def command(
     ranks.
 
     FILE may also be a folder or a pattern such as "data/*.parquet", or a database. Such rows, and
-    large files, stay where they are: models made from counts are trained and tested in a few scans.
+    large files, stay where they are: models made from counts are trained and tested in a few scans,
+    and they are the standard models then; name additive with --models to fit it to each fold.
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets. Training and prediction are timed separately. With --gain, every model is also
@@ -193,9 +194,8 @@ def command(
     started = monotonic()
     chosen = build_models(read, names, COMPARED, seed)
     if names is None and isinstance(table, Scan):
-        chosen = {
-            name: model for name, model in chosen.items() if getattr(model, "takes_scans", False)
-        }
+        # Others that take a scan are fitted to each fold by itself, which takes far longer.
+        chosen = {name: model for name, model in chosen.items() if hasattr(model, "fit_counts")}
     compared = add_rule(chosen, wheel)
     with out.progress() as tell:
         trials = evaluate(
@@ -357,10 +357,10 @@ def _write_report(
 ) -> list[str]:
     """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import COMMANDS, DEFAULT, SCANNED
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
+    name = best_model(trials) or DEFAULT
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
     size: dict[str, Any] = {} if hasattr(model, "fit_counts") else _REFITTED_CURVE

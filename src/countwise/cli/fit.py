@@ -23,12 +23,11 @@ from countwise.cli.options import (
     rule_option,
     scan_options,
     seed_option,
-    stays_outside,
     take_gains,
 )
 from countwise.cli.scans import remove_checkpoints
 from countwise.errors import ParameterError, listing
-from countwise.models.registry import DEFAULT, SCANNED
+from countwise.models.registry import DEFAULT
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -49,6 +48,7 @@ BEST = "best"
         "countwise fit sample:credit-g --gain sample --param pairs=0 -o credit.cw",
         "countwise fit data.csv --target class --model best",
         "countwise fit sample:weather --model naive-bayes --param smoothing=0.5 -o weather.cw",
+        'countwise fit "data/*.parquet" --target y --param max_seconds=600',
         'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit duckdb:warehouse.db --table sales --target y -o sales.cw",
         'countwise fit postgresql://host/shop --query "SELECT * FROM sales" --target y',
@@ -61,8 +61,7 @@ BEST = "best"
     "name",
     metavar="NAME",
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
-    f"cross-validation and the best is trained. Default: {DEFAULT}; {SCANNED} for rows outside "
-    "memory.",
+    f"cross-validation and the best is trained. Default: {DEFAULT}.",
 )
 @params_option
 @gain_options
@@ -89,8 +88,9 @@ def command(
     """Train a model on FILE and save it for predict, explain, show and draw.
 
     FILE may also be a folder, a pattern such as "data/*.parquet", or a database: duckdb:FILE or
-    postgresql://HOST/NAME with --table or --query. Such rows, and large files, are counted where
-    they are and never held in memory, if the model is made from counts.
+    postgresql://HOST/NAME with --table or --query. Such rows, and large files, stay where they
+    are, if the model is made from counts or additive, which is fitted to codes of a byte a cell:
+    --param max_seconds=600 ends its last fit.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and
@@ -103,8 +103,7 @@ def command(
     from countwise.tables.scan import Scan
 
     path = out.path or _default_path(file)
-    if name is None:
-        name = SCANNED if stays_outside(file, scanning) else DEFAULT
+    name = name or DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)

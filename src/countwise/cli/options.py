@@ -594,7 +594,7 @@ params_option = click.option(
 )
 
 
-#: Larger files are counted piece by piece: megabytes by extension, and of all others.
+#: Larger files are read piece by piece: megabytes by extension, and of all others.
 _LARGE = {".parquet": 64, ".pq": 64, ".gz": 64}
 _LARGE_TEXT = 256
 
@@ -698,7 +698,7 @@ def read_or_scan(
     rows, remarks = open_scan(reading, source, who, scanning, need_target)
     if not must:
         size = os.path.getsize(source) >> 20
-        remarks += (f"The file has {size} MB, so it is counted piece by piece.",)
+        remarks += (f"The file has {size} MB, so it is read piece by piece.",)
     return Read(rows, remarks)
 
 

@@ -193,7 +193,7 @@ class SharedPasses:
                     self._condition.notify_all()
 
         workers = [Thread(target=run, args=item, daemon=True) for item in jobs.items()]
-        self._busy = self._jobs = len(workers)
+        self._busy, self._jobs, self._is_over = len(workers), len(workers), False
         for worker in workers:
             worker.start()
         requests: list[Request] = []

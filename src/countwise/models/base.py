@@ -197,8 +197,8 @@ def refuse_scan(who: str, X: Any) -> None:
     if isinstance(X, Scan):
         raise TableError(
             f"{who}: it learns from rows in memory, not from counts; got a Scan.",
-            hint="Pass some of its rows, such as rows.sample(100_000), or choose a model made "
-            "from counts",
+            hint="Pass some of its rows, such as rows.sample(100_000), or choose Additive or a "
+            "model made from counts",
         )
 
 

@@ -301,3 +301,15 @@ def test_columns_of_many_bins_take_two_bytes():
     assert codes.max() > 255
     assert np.array_equal(codes, expected)
     assert np.array_equal(target, classes)
+
+
+def test_rows_of_a_database_without_a_key_are_drawn_in_any_order(small_sample):
+    duckdb = pytest.importorskip("duckdb")
+    rows = pa.table(columns())
+    found = cw.Additive(pairs=0).fit(cw.scan(duckdb.from_arrow(rows), target="y"))
+    assert "no fixed order" in note_of(found, "A04")
+    table = cw.read(rows, target="y")
+    keyed = rows.append_column("id", pa.array(range(ROWS)))
+    named = cw.Additive(pairs=0).fit(cw.scan(duckdb.from_arrow(keyed), target="y", key="id"))
+    assert not [note for note in named.notes_ if note.code == "A04"]
+    assert found.score(table) == pytest.approx(named.score(table), abs=0.02)

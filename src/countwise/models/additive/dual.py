@@ -215,17 +215,18 @@ class DualFits:
         watch: Watch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit all rows, which are those of the folds; return tables and biases."""
-        rows = self.rows
+        assert scale == 1.0, "the dual form is for rows that are all in the folds"
+        known = self.rows
         found, _ = solve(
             self.gram(pairs, best.penalties),
-            rows.y,
-            rows.weight,
-            np.zeros((rows.scores, len(rows))),
+            known.y,
+            known.weight,
+            np.zeros((known.scores, len(known))),
             -1.0,
             SLOPE_LIMIT,
             MAX_STEPS,
         )
-        tables = self._tables(np.arange(len(rows)), pairs, best.penalties, found.T)
+        tables = self._tables(np.arange(len(known)), pairs, best.penalties, found.T)
         return tables, _BIAS * found.sum(axis=1)
 
 

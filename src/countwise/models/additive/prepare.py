@@ -93,7 +93,8 @@ def needs_sample(rows: int) -> bool:
 def sample_sizes(counts: NDArray[np.int64]) -> NDArray[np.intp]:
     """Return how many rows of each class a sample has, given those of all rows."""
     share = SAMPLE_ROWS / max(int(counts.sum()), 1)
-    return np.minimum(np.ceil(counts * share), counts).astype(np.intp)
+    wanted = np.minimum(np.ceil(counts * share), counts)
+    return np.asarray(wanted, dtype=np.intp)
 
 
 def first_rows(y: NDArray[np.int32], classes: int) -> NDArray[np.intp]:

@@ -115,7 +115,7 @@ class SpillFile:
         found = np.empty((lines, rows), np.uint8)
         with self._lock:
             self._file.seek(place)
-            self._file.readinto(found.data)  # type: ignore[attr-defined]
+            self._file.readinto(found.data)
         return found
 
     def close(self) -> None:
