@@ -4,9 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+import countwise as cw
 from countwise.tables.datasets import find
 
 settings.register_profile(
@@ -39,3 +41,25 @@ def locate_uci_set(name: str) -> Path:
 def uci() -> Callable[[str], Path]:
     """Give tests `locate_uci_set`."""
     return locate_uci_set
+
+
+@pytest.fixture(scope="session")
+def credit_frame() -> pd.DataFrame:
+    """Rows of credits and their customers, as text and numbers."""
+    table = cw.read("sample:credit-g")
+    columns = {
+        name: cells if table.schema[name].kind == "numeric" else [c and str(c) for c in cells]
+        for name, cells in table.to_dict().items()
+    }
+    frame = pd.DataFrame(columns).head(600)
+    frame["customer"] = [f"c{number % 90}" for number in range(600)]
+    return frame
+
+
+@pytest.fixture(scope="session")
+def credit_folder(credit_frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows in three files."""
+    folder = tmp_path_factory.mktemp("parts")
+    for at in range(3):
+        credit_frame.iloc[200 * at : 200 * (at + 1)].to_parquet(folder / f"part{at}.parquet")
+    return folder

@@ -1,6 +1,6 @@
 """Run the command line: ``python -m countwise``."""
 
-from countwise.cli.app import main
+from countwise.cli.app import run
 
 if __name__ == "__main__":
-    main()
+    run()

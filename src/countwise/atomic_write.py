@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from countwise.errors import ParameterError, StoreError, shown
@@ -31,10 +34,12 @@ def atomic_write(path: str | os.PathLike[str], who: str = "save") -> Iterator[Pa
             _settle(temporary, target, mode)
         except OSError as why:
             raise _unwritable(who, path, why) from None
-    except BaseException:
+    except BaseException as why:
         for draft in drafts:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
+        if isinstance(why, OSError) and _is_full(why):
+            raise _unwritable(who, path, why) from None
         raise
 
 
@@ -97,6 +102,24 @@ def _settle(temporary: Path, target: Path, mode: int | None) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _is_full(why: OSError) -> bool:
+    """Return whether a write failed for want of space, or of a sound disk."""
+    # Arrow gives the number in its text alone.
+    told = re.search(r"\[errno (\d+)\]", str(why))
+    number = int(told[1]) if why.errno is None and told else why.errno
+    return number in (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", None))
+
+
+def remove_drafts(path: str | os.PathLike[str]) -> None:
+    """Remove what a process that was killed while it wrote this file has left beside it."""
+    target = Path(os.path.realpath(path))
+    pattern = f".{target.stem[:32]}.*.tmp{target.suffix[:16]}"
+    names = [name for name in os.listdir(target.parent) if fnmatchcase(name, pattern)]
+    for name in names:
+        with contextlib.suppress(OSError):
+            target.with_name(name).unlink()
 
 
 def _unwritable(who: str, path: object, why: Exception) -> StoreError:

@@ -132,6 +132,10 @@ class TableError(CountwiseError, ValueError):
     """The data cannot be read as a table of nominal and numeric columns."""
 
 
+class ChangedSourceError(TableError):
+    """Rows outside memory changed, or were removed, while they were scanned."""
+
+
 class SchemaError(TableError):
     """A table lacks a column of its schema, or holds it as another kind."""
 

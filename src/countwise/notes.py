@@ -305,16 +305,42 @@ NOTES: dict[str, NoteKind] = {
     "S08": NoteKind(
         "Evaluated without keeping rows",
         "info",
-        "{scans} scans trained and scored all models. The fold of a row follows from where the row "
-        "is, so the folds are not stratified.",
-        "Rows and their predictions are not kept, so AUC, ROC curves and the list of rows need "
-        "rows in memory.",
+        "{scans} scans trained and scored all models. Which rows are tested follows from where the "
+        "rows are, so the folds are not stratified.",
+        "Rows and their predictions are not kept, so the list of rows and top-k accuracy need rows "
+        "in memory.",
     ),
     "S09": NoteKind(
         "A model that cannot be evaluated on a scan",
         "caution",
         "{names} was left out: {why}",
         "It needs rows in memory. Evaluate a sample: cw.evaluate(models, rows.sample(100_000)).",
+    ),
+    "S10": NoteKind(
+        "Sizes of a curve as counted",
+        "info",
+        "Where a row is on the curve follows from where it is in its file, so the sizes are the "
+        "numbers of rows that were counted (means over folds and repeats).",
+        "The number of rows is not known before the first scan, so the training sets are fractions "
+        "of the rows.",
+    ),
+    "S11": NoteKind(
+        "AUC from a histogram",
+        "info",
+        "AUC and ROC curves come from histograms of the posteriors with {bins:,} bins; every AUC "
+        "is exact to within {error:.2g}.",
+        "Posteriors are not kept. Rows in different bins are compared exactly; rows in one bin "
+        "count one half, as equal ones do. So an AUC is wrong by at most half the pairs of rows "
+        "that share a bin without being equal.",
+    ),
+    "S12": NoteKind(
+        "Bagging by Poisson weights",
+        "info",
+        "Each of the {members} members draws every row {how} {fraction:g}; how often follows from "
+        "where the row is.",
+        "In memory each member draws a fixed number of rows. Outside memory that number is not "
+        "known in advance; Poisson weights give nearly the same samples, and do not depend on the "
+        "order in which rows arrive.",
     ),
     "S04": NoteKind(
         "A sample of the rows",
@@ -330,6 +356,21 @@ NOTES: dict[str, NoteKind] = {
         "lie on the borders of a fine histogram.",
         "Rows outside memory are not sorted by value. A fine histogram holds up to 4096 values "
         "exactly, and about as many equally fine cells beyond that.",
+    ),
+    "S06": NoteKind(
+        "A sample instead of all rows",
+        "caution",
+        "{sample:,} of {rows:,} rows, drawn at random, stand for all of them, as requested.",
+        "The rows were drawn by a hash of where they are, so the same ones are drawn every time. "
+        "Figures are those of the sample.",
+    ),
+    "S07": NoteKind(
+        "Weights that are fractions",
+        "info",
+        "Some weights in column {column!r} are fractions, so sums are rounded and may differ in "
+        "their last digits from one order of rows to another.",
+        "Whole weights are added to the last bit. Multiply the weights until all are whole if the "
+        "last digit matters.",
     ),
     "N01": NoteKind(
         "Singular covariance",

@@ -1,4 +1,4 @@
-"""``countwise compare`` on rows that stay in their files."""
+"""``countwise compare`` and ``curve`` on rows that stay in their files."""
 
 import json
 
@@ -54,3 +54,46 @@ def test_what_a_scan_cannot_do_is_refused(folder, run, more, sentence):
     result = run("compare", f"{folder}/*.csv", "-t", "Class", *more)
     assert result.exit_code == 2
     assert sentence in " ".join(result.stderr.split())
+
+
+def test_a_curve_of_a_pattern(folder, tmp_path, run):
+    words = ("curve", f"{folder}/*.csv", "-t", "Class", "--drop", "member", "--points", "6")
+    page = tmp_path / "page.html"
+    result = run(*words, "--json", "--report", str(page))
+    assert result.exit_code == 0
+    facts = json.loads(result.stdout)
+    assert {line["model"] for line in facts["records"]} == {"naive-bayes", "aode", "majority"}
+    assert 10 <= facts["sizes"][0] < facts["sizes"][-1] < 435
+    assert {"S08", "S10", "E13"} <= {note["code"] for note in facts["notes"]}
+    assert '<section id="curve">' in page.read_text(encoding="utf-8")
+    shown = run(*words, "-m", "naive-bayes,neighbors", "-o", str(tmp_path / "points.csv"))
+    assert shown.exit_code == 0
+    assert "accuracy by training rows; hold-out 70:30" in shown.stdout.lower()
+    assert "neighbors was left out" in " ".join(shown.stderr.split())
+    points = pd.read_csv(tmp_path / "points.csv")
+    assert points["size"].tolist()[: len(facts["sizes"])] == facts["sizes"]
+
+
+def test_groups_on_a_curve(folder, run):
+    words = ("curve", f"{folder}/*.csv", "-t", "Class", "-m", "naive-bayes", "--group", "member")
+    assert "groups of member kept together" in " ".join(run(*words).stdout.split())
+    refused = run("curve", "sample:votes", "--group", "member")
+    assert refused.exit_code == 2
+    refused = run("curve", f"{folder}/*.csv", "-t", "Class", "--checkpoint", "x.counts")
+    assert "--checkpoint is for fit and count; curve begins anew" in refused.stderr
+
+
+def test_a_ranking_by_area_says_how_exact_it_is(folder, run):
+    words = ("compare", f"{folder}/*.csv", "-t", "Class", "--drop", "member", "--folds", "3")
+    result = run(*words, "-m", "naive-bayes,tan", "--score", "auc")
+    assert result.exit_code == 0
+    assert "every AUC is exact to within" in " ".join(result.stderr.split())
+
+
+def test_bagging_is_fitted_to_a_pattern(folder, tmp_path, run):
+    words = ("fit", f"{folder}/*.csv", "-t", "Class", "--drop", "member", "--model", "bagging")
+    model = tmp_path / "bagging.cw"
+    result = run(*words, "--param", "n_estimators=3", "-o", str(model), "--json")
+    assert result.exit_code == 0
+    assert "S12" in {note["code"] for note in json.loads(result.stdout)["notes"]}
+    assert len(cw.load(model).members_) == 3

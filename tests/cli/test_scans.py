@@ -55,6 +55,36 @@ def test_a_checkpoint_is_removed_when_the_model_is_saved(run, folder):
     assert sorted(os.listdir(folder)) == ["all.csv", "data", "model.cw"]
 
 
+def test_weights_are_those_of_python_for_tables_and_scans(run, folder):
+    lines = (folder / "all.csv").read_text().splitlines()
+    weight = [number % 4 for number in range(len(lines) - 1)]
+    rows = [f"{line},{w}\n" for line, w in zip(lines, ["often", *weight], strict=True)]
+    (folder / "weighted.csv").write_text("".join(rows))
+    words = ("fit", "weighted.csv", "-t", "class", "--model", "tan", "--weight", "often")
+    assert run(*words, "-o", "table.cw").exit_code == 0
+    done = run(*words, "--engine", "stream", "-o", "scan.cw")
+    assert done.exit_code == 0, done.output
+    table = cw.read("all.csv", target="class")
+    known = cw.TAN().fit(table, sample_weight=weight).predict_proba(table)
+    for name in ("table.cw", "scan.cw"):
+        assert np.array_equal(cw.load(name).predict_proba(table), known)
+    words = ("count", "weighted.csv", "-t", "class", "--weight", "often", "-o", "all.counts")
+    assert run(*words).exit_code == 0
+    assert cw.load_counts("all.counts").total == sum(weight)
+    words = ("compare", "weighted.csv", "-t", "class", "--weight", "often", "-m", "tan", "--json")
+    for engine in ((), ("--engine", "stream")):
+        done = run(*words, "--folds", "3", *engine)
+        assert done.exit_code == 0, done.output
+        assert "--weight often" in json.loads(done.stdout)["keep"]
+    (folder / "weighted.csv").write_text("".join(rows).replace(",3\n", ",-3\n"))
+    words = ("fit", "weighted.csv", "-t", "class", "--model", "tan", "--weight", "often")
+    for engine in ((), ("--engine", "stream")):
+        done = run(*words, *engine, "-o", "bad.cw")
+        assert done.exit_code == 2
+        assert "row 4 of 'weighted.csv' holds -3 in 'often'" in done.output
+    assert not os.path.exists("bad.cw")
+
+
 def test_large_files_stream_by_themselves(run, folder, monkeypatch):
     monkeypatch.setattr(options, "_is_large", lambda source: True)
     done = run("fit", "all.csv", "-t", "class", "--model", "naive-bayes", "-o", "model.cw")
@@ -63,6 +93,40 @@ def test_large_files_stream_by_themselves(run, folder, monkeypatch):
     assert "S01" in {note.code for note in cw.load("model.cw").notes_}
     # A model that needs rows reads the file as before.
     assert run("fit", "all.csv", "-t", "class", "--model", "neighbors", "-o", "k.cw").exit_code == 0
+
+
+def test_a_model_that_needs_rows_learns_from_a_sample(run, folder):
+    words = ("data", "-t", "class", "--model", "neighbors", "--sample", "60")
+    done = run("fit", *words, "-o", "model.cw")
+    assert done.exit_code == 0, done.output
+    assert "60 of 150 rows, drawn at random" in done.output
+    model = cw.load("model.cw")
+    same = cw.Neighbors().fit(cw.scan("data", target="class").sample(60))
+    rows = cw.read("all.csv", target="class")
+    assert np.array_equal(model.predict_proba(rows), same.predict_proba(rows))
+    # As many rows as there are, or more, are all of them, and no note speaks of a sample.
+    everything = cw.scan("data", target="class").sample(150)
+    assert "S06" not in {note.code for note in everything.notes}
+
+
+def test_a_sample_trains_the_default_model_of_rows_in_memory(run, folder):
+    assert run("fit", "data", "-t", "class", "--sample", "80", "-o", "model.cw").exit_code == 0
+    assert type(cw.load("model.cw")) is cw.Additive
+
+
+def test_counts_are_not_those_of_a_sample(run, folder):
+    done = run("count", "data", "-t", "class", "--sample", "60", "-o", "some.counts")
+    assert done.exit_code == 2
+    assert "--sample is for models" in done.output
+    assert not os.path.exists("some.counts")
+
+
+def test_fit_compares_models_on_a_folder(run, folder):
+    done = run("fit", "data", "-t", "class", "--model", "best", "--json", "-o", "model.cw")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["chosen"].startswith("Compared")
+    assert cw.load("model.cw").takes_scans
 
 
 def test_a_model_that_needs_rows_refuses_a_folder(run, folder):

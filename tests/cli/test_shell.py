@@ -111,6 +111,19 @@ def test_a_reader_that_leaves_is_no_error(tmp_path):
         assert process.wait(60) == 0
 
 
+@pytest.mark.parametrize("command", ["models", "samples"])
+def test_a_reader_that_leaves_a_table_is_no_error(command):
+    with subprocess.Popen(
+        [sys.executable, "-m", "countwise", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_said(tmp_path):
     with open("/dev/full", "wb") as full:

@@ -68,6 +68,7 @@ def fixed_table(seed: int) -> tuple[pa.Table, dict]:
     }
     cells, kind = CLASSES[seed % len(CLASSES)]
     data["y"] = pa.array(random.choices(cells, k=rows), kind)
+    data["w"] = pa.array(random.choices(range(10), k=rows), pa.int32())
     return pa.table(data), OPTIONS[seed % len(OPTIONS)]
 
 
@@ -83,6 +84,7 @@ def odd_tables(draw: st.DrawFn) -> tuple[pa.Table, dict]:
 
     data = {name: column(*CELLS[name]) for name in names}
     data["y"] = column(*draw(st.sampled_from(CLASSES)))
+    data["w"] = column(list(range(10)), draw(st.sampled_from([pa.int32(), pa.float64()])))
     return pa.table(data), draw(st.sampled_from(OPTIONS))
 
 
@@ -97,24 +99,29 @@ def plans(schema: cw.Schema) -> cw.Plan:
 
 
 def check_like_read(source, given: pa.Table, options: dict, **places) -> None:
-    """Check that a source counts like the same rows in memory, by either engine."""
+    """Check that a source counts like the same rows in memory, by either engine.
+
+    Column `w` holds whole numbers, which are left out and then taken as weights.
+    """
     # A frame in memory judges kinds before marks are made missing; a file judges them after that,
     # as do all sources outside memory.
     with BytesIO() as file:
         pq.write_table(given, file)
         content = file.getvalue()
+    options = dict(options)
+    drop = ["w", *options.pop("drop", [])]
     try:
-        known = cw.read(BytesIO(content), target="y", **options)
+        known = cw.read(BytesIO(content), target="y", drop=drop, **options)
     except CountwiseError:
         for engine in ("pushdown", "stream"):
             try:
-                cw.count(cw.scan(source, target="y", **places, **options), engine=engine)
+                cw.count(cw.scan(source, "y", drop=drop, **places, **options), engine=engine)
             except CountwiseError:
                 continue
             raise AssertionError("read refuses these rows, and scan does not") from None
         return
     for plan_of, engine in ((singles, None), (plans, None), (plans, "stream")):
-        rows = cw.scan(source, target="y", **places, **options)
+        rows = cw.scan(source, target="y", drop=drop, **places, **options)
         counts = cw.count(rows, plan_of, engine=engine)
         assert rows.schema == known.schema
         assert len(rows) == len(known)
@@ -123,3 +130,10 @@ def check_like_read(source, given: pa.Table, options: dict, **places) -> None:
     # What is certain is counted column by column, too.
     rows.memo.clear()
     assert cw.count(rows, singles) == cw.count(known, singles(known.schema))
+    options["numeric"] = ["w", *options.get("numeric", [])]
+    weight = cw.read(BytesIO(content), target="y", drop=drop[1:], **options).values("w")
+    options["numeric"] = options["numeric"][1:]
+    for engine in (None, "stream"):
+        rows = cw.scan(source, target="y", weight="w", drop=drop[1:], **places, **options)
+        counts = cw.count(rows, plans, engine=engine)
+        assert counts == cw.count(known, plans(known.schema), sample_weight=weight)

@@ -8,10 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.counts.odd_tables import check_like_read, odd_tables
 
 import countwise as cw
 from countwise.errors import CountwiseError
+from countwise.tables import scan as scan_module
 
 CONNECTION = duckdb.connect()
 IBIS = ibis.duckdb.from_connection(CONNECTION)
@@ -34,10 +36,17 @@ SYSTEMS = {"duckdb": relation, "polars": lazy_frame, "ibis": ibis_table}
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @settings(max_examples=25)
-@given(drawn=odd_tables())
-def test_odd_tables_count_like_rows_in_memory(system, drawn):
+@given(
+    drawn=odd_tables(),
+    block=st.sampled_from([1, 2, 7, 1 << 18]) | st.integers(1, 1 << 18),
+    threads=st.integers(1, 9),
+)
+def test_odd_tables_count_like_rows_in_memory(system, drawn, block, threads):
     table, options = drawn
-    check_like_read(SYSTEMS[system](table), table, options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_module.Scan, "block_rows", block)
+        patch.setenv("COUNTWISE_THREADS", str(threads))
+        check_like_read(SYSTEMS[system](table), table, options)
 
 
 def nominal_rows(rows: int = 600) -> pa.Table:

@@ -8,7 +8,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import CountwiseError, ParameterError
-from countwise.evaluation.scanned import hash_groups
+from countwise.evaluation.scan_folds import hash_groups
 from countwise.tables.scan_sample import hash_rows
 
 GAIN = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
@@ -26,28 +26,8 @@ def models():
     }
 
 
-@pytest.fixture(scope="module")
-def frame():
-    table = cw.read("sample:credit-g")
-    columns = {
-        name: cells if table.schema[name].kind == "numeric" else [c and str(c) for c in cells]
-        for name, cells in table.to_dict().items()
-    }
-    frame = pd.DataFrame(columns).head(600)
-    frame["customer"] = [f"c{number % 90}" for number in range(600)]
-    return frame
-
-
-@pytest.fixture(scope="module")
-def folder(frame, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    for at in range(3):
-        frame.iloc[200 * at : 200 * (at + 1)].to_parquet(folder / f"part{at}.parquet")
-    return folder
-
-
-def scan(folder, **options):
-    return cw.scan(f"{folder}/*.parquet", target="class", **options)
+def scan(credit_folder, **options):
+    return cw.scan(f"{credit_folder}/*.parquet", target="class", **options)
 
 
 def folds_of(rows, number, seed=0, groups=None):
@@ -73,33 +53,47 @@ def assert_same(one, two):
             np.testing.assert_allclose(*ends, rtol=1e-11)
 
 
-def test_scores_are_those_of_rows_in_memory(frame, folder):
-    rows = scan(folder, drop=["customer"])
+def test_scores_are_those_of_rows_in_memory(credit_frame, credit_folder):
+    rows = scan(credit_folder, drop=["customer"])
     found = cw.evaluate(models(), rows, folds=4, gain=GAIN)
-    table = cw.read(frame, target="class", drop=["customer"])
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     known = cw.evaluate(models(), table, folds=folds_of(rows, 4), gain=GAIN)
     assert_same(found, known)
     assert found.verdict() == known.verdict()
     assert [fold.tested for fold in found.folds] == [fold.tested for fold in known.folds]
 
 
-def test_groups_stay_together(frame, folder):
-    rows = scan(folder, nominal=["customer"])
+def test_weights_train_and_score_as_in_memory(credit_frame, tmp_path):
+    weight = (np.arange(600) * 7 % 5).astype(float)
+    frame = credit_frame.drop(columns="customer")
+    frame.assign(weight=weight).to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    rows = scan(tmp_path, weight="weight")
+    some = {name: model for name, model in models().items() if name != "kernel"}
+    found = cw.evaluate(some, rows, folds=4, gain=GAIN)
+    table = cw.read(frame, target="class")
+    known = cw.evaluate(some, table, folds=folds_of(rows, 4), gain=GAIN, sample_weight=weight)
+    assert_same(found, known)
+    with pytest.raises(ParameterError, match="sample_weight"):
+        cw.evaluate(cw.TAN(), rows, sample_weight=weight)
+
+
+def test_groups_stay_together(credit_frame, credit_folder):
+    rows = scan(credit_folder, nominal=["customer"])
     found = cw.evaluate(cw.TAN(), rows, folds=3, groups="customer")
     folds = folds_of(rows, 3, groups="customer")
-    assert pd.Series(folds).groupby(frame["customer"]).nunique().max() == 1
-    table = cw.read(frame, target="class", drop=["customer"])
+    assert pd.Series(folds).groupby(credit_frame["customer"]).nunique().max() == 1
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     assert_same(found, cw.evaluate(cw.TAN(), table, folds=folds))
 
 
-def test_two_scans_are_enough_without_cuts(folder):
+def test_two_scans_are_enough_without_cuts(credit_folder):
     model = cw.NaiveBayes(numeric="gaussian", calibrate=None)
-    trials = cw.evaluate(model, scan(folder, drop=["customer"]))
+    trials = cw.evaluate(model, scan(credit_folder, drop=["customer"]))
     assert any("2 scans" in str(note) for note in trials.notes)
 
 
-def test_repeats_deal_rows_anew(folder):
-    rows = scan(folder, drop=["customer"])
+def test_repeats_deal_rows_anew(credit_folder):
+    rows = scan(credit_folder, drop=["customer"])
     trials = cw.evaluate(cw.NaiveBayes(numeric="gaussian"), rows, folds=2, repeats=3)
     values = trials.score("accuracy", "NaiveBayes").values
     assert len(values) == 6
@@ -108,18 +102,18 @@ def test_repeats_deal_rows_anew(folder):
     assert other.score("accuracy", "NaiveBayes").values == values[2:4]
 
 
-def test_blocks_and_order_of_pieces_do_not_matter(folder):
-    small = cw.evaluate(cw.TAN(), scan(folder, drop=["customer"], memory="1MB"), folds=3)
-    paths = sorted(folder.glob("*.parquet"), reverse=True)
+def test_blocks_and_order_of_pieces_do_not_matter(credit_folder):
+    small = cw.evaluate(cw.TAN(), scan(credit_folder, drop=["customer"], memory="1MB"), folds=3)
+    paths = sorted(credit_folder.glob("*.parquet"), reverse=True)
     rows = cw.scan(paths, target="class", drop=["customer"])
     other = cw.evaluate(cw.TAN(), rows, folds=3)
     for name in small.names:
         np.testing.assert_array_equal(small.confusion(name).counts, other.confusion(name).counts)
 
 
-def test_models_that_need_rows_are_left_out_by_name(folder):
+def test_models_that_need_rows_are_left_out_by_name(credit_folder):
     before = threading.active_count()
-    rows = scan(folder, drop=["customer"])
+    rows = scan(credit_folder, drop=["customer"])
     trials = cw.evaluate({"nn": cw.Neighbors(), "tan": cw.TAN()}, rows, folds=2)
     assert trials.names == ("tan", "majority")
     assert any("nn was left out" in str(note) for note in trials.notes)
@@ -139,13 +133,12 @@ def test_models_that_need_rows_are_left_out_by_name(folder):
         ({"random_state": None}, "random_state"),
         ({"groups": "nobody"}, "groups"),
         ({"missing": ["x"]}, "missing"),
-        ({"score": "auc"}, "auc needs the predictions of single rows"),
         ({"score": "top_2"}, "top_2 needs the predictions of single rows"),
     ],
 )
-def test_what_needs_rows_in_memory_is_refused(folder, options, name):
+def test_what_needs_rows_in_memory_is_refused(credit_folder, options, name):
     with pytest.raises(ParameterError, match=name):
-        cw.evaluate(cw.TAN(), scan(folder, drop=["customer"]), **options)
+        cw.evaluate(cw.TAN(), scan(credit_folder, drop=["customer"]), **options)
 
 
 def test_a_fold_without_rows(tmp_path):
@@ -155,34 +148,48 @@ def test_a_fold_without_rows(tmp_path):
     assert sum(fold.tested for fold in trials.folds) == 8
 
 
-def test_another_prior_over_any_model(frame, folder):
+def test_another_prior_over_any_model(credit_frame, credit_folder):
     """Where a model has no prior of its own, that of its training rows is exchanged."""
-    rows = scan(folder, drop=["customer"], numeric=[])
+    rows = scan(credit_folder, drop=["customer"], numeric=[])
     models = {
         "tree": cw.Decide(cw.ID3(numeric="cuts"), "argmax", prior={"good": 0.5, "bad": 0.5}),
         "bayes": cw.Decide(cw.NaiveBayes(), "argmax", prior={"good": 0.5, "bad": 0.5}),
     }
     found = cw.evaluate(models, rows, folds=3)
-    table = cw.read(frame, target="class", drop=["customer"])
+    table = cw.read(credit_frame, target="class", drop=["customer"])
     assert_same(found, cw.evaluate(models, table, folds=folds_of(rows, 3)))
 
 
-def test_a_score_that_needs_rows_is_refused_before_any_scan(folder):
-    rows = scan(folder, drop=["customer"])
-    with pytest.raises(ParameterError, match="auc"):
-        cw.evaluate(cw.TAN(), rows, score="auc")
+def test_a_score_that_needs_rows_is_refused_before_any_scan(credit_folder):
+    rows = scan(credit_folder, drop=["customer"])
+    with pytest.raises(ParameterError, match="top_2"):
+        cw.evaluate(cw.TAN(), rows, score="top_2")
     assert not rows.is_certain
     assert cw.evaluate(cw.TAN(), rows, folds=2, score="f1").ranked_by == "f1"
 
 
-def test_an_interruption_ends_all_fits(folder):
-    def interrupt(done, total, text):
+def test_areas_of_a_scan_come_with_their_bound(credit_frame, credit_folder):
+    rows = scan(credit_folder, drop=["customer"])
+    found = cw.evaluate([cw.TAN(), cw.NaiveBayes()], rows, folds=3, score="auc")
+    [note] = [note for note in found.notes if note.code == "S11"]
+    bound = float(str(note).split()[-1].rstrip("."))
+    table = cw.read(credit_frame, target="class", drop=["customer"])
+    known = cw.evaluate([cw.TAN(), cw.NaiveBayes()], table, folds=folds_of(rows, 3))
+    assert found.ranked_by == "auc"
+    assert 0 < bound < 2e-3
+    for name in found.names:
+        one, two = found.score("auc", name).values, known.score("auc", name).values
+        assert np.max(np.abs(np.subtract(one, two))) <= bound
+
+
+def test_ctrl_c_leaves_no_thread(credit_folder):
+    before = threading.active_count()
+
+    def stop(done, total, text):
         if text == "scan 2":
             raise KeyboardInterrupt
 
-    before = set(threading.enumerate())
+    rows = scan(credit_folder, drop=["customer"])
     with pytest.raises(KeyboardInterrupt):
-        cw.evaluate(cw.KDB(selective=True), scan(folder), folds=3, progress=interrupt)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(30)
-        assert not thread.is_alive()
+        cw.evaluate([cw.TAN(), cw.Bagging(cw.AODE(), n_estimators=3)], rows, progress=stop)
+    assert threading.active_count() == before

@@ -81,6 +81,8 @@ def draw_columns(data, pools: dict[str, list[Any]]) -> dict[str, list[Any]]:
         columns[name] = [blank] * begin + cells[begin:]
     classes = data.draw(st.sampled_from([["p", "q"], ["p", "q", "r", ""]]))
     columns["y"] = data.draw(st.lists(st.sampled_from(classes), min_size=rows, max_size=rows))
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=rows, max_size=rows))
+    columns["w"] = [str(weight) for weight in weights] if pools is POOLS else weights
     return columns
 
 
@@ -93,19 +95,23 @@ def check(whole: Path, parts: list[Path], data, monkeypatch) -> None:
     """Compare a scan of the parts with `read` of the whole."""
     options = data.draw(st.sampled_from(OPTIONS))
     order = data.draw(st.permutations(parts))
-    monkeypatch.setenv("COUNTWISE_THREADS", str(data.draw(st.sampled_from([1, 2, 5]))))
-    block = data.draw(st.sampled_from([1, 2, 7, 1 << 18]))
+    monkeypatch.setenv("COUNTWISE_THREADS", str(data.draw(st.integers(1, 9))))
+    block = data.draw(st.sampled_from([1, 2, 7, 1 << 18]) | st.integers(1, 1 << 18))
+    weights = data.draw(st.sampled_from([{"weight": "w"}, {"drop": ["w"]}]))
     monkeypatch.setattr(scan_module.Scan, "block_rows", block)
     refused: list[CountwiseError] = []
     try:
-        table = cw.read(whole, target="y", **options)
+        table = cw.read(whole, target="y", drop=["w"], **options)
         plan = cw.Plan.each(table.schema, "both")
-        wanted = cw.count(table, plan)
+        weight = None
+        if "weight" in weights:
+            weight = cw.read(whole, target="y", numeric=["w"], **options).values("w")
+        wanted = cw.count(table, plan, sample_weight=weight)
     except CountwiseError as error:
         refused.append(error)
     contradicted: list[str] = []
     try:
-        rows = cw.scan(order, target="y", **options)
+        rows = cw.scan(order, target="y", **weights, **options)
         found = cw.count(rows, lambda schema: cw.Plan.each(schema, "both"))
         again = cw.count(rows, cw.Plan.pairs(rows.schema))
     except CountwiseError as error:
@@ -118,7 +124,7 @@ def check(whole: Path, parts: list[Path], data, monkeypatch) -> None:
     assert rows.schema == table.schema
     assert all(one.same_levels(two) for one, two in zip(rows.schema, table.schema, strict=True))
     assert found == wanted
-    assert again == cw.count(table, cw.Plan.pairs(table.schema))
+    assert again == cw.count(table, cw.Plan.pairs(table.schema), sample_weight=weight)
     codes = sorted((note.code, note.column or "") for note in rows.notes if note.code != "S01")
     assert codes == sorted((note.code, note.column or "") for note in table.notes)
 
@@ -151,7 +157,7 @@ def test_parquet_files_in_parts_count_like_one(data):
     pools = {name: values for name, (_, values) in TYPED.items()}
     columns = draw_columns(data, pools)
     arrays = {
-        name: pa.array(cells, TYPED[name][0] if name in TYPED else pa.string())
+        name: pa.array(cells, TYPED[name][0] if name in TYPED else None)
         for name, cells in columns.items()
     }
     table = pa.table(arrays)

@@ -1,5 +1,7 @@
 """The compiled reader of plain lines says what the general reader says, or leaves it to that."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,6 +66,30 @@ def test_every_bit_is_that_of_the_general_reader(tmp_path_factory, rows, ending,
         (wanted,) = general(source)
         assert list(found.columns) == list(wanted)
         assert all(same(found.columns[name], wanted[name]) for name in wanted)
+
+
+def _half_way(whole, places):
+    """Write the number between two neighboring doubles, with all its digits."""
+    number = Decimal(2 * whole + 1) / 2**places
+    return format(number, "f")
+
+
+HALF_WAY = st.builds(_half_way, st.integers(2**52, 2**53 - 1), st.integers(2, 5))
+DIGITS = st.builds(
+    lambda whole, tens: f"{whole}e{tens}",
+    st.integers(0, 10**19 - 1),
+    st.integers(-72, -4),
+)
+FRACTIONS = st.builds(
+    lambda zeros, whole: f"-0.{'0' * zeros}{whole}", st.integers(0, 20), st.integers(0, 10**18)
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(HALF_WAY | DIGITS | FRACTIONS, min_size=1, max_size=20))
+def test_a_number_is_the_double_nearest_to_its_digits(texts):
+    found = plain("".join(f"{text},\n" for text in texts).encode(), names=("x", "w"))
+    assert found.columns["x"].values.tolist() == [float(text) for text in texts]
 
 
 def plain(content, reading=READING, names=("x", "w", "y"), separator=","):

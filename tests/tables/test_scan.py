@@ -84,3 +84,45 @@ def test_a_model_that_needs_rows_says_so(table, tmp_path):
     path.write_text("x,y\n" + "1,a\n2,b\n" * 9)
     with pytest.raises(CountwiseError, match="learns from rows in memory"):
         cw.Neighbors().fit(cw.scan(path, target="y"))
+
+
+@pytest.mark.parametrize("rows", [7, 30])
+def test_a_sample_that_the_first_scan_draws_is_that_of_a_later_scan(tmp_path, rows):
+    # Later files bring a level and a class that come first in order, and rows without a class.
+    drawn = columns()
+    drawn["play"] = ["yes"] * 20 + ["no", None, "maybe", "yes"] * 10
+    drawn["late"] = ["m"] * 40 + ["a", "z"] * 10
+    drawn["note"] = [f"{place} of some words, each row its own" for place in range(ROWS)]
+    for part in range(3):
+        slice_of = pa.table(drawn).slice(part * 20, 20)
+        pq.write_table(slice_of, tmp_path / f"{part}.parquet", row_group_size=9)
+    later = cw.scan(tmp_path, target="play")
+    later.make_certain()
+    wanted = later.sample(rows)
+
+    first = cw.scan(tmp_path, target="play")
+    first.expect_sample(30)
+    cw.count(first)
+    first.pieces = None  # no more scans
+    found = first.sample(rows)
+    assert found.schema == wanted.schema
+    assert len(found) == len(wanted) == rows
+    for name in wanted.names:
+        cells, others = found.to_raw().columns[name], wanted.to_raw().columns[name]
+        assert repr(cells) == repr(others)
+
+
+def test_the_temperature_of_a_scan_costs_no_scan_more(tmp_path, table):
+    pq.write_table(pa.table(columns()), tmp_path / "all.parquet", row_group_size=11)
+    for model, scans in ((cw.NaiveBayes(), 1), (cw.TAN(), 2)):
+        rows = cw.scan(tmp_path / "all.parquet", target="play")
+        begun = []
+
+        def pieces(source=rows.source, begun=begun):
+            begun.append(1)
+            return type(source).pieces(source)
+
+        rows.source.pieces = pieces
+        fitted = model.fit(rows)
+        assert len(begun) == scans
+        assert fitted.temperature_ == type(model)().fit(table).temperature_

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -204,3 +206,19 @@ def main() -> None:
                 sys.stdout.flush()
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run() -> None:
+    """Run ``countwise`` from a shell, and end the process without tearing down the interpreter."""
+    code: Any = 0
+    try:
+        main()
+    except SystemExit as leave:
+        code = leave.code
+    # A thread of Arrow that lets go of a Python object while the interpreter is torn down aborts
+    # the process after all its work is done (apache/arrow#34314).
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))

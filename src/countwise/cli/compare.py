@@ -27,11 +27,13 @@ from countwise.cli.options import (
     read_or_scan,
     read_rule,
     read_source,
+    refuse_checkpoint,
     repeats_option,
     rule_option,
     say_gains,
     scan_options,
     take_gains,
+    weight_option,
 )
 
 if TYPE_CHECKING:
@@ -114,6 +116,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
 @rule_option
 @scan_options
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
+@weight_option
 @output_options(
     "File to write: .csv or .tex (LaTeX) for the table, .json for everything.",
     ".csv",
@@ -193,9 +196,6 @@ def command(
     _say_probabilities(gain, out.quiet)
     started = monotonic()
     chosen = build_models(read, names, COMPARED, seed)
-    if names is None and isinstance(table, Scan):
-        # Others that take a scan are fitted to each fold by itself, which takes far longer.
-        chosen = {name: model for name, model in chosen.items() if hasattr(model, "fit_counts")}
     compared = add_rule(chosen, wheel)
     with out.progress() as tell:
         trials = evaluate(
@@ -246,11 +246,10 @@ def _read_rows(
             _check_column(reading, file, option, name)
         columns[name] = replace(reading.column(name), kind="nominal")
     reading = replace(reading, columns=columns)
-    if scanning is not None and scanning.checkpoint is not None:
-        raise click.UsageError("--checkpoint is for fit and count; compare begins anew")
     if scanning is None:
         read = read_source(reading, file, "compare")
     else:
+        refuse_checkpoint(scanning, "compare")
         read = read_or_scan(reading, file, "compare", scanning)
     values: dict[str, Any] = {}
     if isinstance(read.table, Scan):
@@ -259,6 +258,8 @@ def _read_rows(
     if named:
         table, values = take_columns("compare", read.table, named)
         read = replace(read, table=table)
+    if read.weight is not None:
+        values["sample_weight"] = read.weight
     protocol |= values
     if "folds" in protocol and protocol["folds"] is None:
         most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)
@@ -370,11 +371,12 @@ def _write_report(
                 {name: model}, table, random_state=seed, gain=trials.gain, progress=tell, **size
             )
     else:
-        notes = [
-            "The page has no learning curve: a curve deals rows in memory at random."
-            if left == -math.inf
-            else f"The page has no learning curve: {name} would need more time for one."
-        ]
+        why = f"{name} would need more time for one"
+        if left == -math.inf:
+            why = "a curve deals rows in memory at random"
+        if trials.is_scan:
+            why = "it needs further scans; countwise curve draws it"
+        notes = [f"The page has no learning curve: {why}."]
     model.fit(table)
     command = shlex.join(["countwise", *sys.argv[1:]])
     report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)

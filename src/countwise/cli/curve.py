@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    Scanning,
     best_model,
     build_models,
     chosen_names,
@@ -15,8 +17,10 @@ from countwise.cli.options import (
     models_option,
     notable,
     output_options,
-    read_source,
+    read_or_scan,
+    refuse_checkpoint,
     repeats_option,
+    scan_options,
     take_gains,
 )
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     examples=(
         "countwise curve sample:votes",
         "countwise curve data.csv --target class -m naive-bayes,tree --points 20 -o curve.csv",
+        'countwise curve "data/*.parquet" --target class -m naive-bayes,tan --report page.html',
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -52,7 +57,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Fraction of the rows to test on.",
 )
-@repeats_option("10, fewer above 20,000 rows")
+@repeats_option("10, fewer above 20,000 rows, 1 for rows outside memory")
+@click.option(
+    "--group",
+    metavar="COLUMN",
+    help="For rows outside memory: column of groups, such as patients, which stay together.",
+)
+@scan_options
 @comparison_options("HTML page to write, with the curve and the ranking.")
 @output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(
@@ -61,28 +72,42 @@ def command(
     points: int,
     holdout: float,
     repeats: int | None,
+    group: str | None,
     gain: GainMatrix | None,
     reading: ReadOptions,
+    scanning: Scanning,
     seed: int,
     jobs: int,
     report: str | None,
     out: Output,
 ) -> None:
-    """Show how models improve with the number of training rows of FILE."""
+    """Show how models improve with the number of training rows of FILE.
+
+    FILE may also be a folder or a pattern such as "data/*.parquet", or a database. Such rows, and
+    large files, stay where they are: models made from counts are trained on all sizes and tested in
+    a few scans. The sizes are then fractions of the rows, from a thousandth on.
+    """
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import DRAWN
+    from countwise.models.registry import DRAWN, SCANNED
+    from countwise.tables.scan import Scan
 
     names = chosen_names(models)
-    read = read_source(reading, file, "curve")
+    refuse_checkpoint(scanning, "curve")
+    if group is not None:
+        columns = {**reading.columns, group: replace(reading.column(group), kind="nominal")}
+        reading = replace(reading, columns=columns)
+    read = read_or_scan(reading, file, "curve", scanning)
     table = read.table
+    usual = (*DRAWN, SCANNED) if isinstance(table, Scan) else DRAWN
     gain = take_gains(gain, table, out.quiet)
     with out.progress() as tell:
         curve = learning_curve(
-            build_models(read, names, DRAWN, seed),
+            build_models(read, names, usual, seed),
             table,
             points=points,
             holdout=holdout,
             repeats=repeats,
+            groups=group,
             gain=gain,
             random_state=seed,
             n_jobs=jobs,
@@ -106,9 +131,10 @@ def command(
 
 def _write_report(table: Any, curve: Any, file: str, path: str) -> None:
     """Write a page; its ranking is the one at the full size."""
-    from countwise.models.registry import COMMANDS, DEFAULT
+    from countwise.models.registry import COMMANDS, DEFAULT, SCANNED
     from countwise.reports.report import report
 
-    name = best_model(curve.trials[-1]) or DEFAULT
+    trials = curve.trials[-1]
+    name = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
     model = COMMANDS[name].build().fit(table)
-    report(curve.trials[-1], path, table, model=model, name=name, curve=curve, source=file)
+    report(trials, path, table, model=model, name=name, curve=curve, source=file)

@@ -65,6 +65,10 @@ def guarded() -> Iterator[None]:
             _stop("stopped before it was done.", INTERRUPTED)
         except (BrokenPipeError, ReaderLeftError):
             _reader_left()
+        except SystemExit as leave:
+            if isinstance(leave.__context__, BrokenPipeError):  # Rich leaves so
+                _reader_left()
+            raise
         except click.ClickException as error:
             _stop(_usage(error), BAD_INPUT)
         except RefusedError as error:

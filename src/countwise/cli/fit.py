@@ -10,6 +10,7 @@ import click
 
 from countwise.cli.app import Command
 from countwise.cli.options import (
+    Read,
     Scanning,
     best_model,
     check_trainable,
@@ -24,6 +25,7 @@ from countwise.cli.options import (
     scan_options,
     seed_option,
     take_gains,
+    weight_option,
 )
 from countwise.cli.scans import remove_checkpoints
 from countwise.errors import ParameterError, listing
@@ -67,6 +69,7 @@ BEST = "best"
 @gain_options
 @rule_option
 @reading_options()
+@weight_option
 @scan_options
 @seed_option
 @output_options(
@@ -112,21 +115,28 @@ def command(
     numbers = name != BEST and is_regressor(model)
     if numbers and (gain is not None or wheel is not None):
         raise click.UsageError(f"{name} predicts a number; --gain and --rule are for classes")
+    if numbers and reading.weight is not None:
+        raise click.UsageError(f"{name} predicts a number; --weight is for classes")
     if numbers:
         read, target = read_numbers(reading, file, "fit")
     else:
-        can_scan = name != BEST and getattr(model, "takes_scans", False)
+        can_scan = name == BEST or getattr(model, "takes_scans", False)
         read = read_or_scan(reading, file, "fit", scanning, can_scan=can_scan)
         target = None
         gain = take_gains(gain, read.table, out.quiet)
     chosen = None
     if name == BEST:
-        name, chosen = _compare(read.table, gain, seed, out)
+        name, chosen = _compare(read, gain, seed, out)
         model = _build(name, (), seed)
     started = perf_counter()
     if gain is not None and "gain" in model.get_params():
         # A model that searches by gain learns by what it will decide by.
         model.set_params(gain=gain)
+    fitting: dict[str, Any] = {}
+    if read.weight is not None:
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ParameterError(f"fit: {name!r} does not use weights; leave out --weight.")
+        fitting["sample_weight"] = read.weight
     reports = has_fit_parameter(model, "progress")
     if gain is not None or wheel is not None:
         from countwise.decisions.decide import Decide
@@ -134,11 +144,9 @@ def command(
         model = Decide(model, wheel if gain is None else gain)
     with out.progress() as tell:
         if isinstance(read.table, Scan):
-            if name == BEST:
-                raise ParameterError("fit: rows outside memory are not compared; name one --model.")
             read.table.progress = tell
         labels = () if target is None or read.table.labelled else (target,)
-        model.fit(read.table, *labels, **({"progress": tell} if reports else {}))
+        model.fit(read.table, *labels, **fitting, **({"progress": tell} if reports else {}))
     seconds = perf_counter() - started
     if isinstance(read.table, Scan):
         check_trainable("fit", read.table)
@@ -162,13 +170,17 @@ def command(
     out.finish(facts, show, notes=notes, first=read.remarks)
 
 
-def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
+def _compare(read: Read, gain: GainMatrix | None, seed: int, out: Output) -> tuple[str, str]:
     """Return the best standard model that can be saved, and why it was chosen."""
     from countwise.evaluation.evaluate import evaluate
     from countwise.models.registry import COMPARED, select
+    from countwise.tables.scan import Scan
 
+    table = read.table
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
+    if isinstance(table, Scan):
+        models = {name: model for name, model in models.items() if hasattr(model, "fit_counts")}
     with out.progress() as tell:
         trials = evaluate(
             models,
@@ -177,6 +189,7 @@ def _compare(table: Any, gain: GainMatrix | None, seed: int, out: Output) -> tup
             gain=gain,
             random_state=seed,
             progress=tell,
+            sample_weight=read.weight,
         )
     return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
 

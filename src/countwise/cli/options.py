@@ -15,6 +15,7 @@ import click
 from countwise.errors import GainError, ParameterError, TableError, did_you_mean, listing
 
 if TYPE_CHECKING:
+    from countwise._typing import FloatArray
     from countwise.decisions.gain_matrix import GainMatrix
     from countwise.evaluation.trials import Trials
     from countwise.notes import Note
@@ -41,12 +42,13 @@ class Read:
 
     table: Any
     remarks: tuple[str, ...] = ()
+    #: The weights of the rows of a table; a scan has its own.
+    weight: FloatArray | None = None
 
 
 def read_source(reading: ReadOptions, source: str, who: str, need_target: bool = True) -> Read:
     """Read a file or a sample; if no class is named, look for a column with a usual name."""
     from countwise.tables.formats.source import STDIN, Source
-    from countwise.tables.read import read_with
 
     remarks: tuple[str, ...] = ()
     known = any(column.kind == "target" for column in reading.columns.values())
@@ -66,10 +68,38 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
         elif len(found) > 1:
             several = listing(found, 9)
             remarks = (f"No class is assumed: {several} could be it. To choose one, use --target.",)
-    table = read_with(rows, reading)
+    table, weight = _read_weighted(rows, reading, who)
     if need_target:
         check_trainable(who, table)
-    return Read(table, remarks)
+    return Read(table, remarks, weight)
+
+
+def _read_weighted(
+    rows: str | Source, reading: ReadOptions, who: str
+) -> tuple[Table, FloatArray | None]:
+    """Read a table and take out its column of weights, if one is named."""
+    from countwise.tables.formats import detect
+    from countwise.tables.read import read_with
+    from countwise.tables.read_options import resolve
+    from countwise.tables.schema import Column
+    from countwise.tables.weights import bad_weight, is_weight
+
+    name = reading.weight
+    if name is None:
+        return read_with(rows, reading), None
+    if not (isinstance(rows, str) and rows.startswith("sample:")):
+        resolve(name, detect.names(rows, reading), "weight")
+    columns = {**reading.columns, name: Column(name, "numeric")}
+    table = read_with(rows, replace(reading, columns=columns, weight=None))
+    weight = table.values(name)
+    wrong = ~is_weight(weight)
+    if wrong.any():
+        at = int(wrong.argmax())
+        which = "row" if all(note.code != "T03" for note in table.notes) else "labelled row"
+        path = rows if isinstance(rows, str) else rows.path
+        raise bad_weight(who, name, weight[at], f"{which} {at + 1} of {path!r}")
+    notes = [note for note in table.notes if note.column != name]
+    return table.leave_out({name}).with_notes(notes), weight
 
 
 def read_numbers(reading: ReadOptions, source: str, who: str) -> tuple[Read, str]:
@@ -243,14 +273,22 @@ def build_models(
     seed: int,
     parameters: dict[str, Any] | None = None,
 ) -> Any:
-    """Build the models to compare, with `parameters` if it is one; the majority is always one."""
+    """Build the models to compare, with `parameters` if it is one; the majority is always one.
+
+    Of the `usual` ones only those made from counts are taken for rows outside memory.
+    """
     from countwise.models.registry import select
+    from countwise.tables.scan import Scan
 
     schema = read.table.schema
     only_text = all(column.kind == "text" for column in schema.attributes)
     chosen = select(names, usual, bool(schema.numeric), only_text)
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
-    return {model.name: model.build(seed, parameters) for model in compared}
+    models = {model.name: model.build(seed, parameters) for model in compared}
+    if names is None and isinstance(read.table, Scan):
+        # Others that take a scan are fitted to each fold by itself, which takes far longer.
+        return {name: model for name, model in models.items() if hasattr(model, "fit_counts")}
+    return models
 
 
 def add_rule(models: dict[str, Any], rule: Any) -> dict[str, Any]:
@@ -472,6 +510,20 @@ _READING: dict[str, dict[str, Any]] = {
 }
 
 
+def weight_option(function: Decorated) -> Decorated:
+    """Add ``--weight``, which becomes a part of ``reading``."""
+
+    def gather(function: Any) -> Any:
+        @functools.wraps(function)
+        def gathered(*args: Any, weight: str | None, reading: ReadOptions, **options: Any) -> Any:
+            return function(*args, reading=replace(reading, weight=weight), **options)
+
+        return gathered
+
+    help_text = "Column of weights: numbers from 0, one a row. It is not used as an attribute."
+    return add_options(click.option("--weight", metavar="COLUMN", help=help_text), gather)(function)
+
+
 def add_options(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
     """Add several options, in the order in which ``--help`` lists them."""
     return lambda function: functools.reduce(lambda f, add: add(f), reversed(options), function)
@@ -625,6 +677,7 @@ class Scanning:
     table: str | None = None
     query: str | None = None
     key: str | None = None
+    sample: int | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -676,6 +729,12 @@ def scan_options(function: Decorated) -> Decorated:
             metavar="COLUMN",
             help="Column that identifies the rows of a database, which folds and samples need.",
         ),
+        click.option(
+            "--sample",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Read N rows drawn at random into memory, for models that need rows there.",
+        ),
         gather,
     )(function)
 
@@ -696,10 +755,19 @@ def read_or_scan(
     from countwise.cli.scans import open_scan
 
     rows, remarks = open_scan(reading, source, who, scanning, need_target)
+    if scanning.sample is not None:
+        table, weight = rows.sample_with_weights(scanning.sample)
+        return Read(table, remarks, weight)
     if not must:
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is read piece by piece.",)
     return Read(rows, remarks)
+
+
+def refuse_checkpoint(scanning: Scanning, who: str) -> None:
+    """Refuse a checkpoint where models are judged."""
+    if scanning.checkpoint is not None:
+        raise click.UsageError(f"--checkpoint is for fit and count; {who} begins anew")
 
 
 def stays_outside(source: str, scanning: Scanning) -> bool:

@@ -19,6 +19,7 @@ from countwise.cli.options import (
     reading_options,
     scan_options,
     seed_option,
+    weight_option,
 )
 from countwise.errors import ParameterError, TableError, listing
 
@@ -39,7 +40,7 @@ def open_scan(
     given = {
         name: value
         for name, value in vars(scanning).items()
-        if value is not None and name not in ("engine", *place)
+        if value is not None and name not in ("engine", "sample", *place)
     }
     asked = {name: getattr(scanning, name) for name in place}
     rows_of = Query(source, **asked) if any(asked.values()) else source
@@ -82,6 +83,7 @@ def open_scan(
 @click.argument("file", metavar="SOURCE")
 @click.option("--pairs", is_flag=True, help="Also count every two nominal columns (TAN, AODE).")
 @reading_options()
+@weight_option
 @scan_options
 @output_options("File of counts to write: .counts.", ".counts", quiet="Print nothing.")
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:
@@ -96,6 +98,8 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
 
     if out.path is None:
         raise click.UsageError("a file for the counts is needed; name it with -o")
+    if scanning.sample is not None:
+        raise click.UsageError("--sample is for models; counts are those of all rows")
     started = perf_counter()
     asked = scanning if scanning.is_asked else replace(scanning, on_bad="refuse")
     read = read_or_scan(reading, file, "count", asked)
@@ -194,8 +198,11 @@ def remove_checkpoints(scanning: Scanning) -> None:
     """Remove the files of a checkpoint once the work is done."""
     if scanning.checkpoint is None:
         return
+    from countwise.atomic_write import remove_drafts
+
     number, path = 1, scanning.checkpoint
     while os.path.exists(path):
         os.remove(path)
+        remove_drafts(path)
         number += 1
         path = f"{scanning.checkpoint}.{number}"

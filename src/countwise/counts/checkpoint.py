@@ -58,7 +58,7 @@ class Checkpoint:
         schema = decision.schema if scan.is_certain else decision.reading_schema
         plan = self.plan_of(scan.first_schema)
         task = [schema.to_dict(), scan.first_schema.to_dict(), repr(plan), scan.max_levels]
-        text = json.dumps([*task, scan.is_certain], ensure_ascii=False)
+        text = json.dumps([*task, scan.is_certain, scan.weight], ensure_ascii=False)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def begin(self) -> State | None:
@@ -83,6 +83,7 @@ class Checkpoint:
                 hint="Remove that file to count all rows again",
             )
         self.scan.skipped.update(more["skipped"])
+        self.scan.fractions[0] |= more["fractions"]
         folded = counts if more["has_counts"] else None
         schema = Schema.from_dict(more["schema"])
         return State(survey_from_dict(more["survey"]), folded, schema, done)
@@ -103,6 +104,7 @@ class Checkpoint:
             "survey": survey_to_dict(state.survey),
             "schema": state.schema.to_dict(),
             "skipped": self.scan.skipped,
+            "fractions": self.scan.fractions[0],
             "has_counts": state.folded is not None,
         }
         counts = state.folded

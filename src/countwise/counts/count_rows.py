@@ -79,7 +79,10 @@ def count(
     """
     if isinstance(rows, Scan) and not read_options:
         if sample_weight is not None:
-            raise ParameterError("count: the rows of a Scan have no `sample_weight=`; got some.")
+            raise ParameterError(
+                "count: the weights of a Scan are a column of its own; got `sample_weight=`.",
+                hint="Scan it with `weight=` and the name of that column",
+            )
         return _count_scan(rows, plan, engine, checkpoint, progress)
     if checkpoint is not None:
         raise ParameterError(

@@ -91,18 +91,22 @@ class Grid:
 
     def fitted(self) -> Grid:
         """Return the finest coarsening with at most `most` occupied cells."""
-        grid = self
-        while len(grid.keys) > self.most:
-            grid = grid.coarser(grid.shift + 1)
-        return grid
+        shift, keys = self.shift, self.keys
+        while len(keys) > self.most:
+            shift += 1
+            keys = keys >> 1
+            keys = keys[_first_of_each(keys)]
+        return self.coarser(shift)
 
     def __add__(self, other: Grid) -> Grid:
         left, right = _aligned(self, other)
         keys = np.concatenate([left.keys, right.keys])
-        table = np.concatenate([left.table, right.table], axis=1)
+        # Both are sorted, which this sort makes use of.
+        order = np.argsort(keys, kind="stable")
+        table = np.concatenate([left.table, right.table], axis=1)[:, order]
         missing = self.missing + other.missing
-        joined = Grid(left.shift, keys, table, missing, min(self.most, other.most))
-        return _sum_equal(joined, left.shift, keys, table).fitted()
+        joined = Grid(left.shift, keys[order], table, missing, min(self.most, other.most))
+        return _sum_equal(joined, left.shift, joined.keys, table).fitted()
 
     def __sub__(self, other: Grid) -> Grid:
         negative = Grid(other.shift, other.keys, -other.table, -other.missing, other.most)
@@ -171,10 +175,18 @@ def _aligned(left: Grid, right: Grid) -> tuple[Grid, Grid]:
     return left.coarser(shift), right.coarser(shift)
 
 
+def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of sorted keys differ from the one before."""
+    return np.append([True], keys[1:] != keys[:-1])[: len(keys)]
+
+
 def _sum_equal(grid: Grid, shift: int, keys: NDArray[np.int64], table: NDArray[np.float64]) -> Grid:
-    distinct, place = np.unique(keys, return_inverse=True)
+    """Return a grid of sorted keys, with the counts of equal ones added up."""
+    first = _first_of_each(keys)
+    distinct = keys[first]
     if len(distinct) == len(keys):
-        return Grid(shift, distinct, table[:, np.argsort(keys)], grid.missing, grid.most)
+        return Grid(shift, keys, table, grid.missing, grid.most)
+    place = np.cumsum(first) - 1
     total = np.zeros((table.shape[0], len(distinct)))
     for slot in range(table.shape[0]):
         total[slot] = np.bincount(place, weights=table[slot], minlength=len(distinct))

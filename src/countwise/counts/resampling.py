@@ -3,11 +3,16 @@
 A row of weight 3 has three slots, as three rows would have. Slots are dealt to members in blocks of
 1024: how many draws fall into each block is drawn first, then where in the block they fall. Blocks
 are drawn again whenever they are needed, so that a million members take no room.
+
+Of rows outside memory nobody knows how many there are. Each has a Poisson number of draws, which
+follows from a hash of where it is: in any order of rows, and in any part of them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +98,27 @@ class Proportional:
     def between(self, first: int, last: int, low: int, high: int) -> Times:
         """Return how often members from `first` to `last` drew the rows from `low` to `high`."""
         return np.stack([self.times(member)[low:high] for member in range(first, last)], axis=1)
+
+
+def draws_by_hash(
+    hashes: NDArray[np.uint64], fraction: float, replace: bool = True
+) -> NDArray[np.intp]:
+    """Return for each hash a Poisson number with this mean; without `replace` at most one draw."""
+    if not replace:
+        return ((hashes >> np.uint64(11)) * 2.0**-53 < fraction).astype(np.intp)
+    return np.searchsorted(_poisson_edges(fraction), hashes, side="right")
+
+
+@lru_cache(maxsize=8)
+def _poisson_edges(mean: float) -> NDArray[np.uint64]:
+    """Return the smallest hashes that stand for 1, 2, 3 … draws."""
+    edges: list[int] = []
+    chance, below = math.exp(-mean), 0.0
+    while (edge := int((below + chance) * 2.0**64)) < 2**64 and edge not in edges:
+        edges.append(edge)
+        below += chance
+        chance *= mean / len(edges)
+    return np.array(edges, dtype=np.uint64)
 
 
 def draws_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -159,9 +160,15 @@ def interval_codes(points: FloatArray, values: FloatArray) -> NDArray[np.intp]:
 
 def _schema_of(schema: Schema, points: Mapping[str, FloatArray]) -> Schema:
     return schema.with_columns(
-        Column(name, "nominal", interval_names(cuts), schema[name].missing)
+        _interval_column(name, np.asarray(cuts, np.float64).tobytes(), schema[name].missing)
         for name, cuts in points.items()
     )
+
+
+@lru_cache(maxsize=1024)
+def _interval_column(name: str, cuts: bytes, missing: tuple[str, ...]) -> Column:
+    # A scan cuts every block of rows at the same points, and names take longer than to cut them.
+    return Column(name, "nominal", interval_names(np.frombuffer(cuts)), missing)
 
 
 def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:

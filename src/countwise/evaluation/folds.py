@@ -117,13 +117,18 @@ class Repeat:
 
     def sum_training(self, sums: Mapping[int, Any]) -> list[Any]:
         """Return, for each fold, the sum of what belongs to the blocks it trains on."""
-        # Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
-        heads = range(max(part.head for part in self.parts))
-        tails = range(min(part.tail for part in self.parts), len(self.blocks))
-        front = [None, *accumulate(map(sums.get, heads), _add)]
-        from_end = accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last))
-        back = [None, *from_end]
-        return [_add(front[part.head], back[tails.stop - part.tail]) for part in self.parts]
+        return sum_training(sums, self.parts, len(self.blocks))
+
+
+def sum_training(sums: Mapping[int, Any], parts: Sequence[Part], blocks: int) -> list[Any]:
+    """Return, for each fold, the sum over the blocks it trains on; None if they have none."""
+    # Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
+    heads = range(max(part.head for part in parts))
+    tails = range(min(part.tail for part in parts), blocks)
+    front = [None, *accumulate(map(sums.get, heads), _add)]
+    from_end = accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last))
+    back = [None, *from_end]
+    return [_add(front[part.head], back[tails.stop - part.tail]) for part in parts]
 
 
 def group_rows(numbers: Numbers, groups: int) -> list[Rows]:

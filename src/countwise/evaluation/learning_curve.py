@@ -27,11 +27,13 @@ from countwise.evaluation.folds import (
     split_folds,
 )
 from countwise.evaluation.intervals import Estimate
+from countwise.evaluation.scanned_curve import trace_scan
 from countwise.evaluation.scores import Scored
 from countwise.evaluation.trials import Trials, align_columns
 from countwise.notes import Note
 from countwise.params import Parameter, check, fraction, nothing, whole
 from countwise.progress import Progress, open_progress
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 
 #: Up to so many rows a curve is the mean of so many repeats.
@@ -54,7 +56,7 @@ class Curve:
     Attributes
     ----------
     sizes
-        The numbers of training rows.
+        The numbers of training rows; of a scan their means over the training sets, as counted.
     trials
         One `Trials` a size, on the same tested rows.
     protocol
@@ -155,6 +157,7 @@ def learning_curve(
     repeats: int | None = None,
     test_rows: int = 20_000,
     stratified: bool = True,
+    groups: str | None = None,
     random_state: Seed = 0,
     gain: Gains | None = None,
     sample_weight: ArrayLike | None = None,
@@ -170,21 +173,26 @@ def learning_curve(
     Parameters
     ----------
     models, data, target, gain, sample_weight, n_jobs, progress
-        As in `evaluate`; further keywords are those of `read`.
+        As in `evaluate`; further keywords are those of `read`. A `Scan` is not read into memory:
+        where a row is on the curve follows from where it is in its file.
     points
         The number of sizes, spaced evenly on a logarithmic scale; or the sizes themselves, in rows
-        or as fractions (up to 1) of the training rows.
+        or as fractions (up to 1) of the training rows. Of a `Scan` they are fractions, a number of
+        them spaced from a thousandth on; a size is the number of rows that was counted.
     holdout
         The fraction of the rows set aside for testing.
     folds
         Test on folds instead, each against growing parts of the others.
     repeats
         How often the rows are dealt anew; if not given 10, 3 beyond 20 000 rows and 1 beyond
-        200 000 (1 with folds).
+        200 000 (1 with folds and for a `Scan`).
     test_rows
         The most rows to test in a repeat; a note says when there were more.
     stratified
-        Keep the classes in the proportions of the table, in the tested rows and at every size.
+        Keep the classes in the proportions of the table, in the tested rows and at every size;
+        the rows of a `Scan` cannot be stratified.
+    groups
+        For a `Scan`: a column whose equal values stay together, as in `evaluate`.
     random_state
         The random seed of the repeats, or a generator, as in scikit-learn.
 
@@ -197,6 +205,33 @@ def learning_curve(
     """
     who = "learning_curve"
     check(who, _PARAMETERS, locals())
+    if isinstance(data, Scan):
+        refused = {
+            "target": target is not None,
+            "sample_weight": sample_weight is not None,
+            **dict.fromkeys(read_options, True),
+        }
+        with open_progress(who, progress) as report:
+            found = trace_scan(
+                models,
+                data,
+                points=points,
+                holdout=holdout,
+                folds=folds,
+                repeats=repeats or 1,
+                test_rows=test_rows,
+                random_state=random_state,
+                groups=groups,
+                gain=gain,
+                progress=report,
+                refused=refused,
+            )
+        return Curve(*found)
+    if groups is not None:
+        raise ParameterError(
+            "learning_curve: `groups=` is for rows outside memory; got rows in memory.",
+            hint=("leave it out", "pass cw.scan(source, target=…)"),
+        )
     task = prepare_task(
         learning_curve, models, data, target, gain, sample_weight, n_jobs, read_options
     )

@@ -13,6 +13,7 @@ from countwise._typing import FloatArray
 from countwise.decisions.class_prior import class_shares, corrected
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
 from countwise.errors import ParameterError
+from countwise.evaluation.auc import PosteriorBins
 from countwise.evaluation.candidates import Candidate
 from countwise.evaluation.folds import Rows
 from countwise.tables.labels import Label, plain
@@ -92,7 +93,8 @@ class Tally:
     """What is kept of the predictions for one fold if its rows are scanned: sums over rows.
 
     `cells` holds the weight of every pair of true class and decision. `sums` holds for each score
-    the weighted sum of its figures and of their squares.
+    the weighted sum of its figures and of their squares. `posteriors` is their histogram, if there
+    is room for one.
     """
 
     cells: FloatArray
@@ -100,6 +102,7 @@ class Tally:
     rows: int
     #: The sum of the squared weights.
     squares: float
+    posteriors: PosteriorBins | None = None
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
 
@@ -118,11 +121,15 @@ class Tally:
             name: (plain + other.sums[name][0], squared + other.sums[name][1])
             for name, (plain, squared) in self.sums.items()
         }
+        bins = None
+        if self.posteriors is not None and other.posteriors is not None:
+            bins = self.posteriors + other.posteriors
         return Tally(
             self.cells + other.cells,
             sums,
             self.rows + other.rows,
             self.squares + other.squares,
+            bins,
             self.fit_seconds + other.fit_seconds,
             self.predict_seconds + other.predict_seconds,
         )

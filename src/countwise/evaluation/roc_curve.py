@@ -11,7 +11,7 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
 from countwise.evaluation.intervals import Estimate
 from countwise.evaluation.predictions import Entry
-from countwise.evaluation.scores import rows_not_kept
+from countwise.evaluation.scores import add_tallies, rows_not_kept
 from countwise.evaluation.trials import Trials
 
 #: Points of a curve that is a mean over classes, and of a curve that is drawn, at most.
@@ -39,8 +39,8 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
     Of two classes `label` is the one to find, by default the second. Of more classes, without a
     label, each class is set against all others and the curves are averaged.
     """
-    if trials.is_scan:
-        raise rows_not_kept("an ROC curve")
+    if not trials.has_areas:
+        raise rows_not_kept("an ROC curve of so many classes")
     classes = list(trials.classes)
     if label is not None and label not in classes:
         raise ParameterError(
@@ -50,10 +50,8 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
     places = list(range(len(classes))) if label is None else [classes.index(label)]
     if label is None and len(classes) == 2:
         places = [1]
-    truth = np.concatenate([fold.truth for fold in trials.folds]).astype(np.int64)
-    known = [fold.weight for fold in trials.folds if fold.weight is not None]
-    weight = np.concatenate(known) if known else None
-    places = [at for at in places if 0 < np.count_nonzero(truth == at) < len(truth)]
+    sizes = trials.confusion(trials.names[0]).counts.sum(axis=1)
+    places = [at for at in places if 0 < sizes[at] < sizes.sum()]
     if not places:
         raise ParameterError("draw: an ROC curve needs tested rows of at least two classes.")
     first: dict[str, Entry] = {}
@@ -61,7 +59,7 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
         if not entry.baseline and not entry.certain:
             first.setdefault(entry.model, entry)
     curves = [
-        _curve(entry, truth, weight, places, trials.score("auc", entry.name, label=label))
+        _curve(trials, entry, places, trials.score("auc", entry.name, label=label))
         for entry in first.values()
     ]
     if not curves:
@@ -72,21 +70,9 @@ def roc_curves(trials: Trials, label: Any = None) -> tuple[list[RocCurve], str]:
     return sorted(curves, key=lambda curve: -curve.area), words
 
 
-def _curve(
-    entry: Entry,
-    truth: np.ndarray[Any, Any],
-    weight: FloatArray | None,
-    places: list[int],
-    score: Estimate,
-) -> RocCurve:
-    from sklearn.metrics import auc, roc_curve  # slow to import
-
-    posteriors = np.concatenate([fold.posteriors for fold in entry.predictions])
-    lines = [
-        roc_curve(truth == place, posteriors[:, place], sample_weight=weight)[:2]
-        for place in places
-    ]
-    area = float(np.mean([auc(across, up) for across, up in lines]))
+def _curve(trials: Trials, entry: Entry, places: list[int], score: Estimate) -> RocCurve:
+    lines = _lines_of_bins(entry, places) if entry.tallies else _lines(trials, entry, places)
+    area = float(np.mean([np.trapezoid(up, across) for across, up in lines]))
     if len(lines) == 1:
         across, up = lines[0]
         return RocCurve(entry.model, across, up, area, score)
@@ -94,3 +80,30 @@ def _curve(
     mean = np.mean([np.interp(grid, across, up) for across, up in lines], axis=0)
     mean[0] = 0.0
     return RocCurve(entry.model, grid, mean, area, score)
+
+
+def _lines(trials: Trials, entry: Entry, places: list[int]) -> list[tuple[FloatArray, FloatArray]]:
+    from sklearn.metrics import roc_curve  # slow to import
+
+    truth = np.concatenate([fold.truth for fold in trials.folds]).astype(np.int64)
+    known = [fold.weight for fold in trials.folds if fold.weight is not None]
+    weight = np.concatenate(known) if known else None
+    posteriors = np.concatenate([fold.posteriors for fold in entry.predictions])
+    return [
+        roc_curve(truth == place, posteriors[:, place], sample_weight=weight)[:2]
+        for place in places
+    ]
+
+
+def _lines_of_bins(entry: Entry, places: list[int]) -> list[tuple[FloatArray, FloatArray]]:
+    """Return a point of each curve for every bin of the posteriors, the highest bin first."""
+    bins = add_tallies(entry.tallies).posteriors
+    assert bins is not None
+    lines = []
+    for place in places:
+        cells = bins.of_class(place)[:, ::-1]
+        sides = cells.sum(axis=0) - cells[place], cells[place]
+        across, up = (np.concatenate([[0.0], np.cumsum(side) / side.sum()]) for side in sides)
+        kept = np.flatnonzero(np.diff(across + up, append=np.inf) > 0)
+        lines.append((across[kept], up[kept]))
+    return lines

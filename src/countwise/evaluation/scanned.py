@@ -1,74 +1,94 @@
 """Evaluate models on rows outside memory: a few scans train all folds, one more scores them.
 
-The fold of a row follows from a hash of where the row is (its file or partition and its number
-there) or of its group, never from its content or the order of arrival. No row and no prediction is
-kept: scores follow from sums over the rows of each fold.
+No row and no prediction is kept: scores follow from sums over the rows of each fold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import blake2b
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
+from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
+from countwise.counts.side_by_side import add_by_key
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import CountwiseError, ParameterError, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
+from countwise.evaluation.folds import describe_holdout
 from countwise.evaluation.from_counts import predict_rows
 from countwise.evaluation.predictions import (
-    Entry,
     HeldOut,
     Output,
     Predictions,
     Tally,
     apply_rule,
 )
-from countwise.evaluation.scores import FoldResult, add_tallies, check_tallied, tally_rows
-from countwise.evaluation.shared_passes import Place, SharedPasses, rows_of_places
+from countwise.evaluation.scan_folds import Dealing, Place
+from countwise.evaluation.scores import (
+    MOST_CELLS,
+    FoldResult,
+    bound_areas,
+    check_tallied,
+    tally_rows,
+)
+from countwise.evaluation.shared_passes import SharedPasses
 from countwise.evaluation.trials import Trials
 from countwise.notes import Note
-from countwise.progress import Progress, Steps
+from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
-from countwise.tables.scan_sample import hash_rows
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
-#: Models by name and fold; None stands for the baseline.
-Fitted = dict[tuple[str, Place], Any]
+#: The cells of all histograms of posteriors together.
+_ALL_CELLS = 1 << 24
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What is evaluated, and how rows are dealt to folds."""
+@dataclass
+class ScanTask:
+    """What is evaluated on rows outside memory, how rows are dealt, and what was found."""
 
+    who: str
     scan: Scan
+    dealing: Dealing
+    gain: GainMatrix | None
+    passes: SharedPasses
     candidates: Sequence[Candidate]
     learners: Sequence[Learner]
-    gain: GainMatrix | None
-    folds: int
-    repeats: int
-    seed: int
-    groups: str | None
+    #: What each place trains on.
+    training: Mapping[Place, Counts] = field(default_factory=dict)
+    #: Models by name and place; None stands for the baseline.
+    fitted: dict[tuple[str, Place], Any] = field(default_factory=dict)
+    fit_seconds: float = 0.0
+    #: Models that need rows in memory, and what they say.
+    left_out: dict[str, CountwiseError] = field(default_factory=dict)
+    tallies: Mapping[tuple[str, Place], Tally] = field(default_factory=dict)
 
-    @property
-    def places(self) -> list[Place]:
-        """All folds of all repeats."""
-        return [Place(r, f) for r in range(self.repeats) for f in range(self.folds)]
-
-    def fold_of(self, block: Block) -> NDArray[np.intp]:
-        """Return the fold of each row of a block, one column a repeat."""
-        hashes = [self._hash(block, self.seed + repeat) for repeat in range(self.repeats)]
-        return np.stack([(h % np.uint64(self.folds)).astype(np.intp) for h in hashes], axis=1)
+    @classmethod
+    def begin(
+        cls,
+        who: str,
+        models: Any,
+        scan: Scan,
+        dealing: Dealing,
+        gain: Gains | None,
+        progress: Progress | None,
+    ) -> ScanTask:
+        """Count every fold and slice in a first scan, which finds out what the columns are."""
+        candidates = read_candidates(who, models, None)
+        passes = SharedPasses(scan, dealing, progress)
+        task = cls(who, scan, dealing, None, passes, candidates, list_learners(candidates))
+        task.training = passes.count_training(task.first_plan)
+        if gain is not None:
+            task.gain = GainMatrix.of(gain, scan.classes)
+            task.candidates = read_candidates(who, models, task.gain)
+        return task
 
     def first_plan(self, schema: Schema) -> Plan:
         """Return what the first scan counts: all that models learn from without cutting numbers."""
@@ -81,40 +101,139 @@ class _Run:
 
     def see_schema(self, schema: Schema) -> Schema:
         """Return the columns that models see: not the one of groups."""
-        if self.groups is None:
+        if self.dealing.groups is None:
             return schema
-        return Schema(tuple(column for column in schema if column.name != self.groups))
+        return Schema(tuple(column for column in schema if column.name != self.dealing.groups))
 
     def see(self, table: Table) -> Table:
         """Return the columns of a block that models see."""
-        if self.groups is None:
+        groups = self.dealing.groups
+        if groups is None:
             return table
-        return table.select([c.name for c in table.schema.attributes if c.name != self.groups])
+        return table.select([c.name for c in table.schema.attributes if c.name != groups])
 
-    def training(self, passes: SharedPasses, place: Place) -> Scan:
-        """Return the rows that a fold trains on."""
-        rows = passes.rows_of(place)
-        if self.groups is None:
+    def training_rows(self, place: Place) -> Scan:
+        """Return the rows that the models of a place are trained on."""
+        rows = self.passes.rows_of(place)
+        if self.dealing.groups is None:
             return rows
         return rows.map(self.see, self.see_schema(rows.schema))
 
-    def _hash(self, block: Block, seed: int) -> NDArray[np.uint64]:
-        if self.groups is None:
-            return hash_rows(block, seed)
-        return hash_groups(block.table, self.groups, seed)
+    def fit_models(self, places: Sequence[Place]) -> None:
+        """Train every model of these places; leave those out that need rows in memory."""
+        for place in places:
+            if place not in self.training or not self.training[place].rows:
+                raise ParameterError(
+                    f"{self.who}: every training set must have rows; {len(self.scan)} rows are "
+                    "too few.",
+                    hint="Read the rows with `read`",
+                )
 
+        def fit(learner: Learner, place: Place) -> Any:
+            if learner.baseline or learner.name in self.left_out:
+                return None
+            try:
+                return clone(learner.model).fit(self.training_rows(place))
+            except CountwiseError as error:
+                self.left_out.setdefault(learner.name, error)
+                return None
 
-def hash_groups(table: Table, name: str, seed: int) -> NDArray[np.uint64]:
-    """Return a hash of the group of each row and a seed; rows without one are a group."""
-    column, cells = table.schema[name], table.raw_array(name)
-    texts: Sequence[Any]
-    if column.coded:
-        texts, places = [*column.levels, None], np.asarray(cells, dtype=np.int64)
-    else:
-        values, places = np.unique(np.asarray(cells, dtype=np.float64), return_inverse=True)
-        texts = values.tolist()
-    hashes = [blake2b(f"{seed} {text}".encode(), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(hashes), "<u8").astype(np.uint64)[places.reshape(-1)]
+        started = perf_counter()
+        jobs = {
+            (learner.name, place): partial(fit, learner, place)
+            for learner in self.learners
+            for place in places
+        }
+        self.fitted = self.passes.fit_all(jobs)
+        self.fit_seconds = (perf_counter() - started) / len(jobs)
+        self.candidates = [one for one in self.candidates if one.learner not in self.left_out]
+        if self.left_out and all(one.baseline for one in self.candidates):
+            raise next(iter(self.left_out.values()))
+
+    def score_rows(self, dealing: Dealing) -> None:
+        """Score every tested row by the models of its places, in one scan."""
+        used = {one.learner for one in self.candidates}
+        places = sorted({place for _, place in self.fitted})
+        shares = {place: self._class_shares(place) for place in places}
+
+        def fold(block: Block) -> dict[tuple[str, Place], Tally]:
+            seen, found = self.see(block.table), {}
+            for tested, rows in dealing.tests(block):
+                table = seen.take(rows)
+                weight = None if block.weight is None else block.weight[rows]
+                for place in (p for p in places if p[:2] == tested[:2]):
+                    outputs = {
+                        name: _predict(self.fitted[name, place], table, shares[place])
+                        for name in used
+                    }
+                    for one in self.candidates:
+                        found[one.name, place] = self._tally(
+                            one, outputs[one.learner], table, weight
+                        )
+            return found
+
+        self.tallies = self.passes.run_scan(fold, add_by_key)
+
+    def _class_shares(self, place: Place) -> FloatArray:
+        weight = self.training[place].weight[:-1]
+        return np.asarray(weight / weight.sum())
+
+    def _tally(
+        self, candidate: Candidate, output: Output, table: Table, weight: FloatArray | None
+    ) -> Tally:
+        classes = tuple(self.scan.classes)
+        entry = apply_rule(candidate, [output], classes)
+        held_out = HeldOut(0, 0, np.arange(len(table)), table.target, weight, 0)
+        result = FoldResult(classes, entry, held_out, entry.predictions[0], self.gain)
+        # The histograms of all models and folds together have bounded room.
+        room = min(MOST_CELLS, _ALL_CELLS // (len(self.candidates) * len(self.dealing.places)))
+        return replace(tally_rows(result, room), predict_seconds=output.predict_seconds)
+
+    def trials(
+        self, size: int, words: str, score: str | None = None, ratio: float | None = None
+    ) -> Trials:
+        """Return the trials of one size, the number of a slice."""
+        entries = {}
+        nothing = np.empty(0, dtype=np.uint8)
+        classes = tuple(self.scan.classes)
+        any_name = self.candidates[0].name
+        places = sorted(p for name, p in self.tallies if name == any_name and p.slice == size)
+        for one in self.candidates:
+            tallies = [
+                replace(self.tallies[one.name, place], fit_seconds=self.fit_seconds)
+                for place in places
+            ]
+            empty = Predictions(np.empty((0, len(classes))), nothing, None, 0.0, 0.0)
+            plain = apply_rule(one, [], classes)
+            predictions = (empty,) * len(places)
+            entries[one.name] = replace(plain, predictions=predictions, tallies=tuple(tallies))
+        folds = [
+            HeldOut.of_scan(
+                place.repeat,
+                place.fold,
+                self.tallies[any_name, place].rows,
+                self.training[place].rows,
+            )
+            for place in places
+        ]
+        if ratio is None:
+            ratio = float(np.mean([fold.tested / max(fold.trained, 1) for fold in folds]))
+        ranked = score or ("accuracy" if self.gain is None else self.gain.score)
+        notes = self.notes()
+        return Trials(classes, tuple(folds), entries, words, ratio, notes, self.gain, ranked)
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return notes on the rows and on how they were scanned."""
+        notes = [*self.scan.notes, Note.of("S08", scans=self.passes.scans)]
+        notes += [Note.of("S09", names=name, why=str(why)) for name, why in self.left_out.items()]
+        models = {one.name for one in self.candidates if not one.baseline}
+        kept = [tally for (name, _), tally in self.tallies.items() if name in models]
+        if kept and kept[0].posteriors is not None:
+            error = max(map(bound_areas, kept))
+            notes += [Note.of("S11", bins=kept[0].posteriors.n_bins, error=error)]
+        if self.gain is not None:
+            notes += [Note.of("E10", sentence=text) for text in self.gain.notes]
+        return tuple(notes)
 
 
 def evaluate_scan(
@@ -131,52 +250,49 @@ def evaluate_scan(
     refused: Mapping[str, bool],
 ) -> Trials:
     """Compare models on rows outside memory; see `evaluate`."""
-    _check(scan, folds, random_state, groups, refused)
+    refuse_on_scan("evaluate", refused, "Use `folds=`, `repeats=` and `groups=`")
+    check_dealing("evaluate", scan, folds, random_state, groups)
     if score is not None:
         check_tallied(score)
-    candidates = read_candidates("evaluate", models, None)
-    learners = list_learners(candidates)
-    run = _Run(scan, candidates, learners, None, int(folds), repeats, int(random_state), groups)
-    steps = Steps(progress, 4)
-    passes = SharedPasses(scan, run.fold_of, steps.advance)
-    passes.count_first(run.first_plan)
-    if gain is not None:
-        matrix = GainMatrix.of(gain, scan.classes)
-        candidates = read_candidates("evaluate", models, matrix)
-        run = replace(run, candidates=candidates, gain=matrix)
-    weights = passes.weigh(run.places)
-    shares = {place: weight / weight.sum() for place, weight in weights.items()}
-    fitted, seconds, left_out = _fit_folds(run, passes)
-    if left_out:
-        candidates = [one for one in candidates if one.learner not in left_out]
-        run = replace(run, candidates=candidates)
-        if all(one.baseline for one in candidates):
-            raise next(iter(left_out.values()))
-    tallies = _score_rows(run, fitted, shares)
-    steps.advance("scored")
-    return _trials(run, tallies, seconds, passes.scans + 1, left_out, score)
+    dealing = Dealing(int(random_state), repeats, int(folds), groups=groups)
+    task = ScanTask.begin("evaluate", models, scan, dealing, gain, progress)
+    task.fit_models(dealing.places)
+    task.score_rows(dealing)
+    return task.trials(0, describe_folds(dealing), score)
 
 
-def _check(
-    scan: Scan, folds: Any, random_state: Any, groups: Any, refused: Mapping[str, bool]
-) -> None:
+def describe_folds(dealing: Dealing) -> str:
+    """Return how rows are tested, in words."""
+    words = f"{dealing.folds}-fold cross-validation"
+    if dealing.holdout is not None:
+        words = describe_holdout(dealing.holdout, False, 1)
+    words += f", groups of {dealing.groups} kept together" if dealing.groups else ""
+    return words + (f", {dealing.repeats} repeats" if dealing.repeats > 1 else "")
+
+
+def refuse_on_scan(who: str, refused: Mapping[str, bool], instead: str) -> None:
+    """Refuse parameters that need rows in memory."""
     for name, is_given in refused.items():
         if is_given:
             raise ParameterError(
-                f"evaluate: `{name}=` needs rows in memory; got a Scan.",
-                hint="Use `folds=`, `repeats=` and `groups=`, or evaluate rows.sample(100_000).",
+                f"{who}: `{name}=` needs rows in memory; got a Scan.",
+                hint=f"{instead}, or pass rows.sample(100_000).",
             )
+
+
+def check_dealing(who: str, scan: Scan, folds: Any, random_state: Any, groups: Any) -> None:
+    """Refuse folds, seeds and groups that do not tell where a row outside memory goes."""
     whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
-    if not whole or folds < 2:
+    if folds is not None and (not whole or folds < 2):
         rule = "a whole number of at least 2 where rows are scanned"
-        raise ParameterError("evaluate", "folds", rule, folds)
+        raise ParameterError(who, "folds", rule, folds)
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         rule = "a whole number where rows are scanned"
-        raise ParameterError("evaluate", "random_state", rule, random_state)
+        raise ParameterError(who, "random_state", rule, random_state)
     if groups is not None and (not isinstance(groups, str) or groups not in scan.first_schema):
         names = listing([column.name for column in scan.first_schema.attributes])
         raise ParameterError(
-            "evaluate",
+            who,
             "groups",
             f"the name of a column that is read, one of {names}",
             groups,
@@ -184,107 +300,8 @@ def _check(
         )
 
 
-def _fit_folds(
-    run: _Run, passes: SharedPasses
-) -> tuple[Fitted, dict[Place, float], dict[str, CountwiseError]]:
-    """Train every model of every fold; return those that need rows in memory apart."""
-    left_out: dict[str, CountwiseError] = {}
-
-    def fit(learner: Learner, place: Place) -> Any:
-        if learner.baseline:
-            return None
-        try:
-            return clone(learner.model).fit(run.training(passes, place))
-        except CountwiseError as error:
-            left_out.setdefault(learner.name, error)
-            return None
-
-    started = perf_counter()
-    jobs = {
-        (learner.name, place): partial(fit, learner, place)
-        for learner in run.learners
-        for place in run.places
-    }
-    fitted = passes.fit_all(jobs)
-    each = (perf_counter() - started) / max(len(jobs), 1)
-    return fitted, dict.fromkeys(run.places, each), left_out
-
-
-def _score_rows(
-    run: _Run, fitted: Fitted, shares: Mapping[Place, FloatArray]
-) -> dict[tuple[str, Place], Tally]:
-    """Score every row by the models of its folds, in one scan."""
-    used = {one.learner for one in run.candidates}
-
-    def fold(block: Block) -> dict[tuple[str, Place], Tally]:
-        seen, found = run.see(block.table), {}
-        for place, tested in rows_of_places(run.fold_of(block)):
-            table = seen.take(tested)
-            outputs = {name: _predict(fitted[name, place], table, shares[place]) for name in used}
-            for one in run.candidates:
-                result = _result(run, one, outputs[one.learner], place, table)
-                tally = replace(
-                    tally_rows(result), predict_seconds=outputs[one.learner].predict_seconds
-                )
-                found[one.name, place] = tally
-        return found
-
-    def add(left: dict[Any, Tally], right: dict[Any, Tally]) -> dict[Any, Tally]:
-        both = {key: left[key] + part for key, part in right.items() if key in left}
-        return {**left, **right, **both}
-
-    total: dict[tuple[str, Place], Tally] = run_pass(run.scan, fold, add)
-    return total
-
-
 def _predict(model: Any, table: Table, shares: FloatArray) -> Output:
     """Return the posteriors of a model, or the class shares of its training rows for every row."""
     if model is None:
         return Output(np.broadcast_to(shares, (len(table), len(shares))), shares, 0.0, 0.0)
     return predict_rows(model, table, shares, 0.0)
-
-
-def _result(
-    run: _Run, candidate: Candidate, output: Output, place: Place, table: Table
-) -> FoldResult:
-    classes = tuple(run.scan.classes)
-    entry = apply_rule(candidate, [output], classes)
-    numbers = np.arange(len(table))
-    held_out = HeldOut(place.repeat, place.fold, numbers, table.target, None, 0)
-    return FoldResult(classes, entry, held_out, entry.predictions[0], run.gain)
-
-
-def _trials(
-    run: _Run,
-    tallies: Mapping[tuple[str, Place], Tally],
-    seconds: Mapping[Place, float],
-    scans: int,
-    left_out: Mapping[str, CountwiseError],
-    score: str | None,
-) -> Trials:
-    entries = {}
-    nothing = np.empty(0, dtype=np.uint8)
-    classes = tuple(run.scan.classes)
-    places = [place for place in run.places if (run.candidates[0].name, place) in tallies]
-    for one in run.candidates:
-        kept = [replace(tallies[one.name, p], fit_seconds=seconds[p]) for p in places]
-        empty = Predictions(np.empty((0, len(classes))), nothing, None, 0.0, 0.0)
-        plain = apply_rule(one, [], classes)
-        predictions = (empty,) * len(places)
-        entries[one.name] = replace(plain, predictions=predictions, tallies=tuple(kept))
-    any_entry: Entry = next(iter(entries.values()))
-    total = add_tallies([t for p, t in zip(places, any_entry.tallies, strict=True) if not p.repeat])
-    folds = [
-        HeldOut.of_scan(p.repeat, p.fold, tally.rows, total.rows - tally.rows)
-        for p, tally in zip(places, any_entry.tallies, strict=True)
-    ]
-    words = f"{run.folds}-fold cross-validation"
-    words += f", groups of {run.groups} kept together" if run.groups else ""
-    words += f", {run.repeats} repeats" if run.repeats > 1 else ""
-    notes = [*run.scan.notes, Note.of("S08", scans=scans)]
-    notes += [Note.of("S09", names=name, why=str(why)) for name, why in left_out.items()]
-    if run.gain is not None:
-        notes += [Note.of("E10", sentence=text) for text in run.gain.notes]
-    ranked = score or ("accuracy" if run.gain is None else run.gain.score)
-    ratio = float(np.mean([fold.tested / max(fold.trained, 1) for fold in folds]))
-    return Trials(classes, tuple(folds), entries, words, ratio, tuple(notes), run.gain, ranked)

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,15 @@ from countwise.decisions.confusion import count_cells, precision, recall
 from countwise.decisions.expected_gain import earned_by_row, gains_of
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.auc import Area, class_area, hand_till, one_vs_rest
+from countwise.evaluation.auc import (
+    Area,
+    Duel,
+    PosteriorBins,
+    hand_till,
+    measure_rows,
+    one_class,
+    one_vs_rest,
+)
 from countwise.evaluation.intervals import Estimate, effective, of_moments, of_rows, wilson
 from countwise.evaluation.predictions import Entry, HeldOut, Predictions, Tally
 from countwise.tables.labels import Label
@@ -31,6 +39,8 @@ Scored = str | Callable[..., float]
 
 #: No posterior counts as less than this, so that one certain error does not cost an infinite loss.
 MIN_POSTERIOR = float(np.finfo(np.float64).eps)
+#: The cells of a histogram of posteriors, at most.
+MOST_CELLS = 1 << 16
 #: The step by which a share of the confusion matrix is changed to see how a score answers.
 _STEP = 1e-6
 
@@ -137,8 +147,11 @@ def top_k(result: FoldResult, k: int) -> FloatArray:
     return np.asarray(hits, dtype=np.float64)
 
 
-def tally_rows(result: FoldResult) -> Tally:
-    """Return the sums over rows that every score of scanned rows follows from."""
+def tally_rows(result: FoldResult, room: int = MOST_CELLS) -> Tally:
+    """Return the sums over rows that scores of scanned rows follow from.
+
+    A histogram of posteriors is among them if that many cells are enough for it.
+    """
     weight = result.fold.weight
     weights = np.ones(len(result.fold.truth)) if weight is None else weight
     sums = {}
@@ -148,7 +161,9 @@ def tally_rows(result: FoldResult) -> Tally:
         figures = rows(result)
         sums[name] = (float(weights @ figures), float(weights @ figures**2))
     squares = float(weights @ weights)
-    return Tally(count_decisions(result), sums, len(weights), squares)
+    posteriors, truth = result.predictions.posteriors, result.fold.truth
+    bins = None if result.entry.certain else PosteriorBins.of(posteriors, truth, weights, room)
+    return Tally(count_decisions(result), sums, len(weights), squares, bins)
 
 
 def add_tallies(tallies: Sequence[Tally]) -> Tally:
@@ -156,8 +171,12 @@ def add_tallies(tallies: Sequence[Tally]) -> Tally:
     return reduce(Tally.__add__, tallies)
 
 
-def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float, float]:
+def _tallied_moments(
+    what: str, score: Score, result: FoldResult, tally: Tally
+) -> tuple[float, float]:
     """Return the mean of a figure a row, and of its square, from sums over rows."""
+    if score.area is not None and tally.posteriors is not None:
+        return tally.posteriors.measure(score.area(tally.cells.sum(axis=1)))[:2]
     if what in TALLIED:
         plain, squared = tally.sums[what]
     elif what in _FROM_CELLS:
@@ -176,7 +195,8 @@ def _tallied_moments(what: str, result: FoldResult, tally: Tally) -> tuple[float
 
 def check_tallied(what: str) -> None:
     """Refuse a score that does not follow from sums over rows."""
-    if find_score("evaluate", what).cells is None and what not in (*TALLIED, *_FROM_CELLS):
+    score = find_score("evaluate", what)
+    if score.rows is not None and what not in (*TALLIED, *_FROM_CELLS):
         raise rows_not_kept(what)
 
 
@@ -250,17 +270,28 @@ def mcc(cells: FloatArray) -> float:
     return float(together / math.sqrt(spread)) if spread > 0 else 0.0
 
 
-def _area(kind: Callable[..., Area], **options: Any) -> Callable[[FoldResult], Area]:
-    """Return a kind of area under ROC curves; not a number where a model gives labels only."""
+def _measure_area(score: Score, result: FoldResult) -> Area:
+    """Return an area with one figure a row; not a number where a model gives labels only."""
+    assert score.area is not None
+    fold = result.fold
+    if result.entry.certain:
+        return math.nan, np.full(len(fold.truth), np.nan)
+    weight = np.ones(len(fold.truth)) if fold.weight is None else fold.weight
+    posteriors = result.predictions.posteriors
+    sizes = np.bincount(fold.truth, weight, posteriors.shape[1]).astype(np.float64)
+    return measure_rows(posteriors, fold.truth, weight, score.area(sizes))
 
-    def area(result: FoldResult) -> Area:
-        fold = result.fold
-        if result.entry.certain:
-            return math.nan, np.full(len(fold.truth), np.nan)
-        weight = np.ones(len(fold.truth)) if fold.weight is None else fold.weight
-        return kind(result.predictions.posteriors, fold.truth, weight, **options)
 
-    return area
+def bound_areas(tally: Tally) -> float:
+    """Return the most by which an area from a tally may be wrong; not a number without areas."""
+    if tally.posteriors is None:
+        return math.nan
+    sizes = tally.cells.sum(axis=1)
+    kinds = [score.area for score in SCORES.values() if score.area is not None]
+    errors = [tally.posteriors.measure(area(sizes))[2] for area in kinds]
+    error = max((error for error in errors if error > 0), default=0.0)
+    digits = 10.0 ** (math.floor(math.log10(error)) - 1) if error > 0 else 1.0
+    return math.ceil(error / digits) * digits  # two digits, rounded up
 
 
 @dataclass(frozen=True)
@@ -278,8 +309,8 @@ class Score:
     by_class: Callable[[FloatArray], FloatArray] | None = None
     #: Whether it needs a gain matrix and has its unit.
     by_gains: bool = False
-    #: An area with its figures by row.
-    area: Callable[[FoldResult], Area] | None = None
+    #: What an area compares, for these weights of the classes.
+    area: Callable[[FloatArray], list[Duel]] | None = None
 
     @property
     def phrase(self) -> str:
@@ -335,17 +366,17 @@ SCORES: dict[str, Score] = {
         "AUC",
         "probability that a row of a class gets a higher posterior of it than another row; "
         "mean over the classes",
-        area=_area(one_vs_rest),
+        area=one_vs_rest,
     ),
     "auc_weighted": Score(
         "AUC, weighted",
         "area under the ROC curve of each class against the others, weighted by class size",
-        area=_area(one_vs_rest, by_size=True),
+        area=partial(one_vs_rest, by_size=True),
     ),
     "auc_hand_till": Score(
         "AUC, Hand–Till",
         "mean area under the ROC curves of all pairs of classes",
-        area=_area(hand_till),
+        area=hand_till,
     ),
     "f1": Score(
         "F1",
@@ -414,11 +445,10 @@ def score_fold(what: Scored, result: FoldResult, label: Label | None = None) -> 
     if score.cells is not None:
         return score.cells(count_decisions(result))
     if result.tally is not None:
-        return _tallied_moments(what, result, result.tally)[0]
+        return _tallied_moments(what, score, result, result.tally)[0]
     if score.rows is not None:
         return result.mean(score.rows(result))
-    assert score.area is not None
-    return score.area(result)[0]
+    return _measure_area(score, result)[0]
 
 
 def figures_by_row(what: str, result: FoldResult, label: Label | None = None) -> FloatArray:
@@ -427,7 +457,7 @@ def figures_by_row(what: str, result: FoldResult, label: Label | None = None) ->
     if score.rows is not None:
         return score.rows(result)
     if score.area is not None:
-        return score.area(result)[1]
+        return _measure_area(score, result)[1]
     assert score.cells is not None
     return _linear_figures(score.cells, result)
 
@@ -438,7 +468,7 @@ def _of_class(score: Score, result: FoldResult, label: Label | None) -> Score:
         return score
     at, by_class = _position(label, result.classes), score.by_class
     if by_class is None:
-        return replace(score, area=_area(class_area, at=at))
+        return replace(score, area=partial(one_class, at=at))
     return replace(score, cells=lambda cells: float(by_class(cells)[at]))
 
 
@@ -471,7 +501,7 @@ def _figure_moments(
     """Return mean and mean square of one figure a row, for a score of any kind."""
     score = _of_class(find_score("Trials", what), result, label)
     if score.cells is None:
-        return _tallied_moments(what, result, tally)
+        return _tallied_moments(what, score, result, tally)
     figures, shares = _cell_figures(score.cells, tally.cells), tally.cells / tally.weight
     return float(np.sum(shares * figures)), float(np.sum(shares * figures**2))
 

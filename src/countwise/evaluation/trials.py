@@ -188,6 +188,12 @@ class Trials:
         return any(fold.scanned is not None for fold in self.folds)
 
     @property
+    def has_areas(self) -> bool:
+        """Whether ROC curves are known: of scanned rows, unless there are very many classes."""
+        tallies = [tally for entry in self.entries.values() for tally in entry.tallies]
+        return all(tally.posteriors is not None for tally in tallies)
+
+    @property
     def tested(self) -> int:
         """How many different rows were tested."""
         if self.is_scan:

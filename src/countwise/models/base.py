@@ -197,8 +197,8 @@ def refuse_scan(who: str, X: Any) -> None:
     if isinstance(X, Scan):
         raise TableError(
             f"{who}: it learns from rows in memory, not from counts; got a Scan.",
-            hint="Pass some of its rows, such as rows.sample(100_000), or choose Additive or a "
-            "model made from counts",
+            hint="Pass some of its rows, rows.sample(100_000) (on the command line --sample "
+            "100000), or choose Additive or a model made from counts",
         )
 
 
@@ -206,7 +206,10 @@ def check_scan(model: Any, scan: Scan, y: Any, sample_weight: Any) -> None:
     """Refuse labels or weights beside rows outside memory, and such rows without a class."""
     who = type(model).__name__
     if y is not None or sample_weight is not None:
-        raise TableError(f"{who}: a Scan brings its classes along and has no weights.")
+        raise TableError(
+            f"{who}: a Scan brings its classes and weights along; got others beside it.",
+            hint="Scan it with `target=` and `weight=`",
+        )
     if not scan.labelled:
         raise TableError(
             f"{who}: training needs classes; the scan has none. Scan it with target='column'."

@@ -231,6 +231,8 @@ def _spell(name: str) -> str:
 
 #: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless models are named.
 DEFAULT = "additive"
+#: What ``curve`` draws as well on rows outside memory: it is made from counts.
+SCANNED = "aode"
 COMPARED = ("additive", "naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
 DRAWN = ("naive-bayes", "logistic")
 

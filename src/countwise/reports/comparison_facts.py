@@ -39,7 +39,7 @@ FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
     usual = SUMMARY if gain is None else (gain.score, *SUMMARY)
-    further = [what for what in FURTHER if what != "auc" or not trials.is_scan]
+    further = [what for what in FURTHER if what != "auc" or trials.has_areas]
     scores = list(dict.fromkeys([trials.ranked_by, *usual, *further]))
     entries = []
     for line in trials.summary(level):

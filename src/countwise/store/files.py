@@ -70,17 +70,11 @@ def save(model: Any, path: Pathlike, *, notes: Any = None) -> None:
     from countwise.atomic_write import atomic_write
 
     parts = _parts(model, notes)
-    try:
-        with atomic_write(path) as temporary:
-            pack(temporary, parts)
-            # What could not be loaded must not take the place of what can.
-            with _refusals("save", path), temporary.open("rb") as file:
-                Archive(file, max_bytes=2**62)
-    except OSError as why:
-        reason = why.strerror or str(why)
-        raise StoreError(
-            f"save: {shown(path)} cannot be written ({reason}). Check the space left there."
-        ) from why
+    with atomic_write(path) as temporary:
+        pack(temporary, parts)
+        # What could not be loaded must not take the place of what can.
+        with _refusals("save", path), temporary.open("rb") as file:
+            Archive(file, max_bytes=2**62)
 
 
 def load(path: Pathlike, *, max_bytes: int = MAX_BYTES) -> Any:

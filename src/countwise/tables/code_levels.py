@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -146,10 +147,12 @@ def code(
     A level is found by its value, text or number. If the `given` column holds only some of the
     levels, the others came from other rows of one source, and are found by their value alone.
     """
-    if given is None:
-        where = [column.place(level) for level in plain.distinct]
-    else:
-        where = [_place_of(level, column, given) for level in plain.distinct]
+    # Most levels are texts that are known, so they are looked up all at once.
+    known = map(column.places.get, zip(repeat("text"), plain.distinct, strict=False))
+    where = [
+        _place_of(level, column, given) if found is None else found
+        for level, found in zip(plain.distinct, known, strict=True)
+    ]
     unknown = [position for position, found in enumerate(where) if found < 0]
     counts = plain.counts if unknown else ()
     if extend and unknown:
@@ -170,8 +173,10 @@ def code(
     return lookup[plain.codes], column, still_unknown
 
 
-def _place_of(level: Level, column: Column, given: Column) -> int:
+def _place_of(level: Level, column: Column, given: Column | None) -> int:
     """Return the code of a level: one of those given, however it is written, or this very one."""
+    if given is None:
+        return column.place(level)
     key = level_key(level)
     if key not in column.places and given.levels:
         like = given.place(level)

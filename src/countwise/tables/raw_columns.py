@@ -193,8 +193,9 @@ def _days(name: str, column: Any) -> Numbers:
 
 
 def _doubles(column: Any) -> NDArray[np.float64]:
-    # A copy, because Arrow may lend the memory of a frame that its owner goes on to change.
-    return np.array(_numpy(column), dtype=np.float64)
+    values = _numpy(column)
+    # A copy of what Arrow lends, read-only: its owner, perhaps a frame, may go on to change it.
+    return values.astype(np.float64, copy=not values.flags.writeable)
 
 
 def _numpy(column: Any) -> NDArray[Any]:

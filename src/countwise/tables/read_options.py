@@ -41,6 +41,10 @@ class ReadOptions:
     skip_lines: int | None = None
     #: The sheet of a workbook, by name or by number from 1; None: the first that holds a table.
     sheet: str | int | None = None
+    #: The column of weights of rows outside memory, which is no column of the table.
+    weight: str | None = None
+    #: By column that is numeric because the first rows are, whether these hold whole numbers only.
+    inferred: Mapping[str, bool] = field(default_factory=dict)
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -149,6 +153,12 @@ class ReadOptions:
         """Whether the columns are a whole schema, so that all others are left out."""
         return self.default.kind == "drop"
 
+    @property
+    def infers(self) -> bool:
+        """Whether the cells decide on the kind of some column."""
+        columns = (self.default, *self.columns.values())
+        return bool(self.inferred) or any(column.kind == "infer" for column in columns)
+
     def column(self, name: str) -> Column:
         """Return what is known about a column."""
         if name in self.columns and (name != self.target or self.is_schema):
@@ -170,15 +180,17 @@ class ReadOptions:
 
     def is_needed(self, name: str) -> bool:
         """Return whether a block of a file must hold the column."""
-        return name in self.columns or not self.is_schema or name == self.target
+        named = (self.target, self.weight)
+        return name in self.columns or not self.is_schema or name in named
 
     def resolve(self, names: Sequence[str]) -> ReadOptions:
         """Return the options with names in the place of positions; refuse unknown columns."""
         target = None if self.target is None else resolve(self.target, names, "target")
+        left_out = self._leave_out_weight(names, target)
         if self.is_schema:
-            return replace(self, target=target)
+            return replace(self, columns={**self.columns, **left_out}, target=target)
         columns: dict[str | int, Column] = {}
-        for item, column in self.columns.items():
+        for item, column in {**self.columns, **left_out}.items():
             who = column.kind
             if column.kind == self.default.kind:
                 same_marks = column.missing == self.default.missing
@@ -186,6 +198,17 @@ class ReadOptions:
             name = resolve(item, names, who)
             columns[name] = self._merged(columns.get(name), replace(column, name=name))
         return replace(self, columns=columns, target=target)
+
+    def _leave_out_weight(
+        self, names: Sequence[str], target: str | None
+    ) -> dict[str | int, Column]:
+        """Return the column of weights as one that is left out."""
+        if self.weight is None:
+            return {}
+        name = resolve(self.weight, names, "weight")
+        if name == target:
+            raise TableError(f"read: `weight=` must not be the class; got {name!r}.")
+        return {name: replace(self.default, name=name, kind="drop")}
 
     def _merged(self, one: Column | None, other: Column) -> Column:
         """Return one column for what was declared by its name and by its position."""

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
 from countwise.notes import Note
 from countwise.tables.schema import Column, Level, Schema
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from countwise.progress import Progress
     from countwise.tables.raw_columns import Numbers, Raw, RawTable
     from countwise.tables.read_options import ReadOptions
+    from countwise.tables.scan_sample import RowSample
     from countwise.tables.sources.row_source import Piece, RowSource
     from countwise.tables.survey import Survey
     from countwise.tables.survey_decisions import Decision
@@ -31,7 +33,7 @@ HEAD_ROWS = 20_000
 MAX_LEVELS = 100_000
 #: Bytes that a scan may hold beside what it counts.
 MEMORY = 512 << 20
-_MOST_ROWS = 1 << 18
+_MOST_ROWS = 1 << 17
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
 _CELL_BYTES = 32
@@ -46,6 +48,24 @@ class Block:
     table: Table
     #: Row `i` of the table is row ``numbers[i]`` of what the key of the piece names.
     numbers: NDArray[np.int64]
+    #: The weight of each row, if the scan has weights.
+    weight: FloatArray | None = None
+
+    def take(self, rows: NDArray[Any]) -> Block:
+        """Return some of the rows, by number or by a mask."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Block(self.piece, self.table.take(rows), self.numbers[rows], weight)
+
+
+class RawBlock(NamedTuple):
+    """Some rows of a piece that are not coded yet, after so many others of it."""
+
+    piece: Piece
+    numbers: NDArray[np.int64]
+    columns: dict[str, Raw]
+    rows: int
+    start: int
+    weight: FloatArray | None = None
 
 
 def scan(
@@ -58,6 +78,7 @@ def scan(
     table: str | None = None,
     query: str | None = None,
     key: str | None = None,
+    weight: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -87,6 +108,9 @@ def scan(
     key
         For a database or a lazy frame: the column that identifies rows. Folds and samples need it,
         because the order of rows may change; models do not see it.
+    weight
+        The column that holds the weight of each row; models do not see it. A whole weight equals
+        repeating the row, to the last bit; sums of fractions are rounded, and a note says so.
     checkpoint
         A file to which counts are written on the way, so that a model whose training was killed
         goes on where it was; a second pass over the rows writes to the name with ``.2``.
@@ -111,7 +135,9 @@ def scan(
     for name in options:
         if name == "keep_rows" or name not in _read_names():
             raise ParameterError(f"scan: there is no option {name!r}.")
-    given = ReadOptions.of(target, **options)
+    if weight is not None and not isinstance(weight, str):
+        raise ParameterError("scan", "weight", "the name of a column", weight)
+    given = replace(ReadOptions.of(target, **options), weight=weight)
     if table is not None or query is not None or key is not None:
         from countwise.tables.sources.query_source import Query
 
@@ -198,6 +224,10 @@ class Scan:
         self.checkpoint: str | None = None
         self.passes = [0]
         self.progress: Progress | None = None
+        #: Whether some weights are fractions, as far as rows were read.
+        self.fractions = [False]
+        #: Rows that the first scan is to draw on its way; see `expect_sample`.
+        self.expected: RowSample | None = None
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
 
@@ -227,7 +257,10 @@ class Scan:
     def notes(self) -> tuple[Note, ...]:
         """What was assumed, dropped or found odd."""
         self.make_certain()
-        return self.decision.notes
+        notes = self.decision.notes
+        if not self.fractions[0] or any(note.code == "S07" for note in notes):
+            return notes
+        return (*notes, Note.of("S07", self.weight))
 
     def add_note(self, note: Note) -> None:
         """Add a note, once."""
@@ -246,6 +279,11 @@ class Scan:
         self.make_certain()
         assert self._survey is not None
         return self._survey
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, if there is one."""
+        return self.options.weight
 
     @property
     def labelled(self) -> bool:
@@ -295,13 +333,15 @@ class Scan:
     def shared_by(self, passes: Any, place: Any, parts: int = 1) -> Scan:
         """Return a scan of some of the rows, those of a place, whose passes are run by `passes`.
 
-        It may hold one of so many parts of the memory.
+        They scan this one, so their blocks are changed already. It may hold one of so many parts
+        of the memory.
         """
         self.make_certain()
         other = object.__new__(Scan)
         other.__dict__.update(self.__dict__)
-        other.memory = self.memory // parts
+        other.change = other.before_cuts = other.cuts = None
         other.memo, other.shared, other.place = {}, passes, place
+        other.memory = self.memory // parts
         return other
 
     def turn(self) -> AbstractContextManager[Any]:
@@ -313,6 +353,7 @@ class Scan:
         part = object.__new__(ScanPart)
         part.__dict__.update(self.__dict__)
         part.decision, part.memo = self.decision.restricted(names), {}
+        part.expected = None
         return part
 
     def without_text(self) -> Scan:
@@ -350,15 +391,15 @@ class Scan:
         from countwise.tables.code_levels import usable_rows
 
         self.make_certain()
-        for numbers, columns, count in self.raw_blocks(piece, self.decision, rows):
-            table = self.code(columns, self.decision.schema, count)
+        for raw in self.raw_blocks(piece, self.decision, rows):
+            table = self.code_block(raw, self.decision.schema)
             keep, _ = usable_rows(table)
-            kept = table if keep.all() else table.take(keep)
-            yield Block(piece, self.changed(kept), numbers[keep])
+            block = Block(piece, table, raw.numbers, raw.weight)
+            yield self.changed(block if keep.all() else block.take(keep))
 
-    def changed(self, table: Table) -> Table:
+    def changed(self, block: Block) -> Block:
         """Return a block as those see it who changed the scan."""
-        return table if self.change is None else self.change(table)
+        return block if self.change is None else replace(block, table=self.change(block.table))
 
     def code(self, columns: Mapping[str, Raw], schema: Schema, rows: int) -> Table:
         """Code a block by a schema; levels that may still come are added to it."""
@@ -367,10 +408,22 @@ class Scan:
         now = self.decision
         return now.fold_rest(code_columns(columns, schema, rows, (), now.growing, now.given))
 
+    def code_block(self, block: RawBlock, schema: Schema) -> Table:
+        """Code a block by a schema; what is refused is named by its row in the source."""
+        try:
+            return self.code(block.columns, schema, block.rows)
+        except TableError as error:
+
+            def renumber(found: re.Match[str]) -> str:
+                return f"row {self.source.number_of(block.piece, block.start + int(found[1]) - 1)}"
+
+            text = re.sub(r"\brow (\d+)\b", renumber, error.message, count=1)
+            raise _with_place(type(error)(text, hint=error.hint), block.piece) from None
+
     def raw_blocks(
         self, piece: Piece, decision: Decision, rows: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], dict[str, Raw], int]]:
-        """Yield blocks of a piece: the numbers of their rows, raw columns, and how many rows."""
+    ) -> Iterator[RawBlock]:
+        """Yield blocks of a piece, not coded yet."""
         options = decision.reading(self.options, self.source.open_ended)
         start = piece.first_row
         try:
@@ -379,7 +432,9 @@ class Scan:
                 if count:
                     numbers = raw.numbers
                     numbers = np.arange(start, start + count) if numbers is None else numbers
-                    yield numbers, self._complete(raw, decision, piece, count), count
+                    columns = self._complete(raw, decision, piece, count)
+                    block = RawBlock(piece, numbers, columns, count, start - piece.first_row)
+                    yield block if self.weight is None else self._weighted(block, self.weight)
                 start += count
         except TableError as error:
             raise _with_place(error, piece) from None
@@ -409,6 +464,22 @@ class Scan:
             )
         return columns
 
+    def _weighted(self, block: RawBlock, name: str) -> RawBlock:
+        """Take the weights of a block out of its columns; refuse what is none."""
+        from countwise.tables.raw_columns import missing_numbers
+        from countwise.tables.weights import bad_weight, is_weight
+
+        found = {name: block.columns.pop(name, None) or missing_numbers(block.rows)}
+        schema = Schema((Column(name, "numeric"),))
+        weight = self.code_block(block._replace(columns=found), schema).values(name)
+        wrong = ~is_weight(weight)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            row = self.source.number_of(block.piece, block.start + at)
+            raise bad_weight("scan", name, weight[at], f"row {row} of {block.piece.file}")
+        self.fractions[0] |= bool(np.any(weight % 1))
+        return block._replace(weight=weight)
+
     def survey_block(
         self,
         table: Table,
@@ -420,15 +491,15 @@ class Scan:
         from countwise.tables.raw_columns import Numbers, Words
         from countwise.tables.survey import ColumnSurvey, Survey
 
-        parts, limit = self.decision.with_parts, self.max_levels
+        parts, limit, sketched = self.decision.with_parts, self.max_levels, self.decision.sketched
         columns = {}
         for name in table.names:
             column, found = table.schema[name], raw.get(name)
             marks, rounded = ({}, None)
             if isinstance(found, Numbers) and column.kind == "numeric":
-                marks, rounded = dict(found.marks), self._rounded(found)
+                marks, rounded = dict(found.marks), self._rounded(found, column)
             columns[name] = ColumnSurvey.of(
-                column, table, name in parts, limit, marks, rounded, weight
+                column, table, name in parts, limit, marks, rounded, weight, name in sketched
             )
         for name, held in raw.items():
             if name in columns and isinstance(held, Words) and held.marked:
@@ -436,9 +507,11 @@ class Scan:
         rows = len(table) if weight is None else int(weight.sum())
         return Survey(rows, columns, dropped)
 
-    def _rounded(self, raw: Numbers) -> int | None:
+    def _rounded(self, raw: Numbers, column: Column) -> int | None:
         """Return a whole number that became inexact as a double; text files show it by its size."""
-        if raw.rounded is not None or self.source.typed or raw.dates:
+        from countwise.tables.text_values import is_marked
+
+        if raw.rounded is not None or self.source.typed or is_marked(column):
             return raw.rounded
         largest = float(np.fmax.reduce(np.abs(raw.values), initial=0.0))
         return int(largest) if 2.0**53 < largest < 1e300 else None
@@ -480,11 +553,28 @@ class Scan:
             self._survey = survey
         return again
 
+    def expect_sample(self, rows: int, random_state: int = 0) -> None:
+        """Let the first scan of all rows draw those that `sample` will be asked for."""
+        from countwise.tables.scan_sample import RowSample
+
+        if not self.is_certain and self.source.stable_rows:
+            self.expected = RowSample(rows, random_state)
+
     def sample(self, rows: int, random_state: int = 0) -> Table:
         """Return so many rows as a table, drawn by their numbers: the same ones every time."""
+        return self.sample_with_weights(rows, random_state)[0]
+
+    def sample_with_weights(
+        self, rows: int, random_state: int = 0
+    ) -> tuple[Table, FloatArray | None]:
+        """Return so many rows as `sample` does, and their weights if the scan has some."""
         from countwise.tables.scan_sample import draw
 
-        return draw(self, rows, random_state)
+        table, weight = draw(self, rows, random_state)
+        if len(table) < len(self):
+            note = Note.of("S06", sample=len(table), rows=len(self))
+            table = table.with_notes([*table.notes, note])
+        return table, weight
 
 
 class ScanPart(Scan):
@@ -498,8 +588,7 @@ class ScanPart(Scan):
 
 def _with_place(error: TableError, piece: Piece) -> TableError:
     """Return the error with the piece it occurred in, if it does not name the file."""
-    place = piece.name.split(" from ")[0]
-    if place in error.message:
+    if piece.file in error.message:
         return error
     text = re.sub(r"^(Table|scan): ", "", error.message)
-    return type(error)(f"scan: in {piece.name}: {text}", hint=error.hint)
+    return type(error)(f"scan: in {piece.file}: {text}", hint=error.hint)

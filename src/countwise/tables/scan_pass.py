@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from countwise.errors import TableError
+from countwise.errors import ChangedSourceError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Piece
 from countwise.tables.survey import Survey
@@ -81,12 +82,17 @@ def _run_once(
     begin = None if keeper is None else keeper.begin()
     state = State(Survey(), None, start) if begin is None else begin
     known = [state.schema]
+    # A pass that goes on from a checkpoint does not see all rows.
+    sample = scan.expected if keeper is None and not is_certain else None
+    drawn: list[Drawn] = []
+    if sample is not None:
+        sample.begin()
 
-    def work(piece: Piece) -> tuple[Survey, Any, Schema] | TableError:
+    def work(piece: Piece) -> tuple[Survey, Any, Schema, list[Drawn]] | TableError:
         try:
-            return _fold_piece(scan, piece, fold, add, known[0])
+            return _fold_piece(scan, piece, fold, add, known[0], sample)
         except TableError as error:
-            if scan.on_bad == "skip":
+            if scan.on_bad == "skip" and not isinstance(error, ChangedSourceError):
                 return error
             raise
 
@@ -98,7 +104,7 @@ def _run_once(
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
-        survey, folded, schema = found
+        survey, folded, schema, some = found
         if folded is not None and state.folded is not None and add is not None:
             folded = add(state.folded, folded)
         elif folded is None:
@@ -107,6 +113,8 @@ def _run_once(
         # Later blocks begin with the levels so far, so that most of them add none.
         schema = _united(state.schema, schema)
         known[0] = schema
+        if sample is not None:
+            drawn = sample.add(drawn, some)
         state = State(survey, folded, schema, (*state.done, piece.identity))
         if keeper is not None:
             keeper.keep(state)
@@ -114,6 +122,8 @@ def _run_once(
             progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
     if keeper is not None:
         keeper.end(state)
+    if sample is not None:
+        sample.drawn = drawn
     return state
 
 
@@ -124,24 +134,32 @@ def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, i
 
 
 def _fold_piece(
-    scan: Scan, piece: Piece, fold: Fold | None, add: Add | None, schema: Schema
-) -> tuple[Survey, Any, Schema]:
-    survey, total = Survey(), None
+    scan: Scan,
+    piece: Piece,
+    fold: Fold | None,
+    add: Add | None,
+    schema: Schema,
+    sample: RowSample | None,
+) -> tuple[Survey, Any, Schema, list[Drawn]]:
+    survey, total, drawn = Survey(), None, list[Drawn]()
     is_certain, decision = scan.is_certain, scan.decision
-    for numbers, columns, rows in scan.raw_blocks(piece, decision):
-        table = scan.code(columns, schema, rows)
+    for raw in scan.raw_blocks(piece, decision):
+        table = scan.code_block(raw, schema)
         schema = table.schema
         keep, dropped = usable_rows(table)
         if not is_certain:
-            survey = survey.add(scan.survey_block(table, columns, dropped), scan.max_levels)
+            survey = survey.add(scan.survey_block(table, raw.columns, dropped), scan.max_levels)
             schema = scan.without_many_levels(schema)
-        if fold is None:
+        if fold is None and sample is None:
             continue
-        table = decision.outside(table, table.schema)
-        table = table if keep.all() else table.take(keep)
-        part = fold(Block(piece, scan.changed(table), numbers[keep]))
-        total = part if total is None or add is None else add(total, part)
-    return survey, total, schema
+        block = Block(piece, decision.outside(table, table.schema), raw.numbers, raw.weight)
+        block = scan.changed(block if keep.all() else block.take(keep))
+        if sample is not None:
+            drawn = sample.add(drawn, sample.draw(block))
+        if fold is not None:
+            part = fold(block)
+            total = part if total is None or add is None else add(total, part)
+    return survey, total, schema, drawn
 
 
 def _united(left: Schema, right: Schema) -> Schema:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -124,11 +125,13 @@ class ColumnSurvey:
         marks: Mapping[str, int] | None = None,
         rounded: int | None = None,
         weight: NDArray[np.int64] | None = None,
+        may_identify: bool = False,
     ) -> ColumnSurvey:
         """Survey one column of a block of rows.
 
         `marks` among its numbers were taken as missing, `rounded` is one that became inexact. Each
-        row of a coded column may stand for as many as its `weight` says.
+        row of a coded column may stand for as many as its `weight` says. Different numbers are
+        counted if they `may_identify` rows.
         """
         cells = table.raw_array(column.name)
         if isinstance(cells, TextCodes):
@@ -152,12 +155,12 @@ class ColumnSurvey:
         if missing and (is_whole or with_parts or len(few) < 3):
             values = cells[~np.isnan(cells)]
         few = few if len(few) > 2 else _few(values, low, high)
-        may_identify = is_whole and (has_id_name(column.name) or rounded is not None)
+        may_identify |= has_id_name(column.name) or rounded is not None
         return cls(
             True,
             len(cells) - missing,
             missing,
-            sketch=Distinct.of_numbers(values) if may_identify else None,
+            sketch=Distinct.of_numbers(values) if is_whole and may_identify else None,
             sums=_power_sums(values) if is_whole and low >= 0 and high < _EXACT else (),
             low=low,
             high=high,
@@ -384,13 +387,12 @@ def _column_from_dict(plain: Mapping[str, Any]) -> ColumnSurvey:
 
 
 def _unite(left: ColumnSurvey, right: ColumnSurvey) -> tuple[tuple[Level, ...], NDArray[np.int64]]:
-    if left.levels is right.levels or (
-        left.levels == right.levels
-        and [*map(level_key, left.levels)] == [*map(level_key, right.levels)]
-    ):
-        return left.levels, left.amounts + right.amounts
-    if not right.levels:
-        return left.levels, left.amounts
+    more, fewer = (left, right) if len(left.levels) >= len(right.levels) else (right, left)
+    # Later blocks know the levels of earlier ones, so that most lists begin with the other one.
+    if all(map(is_, more.levels, fewer.levels)):
+        amounts = more.amounts.copy()
+        amounts[: len(fewer.levels)] += fewer.amounts
+        return more.levels, amounts
     place = {level_key(level): at for at, level in enumerate(left.levels)}
     levels = list(left.levels)
     where = []

@@ -53,6 +53,12 @@ class Decision:
         By numeric column, the missing marks known beforehand; others are found among its cells.
     folded
         Columns of which only the most frequent levels are told apart.
+    suggested
+        By column that is numeric because the first rows of a text file are, whether these hold
+        whole numbers only; what later rows hold must not be written in another way.
+    sketched
+        Columns of whole numbers whose different values are counted, because some are so large that
+        they may identify rows.
     scan_again, why_again
         Whether all rows must be scanned once more, and why.
     """
@@ -69,6 +75,8 @@ class Decision:
     notes: tuple[Note, ...] = ()
     folded: frozenset[str] = frozenset()
     column_notes: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
+    suggested: Mapping[str, bool] = field(default_factory=dict)
+    sketched: frozenset[str] = frozenset()
     scan_again: bool = False
     why_again: str = ""
 
@@ -109,8 +117,13 @@ class Decision:
             for column in every
             if not column.part_of and (open_ended or not column.left_out)
         }
+        if options.weight is not None:
+            usual = options.default.missing
+            columns[options.weight] = Column(options.weight, "numeric", missing=usual)
         default = replace(options.default, kind="infer" if open_ended else "drop")
-        return replace(options, columns=columns, default=default, target=None)
+        return replace(
+            options, columns=columns, default=default, target=None, inferred=self.suggested
+        )
 
     def outside(self, table: Table, schema: Schema) -> Table:
         """Return a coded block without what is only surveyed; `schema` has the levels so far."""
@@ -145,7 +158,7 @@ def first_schema(
     """Return what the head of a source suggests."""
     inferred, read_as, static = set[str](), dict[str, Kind](), dict[str, ColumnSurvey]()
     given, schema = list[Column](), list[Column]()
-    growing, with_parts = set[str](), set[str]()
+    growing, with_parts, suggested = set[str](), set[str](), dict[str, bool]()
     for column in decided:
         name, raw = column.name, columns.get(column.name)
         asked = options.column(name).kind if name in columns else column.kind
@@ -153,7 +166,12 @@ def first_schema(
             static[name] = _static(raw)
         if asked == "infer":
             inferred.add(name)
-            if raw is not None and not source.typed and _is_empty(raw):
+            is_whole = isinstance(raw, Numbers) and raw.whole
+            has_codes = is_whole and name in source.coded
+            if isinstance(raw, Numbers) and not has_codes and not source.typed:
+                suggested[name] = raw.whole
+            if raw is not None and not source.typed and (has_codes or _is_empty(raw)):
+                # All texts of such a column are looked at before it is decided.
                 column = replace(options.settle(name, "nominal"), part_of=column.part_of)
             if column.kind == "id":
                 read_as[name] = "numeric" if isinstance(raw, Numbers) else "text"
@@ -178,6 +196,7 @@ def first_schema(
         _usual_marks(schema, inferred, options),
         tuple(kept),
         tuple(notes),
+        suggested=suggested,
     )
 
 
@@ -241,6 +260,7 @@ def decide(
         with_parts=now.with_parts | judge.dates,
         usual_marks=_usual_marks(columns, inferred, options) if judge.again else {},
         folded=now.folded | judge.folded,
+        sketched=now.sketched | judge.sketched,
         column_notes=notes,
         notes=(*now.file_notes, *part_notes, *of_columns, *rows),
         scan_again=bool(judge.again),
@@ -264,6 +284,7 @@ class _Judge:
         self.again: list[str] = []
         self.growing: set[str] = set()
         self.folded: set[str] = set()
+        self.sketched: set[str] = set()
         self.renewed: dict[str, Column] = {}
         self.static: dict[str, ColumnSurvey] = {}
         self.dates: set[str] = set()
@@ -284,6 +305,9 @@ class _Judge:
                 return self._renew(self.options.settle(name, "numeric", settled), "numbers"), []
             if settled is not None:
                 facts = replace(facts, notes=settled.notes)
+            if self._may_identify(name, facts):
+                self.again.append(f"column {name!r} may identify rows")
+                self.sketched.add(name)
             kind, notes = infer_schema.decide_kind(name, facts, "infer", self.options.identifiers)
             if kind != column.kind:
                 settled_column = replace(self.options.settle(name, kind), part_of=column.part_of)
@@ -299,6 +323,13 @@ class _Judge:
             known = self.options.column(name).missing
             column = replace(column, missing=tuple(dict.fromkeys((*known, *sorted(facts.marks)))))
         return column, notes
+
+    def _may_identify(self, name: str, facts: ColumnSurvey) -> bool:
+        """Return whether different numbers must be counted, which was not done so far."""
+        is_large = facts.rounded is not None and facts.is_whole and not facts.dates
+        is_known = facts.sketch is not None or name in self.now.sketched
+        is_asked = self.options.identifiers != "keep" and not self.source.once
+        return is_large and is_asked and not is_known
 
     def _facts(self, name: str) -> ColumnSurvey:
         found, known = self.survey.columns[name], self.now.static.get(name)

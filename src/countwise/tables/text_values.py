@@ -64,7 +64,11 @@ def settle(
     if column.thousands or column.unit:
         return cells.to_numbers(NumberForm(column.decimal or ".", column.thousands, column.unit))
     if column.decimal or (options.is_schema and column.kind == "numeric"):
-        comma = column.decimal == "," if column.decimal else has_commas(cells.present, separator)
+        if options.inferred.get(name):
+            cells.refuse_codes()
+        comma = column.decimal == ","
+        if not column.decimal and name not in options.inferred:
+            comma = has_commas(cells.present, separator)
         if column.kind == "numeric" or cells.fit(NumberForm("," if comma else ".").read):
             found = {"decimal": ","} if comma and not column.decimal else {}
             return cells.to_numbers(NumberForm("," if comma else "."), found)
@@ -127,6 +131,22 @@ class _Cells:
     def fit(self, read: Callable[[str], float | None]) -> bool:
         """Return whether every text can be read."""
         return all(read(text) is not None for text in self.present)
+
+    def refuse_codes(self) -> None:
+        """Refuse whole numbers that begin with a zero where others were taken for numbers."""
+        codes = [
+            is_code(text) and not gone for text, gone in zip(self.texts, self.missing, strict=True)
+        ]
+        if any(codes):
+            row, text = _first(self.words, codes)
+            raise TableError(
+                f"Table: column {self.name!r} is numeric but row {row + self.offset} holds "
+                f"{text!r}, as a code is written.",
+                hint=(
+                    "declare the column nominal with `nominal=`",
+                    "declare it numeric with `numeric=`",
+                ),
+            )
 
     def misfits(self, read: Callable[[str], float | None]) -> list[bool]:
         """Return which texts cannot be read and are not missing either."""
@@ -260,6 +280,11 @@ def _mostly(
     return cells.to_levels()
 
 
+def is_code(text: str) -> bool:
+    """Return whether a text is a whole number that begins with a zero."""
+    return LEADING_ZERO.match(text) is not None and WHOLE.fullmatch(text) is not None
+
+
 def is_marked(column: Column) -> bool:
     """Return whether the cells of a column are dates, or numbers with more than digits."""
     return bool(column.dates or column.date_order or column.thousands or column.unit)
@@ -317,6 +342,8 @@ def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
     numbers = numbers_among(marks)
     if isinstance(raw, Numbers):
         return _drop_numbers(raw, numbers)
+    if not holds_marks(raw, marks):
+        return raw
 
     def is_mark(level: Any) -> bool:
         if isinstance(level, str):
@@ -325,6 +352,14 @@ def drop_marks(raw: Raw, marks: frozenset[str]) -> Raw:
 
     gone = [is_mark(level) for level in raw.distinct]
     return replace(_without(raw, gone), marked=True) if any(gone) else raw
+
+
+def holds_marks(words: Words, marks: frozenset[str]) -> bool:
+    """Return whether a missing mark may be among the levels: never, if all are other texts."""
+    try:
+        return not marks.isdisjoint(map(str.strip, words.distinct))  # type: ignore[arg-type]
+    except TypeError:  # some levels are numbers
+        return True
 
 
 def drop_unused(words: Words) -> Words:

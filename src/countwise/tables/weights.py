@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from countwise._typing import FloatArray
-from countwise.errors import ParameterError
+from countwise.errors import ParameterError, TableError
 
 #: Between these a sum of squares of weights is still a number that is not zero.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e100
@@ -40,13 +40,28 @@ def read_weights(sample_weight: ArrayLike | None, rows: int, who: str) -> FloatA
             f"{who}: sample_weight must be finite and at least 0; got {weight[at]:g} in row {at}. "
             "Correct that weight, or leave the row out."
         )
-    used = weight[weight > 0]
-    if used.size and not (used.min() >= LEAST_WEIGHT and used.max() <= MOST_WEIGHT):
+    if not is_weight(weight).all():
+        used = weight[weight > 0]
         raise ParameterError(
             f"{who}: sample_weight must be 0 or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}; got "
             f"{used.min():g} to {used.max():g}. Multiply all weights by one number."
         )
     return weight
+
+
+def is_weight(numbers: FloatArray) -> NDArray[np.bool_]:
+    """Return which numbers can be weights: 0, or such that sums of squares are numbers."""
+    return np.asarray((numbers == 0) | ((numbers >= LEAST_WEIGHT) & (numbers <= MOST_WEIGHT)))
+
+
+def bad_weight(who: str, column: str, value: float, place: str) -> TableError:
+    """Return the error that says where a column of weights holds something else."""
+    shown = "no number" if np.isnan(value) else f"{value:g}"
+    return TableError(
+        f"{who}: `weight=` must name a column of numbers that are 0 or from {LEAST_WEIGHT:g} to "
+        f"{MOST_WEIGHT:g}; {place} holds {shown} in {column!r}.",
+        hint="Correct that weight, or leave the row out.",
+    )
 
 
 def whole_repeats(weight: FloatArray) -> NDArray[np.intp] | None:

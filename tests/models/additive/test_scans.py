@@ -16,6 +16,7 @@ import countwise as cw
 from countwise.errors import TableError, UnseenLevelWarning
 from countwise.models.additive import additive, prepare, scan_rows
 from countwise.tables import scan as scan_module
+from countwise.tables.scan import Block
 
 ROWS, SAMPLE = 3000, 800
 WORDS = ["alpha", "beta", "gamma", "delta", "eta", "theta"]
@@ -233,8 +234,8 @@ def test_rows_that_change_between_scans_are_refused(tmp_path, monkeypatch, small
     paths = write(tmp_path, columns())
     keep = additive.keep_rows
 
-    def lose_a_row(scan, coder, weights, *rest):
-        return keep(scan, coder, weights + np.eye(3)[0], *rest)
+    def lose_a_row(scan, coder, weights, rows, *rest):
+        return keep(scan, coder, weights, rows + 1, *rest)
 
     monkeypatch.setattr(additive, "keep_rows", lose_a_row)
     with pytest.raises(TableError, match="every scan must find the same rows; one found 3001"):
@@ -250,7 +251,7 @@ def test_a_reader_that_can_be_read_once_is_refused(small_sample):
 
 def test_labels_and_weights_beside_a_scan_are_refused(tmp_path):
     rows = cw.scan(write(tmp_path, columns(300)), target="y")
-    with pytest.raises(TableError, match="brings its classes along"):
+    with pytest.raises(TableError, match="brings its classes"):
         cw.Additive().fit(rows, sample_weight=np.ones(300))
 
 
@@ -296,11 +297,16 @@ def test_columns_of_many_bins_take_two_bytes():
     ]
     coder = scan_rows.Coder(bins, np.arange(3))
     assert coder.bytes_per_row == 5
-    codes, target = coder.unpack(coder.pack(table))
-    expected, classes = coder.code(table)
-    assert codes.max() > 255
-    assert np.array_equal(codes, expected)
-    assert np.array_equal(target, classes)
+    weight = np.linspace(0.1, 2.0, ROWS)
+    block = Block(None, table, np.arange(ROWS), weight)
+    heavy = scan_rows.Coder(bins, np.arange(3), weighted=True)
+    expected = heavy.code(block)
+    assert expected.codes.max() > 255
+    for each in (coder, heavy):
+        found = each.unpack(each.pack(block)[:, :100])
+        assert np.array_equal(found.codes, expected.codes[:, :100])
+        assert np.array_equal(found.target, expected.target[:100])
+    assert np.array_equal(found.weight, weight[:100])
 
 
 def test_rows_of_a_database_without_a_key_are_drawn_in_any_order(small_sample):
@@ -313,3 +319,27 @@ def test_rows_of_a_database_without_a_key_are_drawn_in_any_order(small_sample):
     named = cw.Additive(pairs=0).fit(cw.scan(duckdb.from_arrow(keyed), target="y", key="id"))
     assert not [note for note in named.notes_ if note.code == "A04"]
     assert found.score(table) == pytest.approx(named.score(table), abs=0.02)
+
+
+def test_weights_count_as_in_memory_at_the_same_choice(tmp_path, monkeypatch, small_sample):
+    drawn = random.Random(5)
+    data = {**columns(), "w": [drawn.choice([0.5, 1.0, 2.25]) for _ in range(ROWS)]}
+    weight = np.asarray(data["w"])
+    chosen = []
+
+    def choose(*args, **options):
+        chosen.append(prepare.prepare(*args, **options))
+        return chosen[-1]
+
+    monkeypatch.setattr(additive, "prepare", choose)
+    rows = cw.scan(write(tmp_path, data), target="y", weight="w")
+    model = cw.Additive(pairs=1).fit(rows)
+    monkeypatch.setattr(additive, "prepare", lambda *args, **options: chosen[0])
+    table = cw.read(pa.table(columns()), target="y")
+    wanted = cw.Additive(pairs=1).fit(table, sample_weight=weight)
+    np.testing.assert_allclose(model.predict_proba(table), wanted.predict_proba(table), atol=1e-6)
+    assert model.terms_.columns[0].bins.counts.sum() == pytest.approx(weight.sum())
+    monkeypatch.setattr(additive, "KEPT_SHARE", 0.0)
+    monkeypatch.setattr(additive, "prepare", lambda *args, **options: chosen[0])
+    spilled = cw.Additive(pairs=1).fit(rows)
+    assert np.array_equal(spilled.predict_proba(table), model.predict_proba(table))

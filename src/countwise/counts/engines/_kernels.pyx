@@ -243,9 +243,36 @@ cdef inline int64_t ordered(double x) noexcept nogil:
     return bits if bits >= 0 else bits ^ <int64_t>0x7FFFFFFFFFFFFFFF
 
 
-cdef inline uint64_t scatter(int64_t key) noexcept nogil:
-    cdef uint64_t h = <uint64_t>key * <uint64_t>0x9E3779B97F4A7C15
-    return h ^ (h >> 29)
+cdef inline uint64_t scatter(int64_t key, int bits) noexcept nogil:
+    """Return a place among 2^bits; the high bits of the product depend on all bits of the key."""
+    return <uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> (64 - bits)
+
+
+cdef inline int bit_length(uint64_t word) noexcept nogil:
+    """Return the bits of a word up to the highest one that is set, by the exponent of a double."""
+    cdef double rounded = <double>(word & ~(word >> 1))  # not up to the next power of two
+    cdef uint64_t bits
+    memcpy(&bits, &rounded, 8)
+    return <int>(bits >> 52) - 1022 if word else 0
+
+
+cdef struct Cell:
+    int64_t key
+    int64_t place  # -1 where nothing is
+
+
+cdef int coarsest(const double[::1] values, Py_ssize_t most) noexcept nogil:
+    """Return the least shift at which sorted values fall into at most so many cells."""
+    cdef Py_ssize_t i, cells = 1
+    cdef Py_ssize_t[65] apart
+    cdef int shift = 64
+    memset(apart, 0, sizeof(apart))
+    for i in range(1, values.shape[0]):
+        apart[bit_length(<uint64_t>(ordered(values[i]) ^ ordered(values[i - 1])))] += 1
+    while shift > 0 and cells + apart[shift] <= most:
+        cells += apart[shift]
+        shift -= 1
+    return shift
 
 
 def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t start,
@@ -254,16 +281,21 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
 
     Returns shift, keys (sorted), counts (classes, keys) and the missing weight of each class.
     """
-    cdef Py_ssize_t slots = 1
-    while slots < 4 * most:
-        slots *= 2
+    cdef int bits = 1
+    while (<Py_ssize_t>1 << bits) < 4 * most:
+        bits += 1
+    cdef Py_ssize_t slots = <Py_ssize_t>1 << bits
     cdef uint64_t mask = slots - 1
-    cdef int64_t[::1] key_at = np.zeros(slots, dtype=np.int64)
-    cdef int[::1] place = np.full(slots, -1, dtype=np.intc)
+    cdef Cell[::1] table_array = np.empty(slots, dtype=[("key", np.int64), ("place", np.int64)])
     keys_array = np.empty(most + 1, dtype=np.int64)
-    cdef int64_t[::1] keys = keys_array
+    cdef int64_t[::1] keys_of = keys_array
     counts_array = np.zeros((most + 1, classes))
-    cdef double[:, ::1] counts = counts_array
+    cdef double[:, ::1] counts_of = counts_array
+    # Plain pointers, which need not be looked up again after each store.
+    cdef Cell* table = &table_array[0]
+    cdef int64_t* keys = &keys_of[0]
+    cdef double* counts = &counts_of[0, 0]
+    cdef const double* value
     missing_array = np.zeros(classes)
     cdef double[::1] missing = missing_array
     cdef uint32_t[BLOCK] label
@@ -275,55 +307,64 @@ def fine_grid(const double[::1] values, Axes target, object weights, Py_ssize_t 
     cdef const double[::1] given
     if weighted:
         given = weights
+    # The first rows tell how coarse the grid is at least, so that it need not be halved so often.
+    first = np.asarray(values[start:min(stop, start + 2 * most)])
+    if weighted:
+        first = first[np.asarray(given[start:start + len(first)]) != 0]
+    first = first[~np.isnan(first)]
+    shift = max(shift, coarsest(np.sort(first), most))
     with nogil:
+        for j in range(slots):
+            table[j].place = -1
         while begin < stop:
             rows = min(<Py_ssize_t>BLOCK, stop - begin)
             address(target, begin, rows, label)
+            value = &values[begin]
             for i in range(rows):
-                x = values[begin + i]
+                x = value[i]
                 k = min(<Py_ssize_t>label[i], classes - 1)
                 if weighted:
                     w = given[begin + i]
-                if w == 0:
-                    continue
+                    if w == 0:
+                        continue
                 if x != x:
                     missing[k] += w
                     continue
                 key = ordered(x) >> shift
-                slot = scatter(key) & mask
-                while place[slot] >= 0 and key_at[slot] != key:
+                slot = scatter(key, bits)
+                while table[slot].place >= 0 and table[slot].key != key:
                     slot = (slot + 1) & mask
-                if place[slot] < 0:
-                    place[slot] = <int>used
-                    key_at[slot] = key
-                    keys[used] = key
-                    used += 1
-                counts[place[slot], k] += w
+                if table[slot].place >= 0:
+                    counts[table[slot].place * classes + k] += w
+                    continue
+                table[slot].place = used
+                table[slot].key = keys[used] = key
+                counts[used * classes + k] = w
+                used += 1
                 while used > most:
                     # One cell too many: halve the resolution and put every cell in its new place.
                     shift += 1
                     old = used
                     used = 0
                     for j in range(slots):
-                        place[j] = -1
+                        table[j].place = -1
                     for j in range(old):
                         key = keys[j] >> 1
-                        slot = scatter(key) & mask
-                        while place[slot] >= 0 and key_at[slot] != key:
+                        slot = scatter(key, bits)
+                        while table[slot].place >= 0 and table[slot].key != key:
                             slot = (slot + 1) & mask
-                        if place[slot] < 0:
-                            place[slot] = <int>used
-                            key_at[slot] = key
-                            keys[used] = key
+                        if table[slot].place < 0:
+                            table[slot].place = used
+                            table[slot].key = keys[used] = key
                             if used != j:
                                 for k in range(classes):
-                                    counts[used, k] = counts[j, k]
-                                    counts[j, k] = 0.0
+                                    counts[used * classes + k] = counts[j * classes + k]
+                                    counts[j * classes + k] = 0.0
                             used += 1
                         else:
                             for k in range(classes):
-                                counts[place[slot], k] += counts[j, k]
-                                counts[j, k] = 0.0
+                                counts[table[slot].place * classes + k] += counts[j * classes + k]
+                                counts[j * classes + k] = 0.0
             begin += rows
     order = np.argsort(keys_array[:used])
     return shift, keys_array[:used][order], np.ascontiguousarray(counts_array[:used][order].T), \

@@ -98,14 +98,15 @@ class RunningCounts:
         self._joint: list[FloatArray] = []
         self._rest: tuple[list[Moments], list[Grid], dict[tuple[str, int], WordCounts]]
 
-    def add(self, table: Table) -> None:
+    def add(self, table: Table, weight: FloatArray | None = None) -> None:
         """Count a block of rows."""
-        jobs = Jobs(table, self.plan, None)
+        layout = None if self._jobs is None else self._jobs.layout
+        jobs = Jobs(table, self.plan, weight, layout)
         if self._jobs is None:
             self._joint = [np.zeros(shape) for _, shape in jobs.axes]
         jobs.tally(0, len(table), self._joint)
         moments, grids = jobs.numbers(0, len(table))
-        words = count_words(table, self.plan, None)
+        words = count_words(table, self.plan, weight)
         if self._jobs is not None:
             moments = [one + two for one, two in zip(self._rest[0], moments, strict=True)]
             grids = [one + two for one, two in zip(self._rest[1], grids, strict=True)]
@@ -132,21 +133,21 @@ def count_words(
     }
 
 
-class Jobs:
-    """What every chunk of one fold shares: joint groups of columns and their strides."""
+class Layout:
+    """Joint groups of columns by which a plan is counted, with their shapes and strides."""
 
-    def __init__(self, table: Table, plan: Plan, weight: FloatArray | None) -> None:
-        self.table, self.plan, self.weight = table, plan, weight
-        # Sums of fractions are rounded; whole weights give sums to the last bit.
-        self.exact = weight is None or whole_weights(weight)
+    def __init__(self, table: Table, plan: Plan) -> None:
+        self.slots = table.target_column.width + 2
+        #: By table of the plan, the joint group that it is summed from.
         self.inside = _cover(table, plan)
         self.groups = list(dict.fromkeys(self.inside.values()))
-        self.slots = table.target_column.width + 2
-        self.target = _kernels.Axes([table.target], [1])
-        self.axes = [self._axes(())] + [self._axes(names) for names in self.groups]
+        self.shapes = [self._shape(table, names) for names in ((), *self.groups)]
+        self.strides = [
+            [math.prod(shape[axis + 1 :]) for axis in range(len(shape))] for shape in self.shapes
+        ]
 
-    def _axes(self, names: tuple[str, ...]) -> tuple[_kernels.Axes, tuple[int, ...]]:
-        shape = (self.slots, *(self.table.schema[name].width + 2 for name in names))
+    def _shape(self, table: Table, names: tuple[str, ...]) -> tuple[int, ...]:
+        shape = (self.slots, *(table.schema[name].width + 2 for name in names))
         cells = math.prod(shape)
         if cells > MOST_TABLE_CELLS:
             raise CountsError(
@@ -154,9 +155,28 @@ class Jobs:
                 f"joint table of {listing(names)}.",
                 hint="Fold rare levels or count fewer columns",
             )
-        strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        codes = [self.table.target, *(self.table.codes(name) for name in names)]
-        return _kernels.Axes(codes, strides), shape
+        return shape
+
+
+class Jobs:
+    """What every chunk of one fold shares; `layout` is that of other rows of the same schema."""
+
+    def __init__(
+        self, table: Table, plan: Plan, weight: FloatArray | None, layout: Layout | None = None
+    ) -> None:
+        self.table, self.plan, self.weight = table, plan, weight
+        # Sums of fractions are rounded; whole weights give sums to the last bit.
+        self.exact = weight is None or whole_weights(weight)
+        self.layout = layout = Layout(table, plan) if layout is None else layout
+        self.inside, self.groups, self.slots = layout.inside, layout.groups, layout.slots
+        self.target = _kernels.Axes([table.target], [1])
+        codes = {name: table.codes(name) for name in {n for names in self.groups for n in names}}
+        self.axes = [
+            (_kernels.Axes([table.target, *(codes[name] for name in names)], strides), shape)
+            for names, strides, shape in zip(
+                ((), *self.groups), layout.strides, layout.shapes, strict=True
+            )
+        ]
 
     def chunk(self, rows: slice) -> tuple[list[FloatArray], list[Moments], list[Grid]]:
         """Fold a block of rows."""

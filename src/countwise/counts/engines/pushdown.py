@@ -12,14 +12,16 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.engines import memory, stream
 from countwise.counts.engines.stream import PlanOf
+from countwise.counts.moments import MOST_EXACT
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, TableError
 from countwise.progress import Progress
@@ -28,7 +30,7 @@ from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.scan import Scan, ScanPart
 from countwise.tables.scan_pass import run_pass
 from countwise.tables.schema import Column, Schema
-from countwise.tables.sources.query_source import QuerySource, Set
+from countwise.tables.sources.query_source import QuerySource, Set, Totals
 from countwise.tables.survey import Survey
 
 #: Columns are grouped together while they have at most so many groups: a query fewer, and a result
@@ -72,7 +74,12 @@ def fold_scan(
         source.why_engine = roads.why
         if not roads.sets:
             return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
-        parts = [*_count_sets(scan, source, roads, plan, progress)]
+        try:
+            parts = [*_count_sets(scan, source, roads, plan, progress)]
+        except _NotExactError:
+            roads = Roads((), roads.rest, "rows as Arrow batches, because of their weights")
+            source.why_engine = roads.why
+            return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
         if roads.rest:
             parts.append(_count_rest(scan, roads, plan, progress))
         if scan.is_certain or not scan.settle(_unite(parts)):
@@ -115,6 +122,8 @@ def choose_roads(scan: Scan, source: QuerySource, plan: Plan) -> Roads:
         return Roads((), every, "rows as Arrow batches, because they are recoded")
     if any(column.when_missing == "drop" for column in schema.attributes):
         return Roads((), every, "rows as Arrow batches, because some are dropped")
+    if scan.weight is not None and not source.is_whole(scan.weight):
+        return Roads((), every, "rows as Arrow batches, because weights may be fractions")
     target = scan.decision.schema.target
     classes = 0 if target is None else _width(target, source)
     small = {
@@ -162,17 +171,15 @@ def _count_sets(
     scan: Scan, source: QuerySource, roads: Roads, plan: Plan, progress: Progress | None
 ) -> Iterator[Part]:
     """Group the rows by each set of columns and count the groups."""
-    amount = "rows"
-    while amount in source.schema.names or f"{amount} of" in source.schema.names:
-        amount += "_"
+    totals = Totals.beside(source.schema.names, scan.weight)
     target = scan.decision.schema.target
     assert target is not None, "a plan counts by class"
     counters = {
-        names: GroupCounter(scan.part(names), _within(plan, names), amount) for names in roads.sets
+        names: GroupCounter(scan.part(names), _within(plan, names), totals) for names in roads.sets
     }
     done = set[Set]()
     steps = len(roads.sets) + bool(roads.rest)
-    for names, batch in source.groups(target.name, roads.sets, amount, scan.block_rows):
+    for names, batch in source.groups(target.name, roads.sets, totals, scan.block_rows):
         counters[names].add(batch)
         done.add(names)
         if progress is not None:
@@ -187,7 +194,7 @@ class GroupCounter:
 
     part: ScanPart
     plan: Plan
-    amount: str
+    totals: Totals
     counts: Counts | None = None
     survey: Survey = field(default_factory=Survey)
     schema: Schema | None = None
@@ -199,14 +206,17 @@ class GroupCounter:
         if self.schema is None:
             self.schema = decision.schema if part.is_certain else decision.reading_schema
         names = [column.name for column in decision.schema]
-        weight = np.asarray(batch.column(self.amount)).astype(np.int64)  # type: ignore[attr-defined]
+        rows = np.asarray(batch.column(self.totals.rows)).astype(np.int64)  # type: ignore[attr-defined]
+        weight = rows.astype(np.float64)
+        if self.totals.column is not None:
+            weight = self._weights(batch, rows)
         columns = to_raw_columns(batch, decision.reading(part.options, False), names)
-        table = part.code(columns, self.schema, len(weight))
+        table = part.code(columns, self.schema, len(rows))
         keep, _ = usable_rows(table)
-        dropped = {} if keep.all() else {str(decision.schema.target.name): _sum(weight[~keep])}  # type: ignore[union-attr]
+        dropped = {} if keep.all() else {str(decision.schema.target.name): _sum(rows[~keep])}  # type: ignore[union-attr]
         self.schema = table.schema
         if not part.is_certain:
-            found = part.survey_block(table, columns, dropped, weight)
+            found = part.survey_block(table, columns, dropped, rows)
             self.survey = self.survey.add(found, part.max_levels)
             self.schema = part.without_many_levels(table.schema)
             most = max(column.width for column in table.schema)
@@ -214,13 +224,27 @@ class GroupCounter:
         if self.has_many:
             self.counts = None
             return
-        counts = memory.fold(table.take(keep), self.plan, weight[keep].astype(np.float64))
-        counts = replace(counts, rows=_sum(weight[keep]))
+        counts = memory.fold(table.take(keep), self.plan, weight[keep])
+        counts = replace(counts, rows=_sum(rows[keep]))
         self.counts = counts if self.counts is None else self.counts + counts
 
+    def _weights(self, batch: Any, rows: NDArray[np.int64]) -> FloatArray:
+        """Return the weight of each group, if it is that of its rows to the last bit."""
+        weight = np.asarray(batch.column(self.totals.weight), np.float64)
+        least = np.asarray(batch.column(self.totals.least), np.float64)
+        weighed = np.asarray(batch.column(self.totals.weighed), np.int64)
+        # Whole numbers that are not negative are added without rounding while sums are below this.
+        if not ((weighed == rows).all() and (least >= 0).all() and (weight < MOST_EXACT).all()):
+            raise _NotExactError
+        return weight
 
-def _sum(weight: NDArray[np.int64]) -> int:
-    return int(weight.sum())
+
+class _NotExactError(Exception):
+    """A database cannot add up these weights exactly, or some are none."""
+
+
+def _sum(rows: NDArray[np.int64]) -> int:
+    return int(rows.sum())
 
 
 def _count_rest(scan: Scan, roads: Roads, plan: Plan, progress: Progress | None) -> Part:

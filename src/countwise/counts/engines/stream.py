@@ -59,7 +59,7 @@ def _count_in_place(scan: Scan, plan: Plan, progress: Progress | None) -> Counts
     running: dict[int, memory.RunningCounts] = {}
 
     def fold(block: Block) -> None:
-        running.setdefault(get_ident(), memory.RunningCounts(plan)).add(block.table)
+        running.setdefault(get_ident(), memory.RunningCounts(plan)).add(block.table, block.weight)
 
     run_pass(scan, fold, progress=progress)
     parts = [running.pop(thread).counts() for thread in list(running)]
@@ -91,7 +91,7 @@ class BlockCounter:
             most = max((column.width for column in table.schema.nominal), default=0)
             if most > 2 * scan.max_levels:
                 return None
-        return memory.fold(table, self._plan(table.schema))
+        return memory.fold(table, self._plan(table.schema), block.weight)
 
     def _plan(self, schema: Schema) -> Plan:
         # A pass has one decision and so one plan; levels do not matter to it.

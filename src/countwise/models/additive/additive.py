@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import add
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,7 +49,8 @@ from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import fitted, mapping, nothing, number, one_of, parameter, seed, whole
 from countwise.progress import Progress, open_progress, report_part
-from countwise.tables.scan import Scan
+from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import run_pass
 from countwise.tables.scan_sample import draw_by_class
 from countwise.tables.table import Table
 
@@ -168,18 +171,24 @@ class Additive(Classifier):
     def _fit_scan(self, scan: Scan, report: Progress | None, started: float) -> Self:
         """Choose on a sample of rows outside memory, and fit all of them."""
         counted = count(scan, lambda _: Plan(), progress=report_part(report, 0.0, 0.1))
-        counts = counted.weight[:-1].astype(np.int64)
-        total, seed_ = int(counts.sum()), draw_seed(self.random_state)
+        by_class, seed_ = counted.weight[:-1], draw_seed(self.random_state)
+        counts = by_class.astype(np.int64)
+        if scan.weight is not None:
+            counts = run_pass(scan, partial(_count_classes, classes=len(by_class)), add)
+        total = int(counts.sum())
         is_large = needs_sample(total)
         wanted = sample_sizes(counts) if is_large else counts.astype(np.intp)
-        some = draw_by_class(scan, wanted, seed_, report_part(report, 0.1, 0.2))
+        some, weight = draw_by_class(scan, wanted, seed_, report_part(report, 0.1, 0.2))
         choosing = report_part(report, 0.2, 0.4)
         if not is_large:
-            return self.fit(some, progress=choosing)
-        table, *_ = self._training(some, None, None)
+            return self.fit(some, sample_weight=weight, progress=choosing)
+        table, weight, *_ = self._training(some, None, weight)
         present = self._take_classes(table)
-        order, weights = order_rows(table, None, seed_)
+        order, weights = order_rows(table, weight, seed_)
         y = np.searchsorted(present, table.target).astype(np.int32)[order]
+        if needs_sample(len(y)):  # whole weights repeat rows
+            kept = first_rows(y, len(present))
+            order, weights, y = order[kept], weights[kept], y[kept]
         with scan.turn():
             ready = self._prepare(table.take(order), y, weights, total, Stages(choosing))
         self._add_note("A01", rows=total, sample=len(table))
@@ -189,16 +198,17 @@ class Additive(Classifier):
             return self
         del some, table
         watch = StepWatch(self.max_seconds, started, report_part(report, 0.5, 1.0))
-        by_class, scale = counts[present].astype(np.float64), total / len(y)
-        coder = Coder(ready.bins, present)
+        by_class = by_class[present]
+        scale = float(by_class.sum() / weights.sum())
+        coder = Coder(ready.bins, present, scan.weight is not None)
         coding = report_part(report, 0.4, 0.5)
         size = total * coder.bytes_per_row
         spill = None
         try:
             spill = SpillFile() if size > scan.memory * KEPT_SHARE else None
-            kept = keep_rows(scan, coder, by_class, spill, coding)
+            coded = keep_rows(scan, coder, by_class, total, spill, coding)
             with scan.turn():
-                self._finish(ready, kept, scale, watch)
+                self._finish(ready, coded, scale, watch)
             where = "memory" if spill is None else "a temporary file"
             road = f"which were coded once and kept in {where} ({size / 1e6:,.0f} MB)"
         except SpillError as error:
@@ -385,6 +395,11 @@ class Stages:
         if self._report is not None:
             self._report(min(self._done, self._TOTAL - 1), self._TOTAL, text)
         self._done += 1
+
+
+def _count_classes(block: Block, classes: int) -> NDArray[np.int64]:
+    """Return how many rows of each class a block has, whatever their weights."""
+    return np.bincount(block.table.target, minlength=classes)[:classes].astype(np.int64)
 
 
 class StepWatch:

@@ -23,12 +23,20 @@ from countwise.parallel import blocks, in_threads
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
-from countwise.tables.table import Table
 
 #: Rows that are unpacked at a time; they should fit into the cache of a processor.
 _UNPACKED = 1 << 14
+_ONES = np.ones(_UNPACKED)
 
 Lines = NDArray[np.uint8]
+
+
+class CodedBlock(NamedTuple):
+    """Rows as the compiled passes take them."""
+
+    codes: Codes
+    target: NDArray[np.int32]
+    weight: FloatArray
 
 
 class Part(NamedTuple):
@@ -43,12 +51,13 @@ class Part(NamedTuple):
 class Coder:
     """Codes rows by the bins of columns and the classes that occur, a byte a cell.
 
-    A line of bytes holds a column, the last one the class; columns of more than 256 bins have a
-    second line, for the higher byte.
+    A line of bytes holds a column, the next one the class; columns of more than 256 bins have a
+    second line, for the higher byte, and weights have eight lines.
     """
 
     bins: Sequence[ColumnBins]
     present: NDArray[np.intp]
+    weighted: bool = False
 
     @cached_property
     def wide(self) -> NDArray[np.intp]:
@@ -59,29 +68,37 @@ class Coder:
     @property
     def bytes_per_row(self) -> int:
         """How many bytes a row takes."""
-        return len(self.bins) + 1 + len(self.wide)
+        return len(self.bins) + 1 + len(self.wide) + 8 * self.weighted
 
-    def code(self, table: Table) -> tuple[Codes, NDArray[np.int32]]:
-        """Return the bins and the classes of rows."""
-        target = np.searchsorted(self.present, table.target)
-        return code_columns(self.bins, table), target.astype(np.int32)
+    def code(self, block: Block) -> CodedBlock:
+        """Return the bins, the classes and the weights of rows."""
+        table, weight = block.table, block.weight
+        target = np.searchsorted(self.present, table.target).astype(np.int32)
+        weight = np.ones(len(table)) if weight is None else weight
+        return CodedBlock(code_columns(self.bins, table), target, weight)
 
-    def pack(self, table: Table) -> Lines:
+    def pack(self, block: Block) -> Lines:
         """Return rows as lines of bytes."""
-        codes, target = self.code(table)
-        lines = np.empty((self.bytes_per_row, len(table)), np.uint8)
+        codes, target, weight = self.code(block)
+        lines = np.empty((self.bytes_per_row, len(target)), np.uint8)
         lines[: len(codes)], lines[len(codes)] = codes & 255, target & 255
         for at, place in enumerate(self.wide.tolist(), start=len(codes) + 1):
             lines[at] = (target if place == len(codes) else codes[place]) >> 8
+        if self.weighted:
+            whole = np.ascontiguousarray(weight, dtype=np.float64)
+            lines[-8:] = whole.view(np.uint8).reshape(-1, 8).T
         return lines
 
-    def unpack(self, lines: Lines) -> tuple[Codes, NDArray[np.int32]]:
-        """Return the bins and the classes of packed rows."""
+    def unpack(self, lines: Lines) -> CodedBlock:
+        """Return packed rows."""
         number = len(self.bins) + 1
         codes = lines[:number].astype(np.uint16)
         for at, place in enumerate(self.wide.tolist(), start=number):
             codes[place] |= lines[at].astype(np.uint16) << 8
-        return codes[:-1], codes[-1].astype(np.int32)
+        weight = _ONES[: lines.shape[1]]
+        if self.weighted:
+            weight = np.ascontiguousarray(lines[-8:].T).view(np.float64)[:, 0]
+        return CodedBlock(codes[:-1], codes[-1].astype(np.int32), weight)
 
 
 class SpillError(Exception):
@@ -134,6 +151,7 @@ class KeptRows:
         self,
         coder: Coder,
         weights: FloatArray,
+        rows: int,
         parts: Sequence[Part],
         spill: SpillFile | None = None,
     ) -> None:
@@ -143,12 +161,11 @@ class KeptRows:
         ends = np.cumsum([part.rows for part in self._parts])
         self._starts = np.concatenate([[0], ends]).astype(np.int64)
         self._ranges = cut_ranges([(0, int(self._starts[-1]))])
-        self._ones = np.ones(_UNPACKED)
         self._counted: tuple[Layout, FloatArray] | None = None
-        if self._starts[-1] != weights.sum():
+        if self._starts[-1] != rows:
             raise TableError(
-                f"Additive: every scan must find the same rows; one found {weights.sum():.0f}, "
-                f"the next {self._starts[-1]}.",
+                f"Additive: every scan must find the same rows; one found {rows}, the next "
+                f"{self._starts[-1]}.",
                 hint="Train again when the source no longer changes",
             )
 
@@ -163,14 +180,14 @@ class KeptRows:
         return len(self._ranges)
 
     def class_weights(self) -> FloatArray:
-        """Return how many rows each class has."""
+        """Return the weight of the rows of each class."""
         return self._weights
 
     def total(self) -> float:
-        """Return how many rows there are."""
-        return float(self._starts[-1])
+        """Return the weight of the rows."""
+        return float(self._weights.sum())
 
-    def _blocks(self, start: int, stop: int) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
+    def _blocks(self, start: int, stop: int) -> Iterator[CodedBlock]:
         """Yield the rows of a range, few at a time."""
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
         for number in range(first, len(self._parts)):
@@ -189,20 +206,20 @@ class KeptRows:
         """Search to the end, one pass over the kept rows a step."""
 
         def add_slot(slot: int) -> None:
-            for codes, target in self._blocks(*self._ranges[slot].tolist()):
-                solver.add_rows(slot, codes, target, self._ones, 0, len(target))
+            for codes, target, weight in self._blocks(*self._ranges[slot].tolist()):
+                solver.add_rows(slot, codes, target, weight, 0, len(target))
 
         slots = range(self.slots)
         run_search(solver, lambda: in_threads(add_slot, slots), watch)
 
     def count_cells(self, layout: Layout) -> FloatArray:
-        """Return how many rows are in each cell of all tables."""
+        """Return the weight of the rows in each cell of all tables."""
         if self._counted is None or self._counted[0] is not layout:
 
             def count_slot(slot: int) -> FloatArray:
                 counts = np.zeros(layout.cells)
-                for codes, target in self._blocks(*self._ranges[slot].tolist()):
-                    count_cells(layout, codes, self._ones, 0, len(target), counts)
+                for codes, target, weight in self._blocks(*self._ranges[slot].tolist()):
+                    count_cells(layout, codes, weight, 0, len(target), counts)
                 return counts
 
             found = np.sum(in_threads(count_slot, range(self.slots)), axis=0)
@@ -228,30 +245,29 @@ class SourceRows:
         return len(self._weights)
 
     def class_weights(self) -> FloatArray:
-        """Return how many rows each class has."""
+        """Return the weight of the rows of each class."""
         return self._weights
 
     def total(self) -> float:
-        """Return how many rows there are."""
+        """Return the weight of the rows."""
         return float(self._weights.sum())
 
     def search(self, solver: Solver, watch: Watch | None) -> None:
         """Search to the end, one scan a step."""
 
         def sum_block(block: Block) -> FloatArray:
-            codes, target = self._coder.code(block.table)
-            return solver.sum_rows(codes, target, np.ones(len(target)))
+            return solver.sum_rows(*self._coder.code(block))
 
         run_search(solver, lambda: solver.put_sums(run_pass(self._scan, sum_block, add)), watch)
 
     def count_cells(self, layout: Layout) -> FloatArray:
-        """Return how many rows are in each cell of all tables."""
+        """Return the weight of the rows in each cell of all tables."""
         if self._counted is None or self._counted[0] is not layout:
 
             def count_block(block: Block) -> FloatArray:
                 counts = np.zeros(layout.cells)
-                codes, target = self._coder.code(block.table)
-                count_cells(layout, codes, np.ones(len(target)), 0, len(target), counts)
+                codes, target, weight = self._coder.code(block)
+                count_cells(layout, codes, weight, 0, len(target), counts)
                 return counts
 
             self._counted = layout, np.asarray(run_pass(self._scan, count_block, add))
@@ -262,17 +278,18 @@ def keep_rows(
     scan: Scan,
     coder: Coder,
     weights: FloatArray,
+    rows: int,
     spill: SpillFile | None,
     progress: Progress | None,
 ) -> KeptRows:
     """Code all rows of a scan in one pass and keep them, in memory or in a file."""
 
     def code_block(block: Block) -> list[Part]:
-        rows = len(block.table)
-        if not rows:
+        if not len(block.table):
             return []
-        lines = coder.pack(block.table)
+        lines = coder.pack(block)
         key = (block.piece.key, block.piece.first_row, int(block.numbers[0]))
-        return [Part(key, rows, lines if spill is None else spill.write(lines))]
+        return [Part(key, len(block.table), lines if spill is None else spill.write(lines))]
 
-    return KeptRows(coder, weights, run_pass(scan, code_block, add, progress=progress) or [], spill)
+    parts = run_pass(scan, code_block, add, progress=progress) or []
+    return KeptRows(coder, weights, rows, parts, spill)

@@ -139,6 +139,13 @@ class CountedModel(Classifier):
     def _fit_scan(self, scan: Scan, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Count rows outside memory: once, or twice if numbers are cut by what was counted."""
         check_scan(self, scan, y, sample_weight)
+        from countwise.models.bayes.leave_one_out import MOST_ROWS
+        from countwise.tables.scan_sample import draw
+
+        # Rows for the temperature must be the same ones whenever they are drawn.
+        calibrates = self.calibrate is not None and not scan.source.once and scan.source.stable_rows
+        if calibrates:
+            scan.expect_sample(MOST_ROWS)
         # The first scan finds out what the columns are, and counts what most models need.
         count(scan, self._first_plan)
         rows = leave_out_text(self, scan)
@@ -147,11 +154,7 @@ class CountedModel(Classifier):
         self.recode_ = self._learn_recode(rows, None)
         seen = self.recode_.apply(rows)
         self._learn(count(seen, self._plan), rows)
-        if self.calibrate is None or scan.source.once or not scan.source.stable_rows:
-            return self  # a sample needs one more scan, and rows that are the same in each
-        from countwise.models.bayes.leave_one_out import MOST_ROWS
-
-        return self.learn_temperature(rows.sample(MOST_ROWS))
+        return self.learn_temperature(*draw(rows, MOST_ROWS)) if calibrates else self
 
     def _first_plan(self, schema: Schema) -> Plan:
         """Return what the first scan of rows outside memory counts."""

@@ -70,7 +70,7 @@ def prefix_losses(
 
         summed = run_pass(
             table,
-            lambda part: _summed_losses(part.table, counts, families, rule, None),
+            lambda part: _summed_losses(part.table, counts, families, rule, part.weight),
             lambda left, right: (left[0] + right[0], left[1] + right[1]),
         )
     else:

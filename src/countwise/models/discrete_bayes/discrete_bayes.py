@@ -207,22 +207,24 @@ class DiscreteBayes(SearchParameters, Classifier):
     ) -> Self:
         """Find the boundaries on a sample of rows outside memory, and count the cells of all."""
         from countwise.tables.scan_pass import run_pass
+        from countwise.tables.scan_sample import draw
 
         check_scan(self, scan, y, sample_weight)
+        scan.expect_sample(SEARCHED_ROWS)
         rows = leave_out_text(self, scan)
-        some = rows.sample(min(len(rows), SEARCHED_ROWS))
-        self.fit(some, validation=validation, progress=progress)
+        some, weight = draw(rows, min(len(rows), SEARCHED_ROWS))
+        self.fit(some, sample_weight=weight, validation=validation, progress=progress)
         if len(some) == len(rows):
             return self
         notes = (*rows.notes, *(note for note in self.notes_ if note not in rows.notes))
         one_at_a_time = Lock()
 
         def count_block(block: Block) -> None:
-            found = self._count(block.table, None, None)
+            found = self._count(block.table, None, block.weight)
             with one_at_a_time:
                 self._add(*found)
 
-        sampled = self._count(some, None, None)
+        sampled = self._count(some, None, weight)
         run_pass(rows, count_block, progress=scan.progress)
         self._add(*sampled, sign=-1.0)
         purpose = "find the boundaries and the smoothing; the cells hold all rows"

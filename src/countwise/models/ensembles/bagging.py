@@ -6,12 +6,14 @@ are estimates for a single model of the kind (Efron & Tibshirani 1997).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,8 +21,8 @@ from countwise._typing import FloatArray
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.resampling import Draws, Proportional, draws_of
 from countwise.counts.row_hash import row_keys
-from countwise.errors import ParameterError
-from countwise.models.base import Classifier
+from countwise.errors import ParameterError, TableError
+from countwise.models.base import Classifier, check_scan, leave_out_text, refuse_scan
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import (
     CASTS,
@@ -34,10 +36,14 @@ from countwise.models.ensembles.members import (
     set_seed,
     train_member,
 )
+from countwise.models.ensembles.scanned_members import MemberPasses
 from countwise.models.linear.encoder import Features
 from countwise.models.tree.id3 import ID3
+from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import boolean, fitted, nothing, number, one_of, parameter, seed, whole
+from countwise.tables.scan import Block, Scan
+from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
@@ -51,7 +57,7 @@ class OutOfBag:
     Attributes
     ----------
     votes
-        Rows × classes; a row that every member drew has none.
+        Rows × classes; a row that every member drew has none. Those of a scan are not kept.
     error
         Fraction of rows whose class does not win their out-of-bag votes: the ensemble's error.
     coverage
@@ -121,6 +127,34 @@ class OutOfBag:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _OutOfBagSums:
+    """Sums over rows that were tested out of bag: weights of rows, unless said otherwise."""
+
+    truth: FloatArray  # by class
+    apparent: FloatArray  # by the class that the model of all rows decides for
+    wrong: float  # of this model
+    covered: float  # with a vote
+    failed: float  # whose class does not win
+    missed: float  # times the fraction of single members that err
+
+    def __add__(self, other: _OutOfBagSums) -> _OutOfBagSums:
+        mine, others = vars(self), vars(other)
+        return _OutOfBagSums(**{name: mine[name] + others[name] for name in mine})
+
+    def estimate(self, votes: FloatArray) -> OutOfBag:
+        """Return the errors estimated from these sums."""
+        total, covered = float(self.truth.sum()), self.covered
+        return OutOfBag(
+            votes,
+            self.failed / covered if covered else float("nan"),
+            covered / total,
+            self.missed / covered if covered else float("nan"),
+            self.wrong / total,
+            float((self.truth / total * (1 - self.apparent / total)).sum()),
+        )
+
+
 class Bagging(Ensemble):
     """Let many models vote, each trained on a bootstrap sample of the rows (Breiman 1996).
 
@@ -129,6 +163,10 @@ class Bagging(Ensemble):
     no row is copied, and which rows a member drew is a seed. Other models, also other libraries',
     are refitted. Draws follow what is in a row, not where it stands: shuffled rows give the same
     members, and a row of weight 3 is drawn like three equal rows.
+
+    Rows outside memory (`Scan`) are bagged if the model learns from them. How often a member draws
+    a row is then a Poisson number with the mean `fraction` (without `replace` one draw with that
+    probability), from a hash of where the row is, and one scan serves all members.
 
     Examples
     --------
@@ -191,6 +229,8 @@ class Bagging(Ensemble):
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Let every member draw its rows, and train it on them."""
+        if isinstance(X, Scan):
+            return self._fit_scan(X, y, sample_weight)
         rows, weight, kept, total = self._training(X, y, sample_weight)
         self._seed = draw_seed(self.random_state)
         self._take_classes(rows)
@@ -208,6 +248,62 @@ class Bagging(Ensemble):
             votes[order if kept is None else kept[order]] = found.votes
             self.out_of_bag_ = replace(found, votes=votes)
         return self
+
+    @property
+    def takes_scans(self) -> bool:  # type: ignore[override]
+        """Whether it learns from rows outside memory, as the model that it trains does."""
+        return bool(getattr(self._base(), "takes_scans", False))
+
+    def _fit_scan(self, scan: Scan, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """Train all members side by side on rows outside memory."""
+        self.check_parameters()
+        base = self._uncalibrated()
+        if not self.takes_scans:
+            refuse_scan(type(base).__name__, scan)
+        check_scan(self, scan, y, sample_weight)
+        if scan.weight is not None:
+            raise TableError(
+                "Bagging: rows outside memory are drawn one by one, so they must have no weights; "
+                f"got those of column {scan.weight!r}.",
+                hint="Scan them without `weight=`, or bag rows in memory",
+            )
+        self._seed = draw_seed(self.random_state)
+        members, fraction, again = self.n_estimators, float(self.fraction), bool(self.replace)
+        passes = MemberPasses(scan, self._seed, members, fraction, again)
+        weights = passes.begin(base)
+        rows = leave_out_text(self, scan)
+        self.schema_ = rows.schema
+        present = np.flatnonzero(weights > 0)
+        self.classes_ = labels_array([rows.classes[place] for place in present.tolist()])
+        whole = set_seed(self._base(), self._seed) if self.oob_score else None
+        self.members_, alone = passes.fit(base, whole)
+        self._trained = [self._member(model) for model in self.members_]
+        how = "a Poisson number of times, with mean" if again else "at most once, with probability"
+        self.notes_ = (*rows.notes, Note.of("S12", members=members, how=how, fraction=fraction))
+        self.out_of_bag_ = None
+        if alone is not None:
+            sums = self._judge_scan(passes, self._member(alone), present)
+            self.out_of_bag_ = sums.estimate(np.zeros((0, len(present))))
+        return self
+
+    def _judge_scan(
+        self, passes: MemberPasses, alone: Member, present: NDArray[np.intp]
+    ) -> _OutOfBagSums:
+        """Test every member on the rows it did not draw, in one scan."""
+        place = np.zeros(present.max() + 1, dtype=np.intp)
+        place[present] = np.arange(len(present))
+
+        def fold(block: Block) -> _OutOfBagSums:
+            table = leave_out_text(self, block.table)
+            times = np.stack([passes.draw(block, at) for at in range(self.n_estimators)], axis=1)
+            truth = place[table.target]
+            return self._test_rows(table, truth, np.ones(len(table)), times, alone)[1]
+
+        sums: _OutOfBagSums = passes.run_scan(fold, operator.add)
+        return sums
+
+    def _member(self, model: Classifier) -> Member:
+        return Member(model, find_places(model.classes_, self.classes_))
 
     def after_load(self) -> None:
         """Check the loaded parts and make the rest from them."""
@@ -228,20 +324,24 @@ class Bagging(Ensemble):
     def _base(self) -> Any:
         return ID3(smoothing=1) if self.estimator is None else self.estimator
 
-    def _train(
-        self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
-    ) -> list[Member]:
+    def _uncalibrated(self) -> Any:
         base = self._base()
         if isinstance(base, CountedModel):
             # Many a member is made from counts alone; the vote needs no temperature of its members.
-            base = clone(base).set_params(calibrate=None)
+            return clone(base).set_params(calibrate=None)
+        return base
+
+    def _train(
+        self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
+    ) -> list[Member]:
+        base = self._uncalibrated()
         if isinstance(base, CountedModel) and isinstance(draws, Draws):
             clone(base)._learn_recode(table, None)
             plan = base.counts_needed(table.schema)
             if plan is not None and in_one_pass(table, plan):
                 folded = fold_resampled(table, plan, draws)
                 models = [clone(base).fit_counts(counts) for counts in folded]
-                return [Member(m, find_places(m.classes_, self.classes_)) for m in models]
+                return [self._member(model) for model in models]
         features = None if isinstance(base, Classifier) else Features.learn(table, weight)
         matrix = None if features is None else encode(base, features, table)
         return [
@@ -263,41 +363,51 @@ class Bagging(Ensemble):
         alone = train_member(set_seed(self._base(), self._seed), table, self.classes_, weight)
         weight = np.ones(len(table)) if weight is None else weight
         truth = np.searchsorted(np.unique(table.target), table.target)
-        classes, features = len(self.classes_), alone.features
-        votes, apparent, wrong = np.zeros((len(table), classes)), np.zeros(classes), 0.0
-        missed, tested = np.zeros(len(table)), np.zeros(len(table))
+        votes, sums = [], []
         all_rows = [slice(0, len(table))]
-        for chunk in chunks(len(table), [features]) if isinstance(draws, Draws) else all_rows:
-            part, true = table.take(chunk), truth[chunk]
-            keys = row_keys(part) if self.vote == "roulette" else None
+        some = chunks(len(table), [alone.features]) if isinstance(draws, Draws) else all_rows
+        for chunk in some:
             times = draws.between(0, len(self._trained), chunk.start, chunk.stop)
-            matrix = None if features is None else features.matrix(part)
-            labels = alone.labels(part, classes, matrix)
-            apparent += np.bincount(labels, weight[chunk], minlength=classes)
-            wrong += float(weight[chunk][labels != true].sum())
-            for place, member in enumerate(self._trained):
-                left = np.flatnonzero(times[:, place] == 0)
-                if not len(left):
-                    continue
-                some = None if matrix is None else matrix[left]
-                shares = member.posteriors(part.take(left), classes, some)
-                at = chunk.start + left
-                votes[at] += self._cast(shares, None if keys is None else keys[left], place)
-                missed[at] += shares.argmax(axis=1) != true[left]
-                tested[at] += 1
-        some = tested > 0
-        total, covered = float(weight.sum()), float(weight[some].sum())
-        failed = weight[some & (votes.argmax(axis=1) != truth)].sum()
-        single = (weight[some] * missed[some] / tested[some]).sum()
-        fractions = np.bincount(truth, weight, minlength=classes) / total
-        return OutOfBag(
-            votes,
-            float(failed / covered) if covered else float("nan"),
-            covered / total,
-            float(single / covered) if covered else float("nan"),
-            wrong / total,
-            float((fractions * (1 - apparent / total)).sum()),
+            part = table.take(chunk)
+            found = self._test_rows(part, truth[chunk], weight[chunk], times, alone)
+            votes.append(found[0])
+            sums.append(found[1])
+        return reduce(operator.add, sums).estimate(np.concatenate(votes))
+
+    def _test_rows(
+        self,
+        part: Table,
+        truth: NDArray[np.intp],
+        weight: FloatArray,
+        times: NDArray[np.integer[Any]],
+        alone: Member,
+    ) -> tuple[FloatArray, _OutOfBagSums]:
+        """Let members vote on the rows they did not draw; return the votes, and sums over rows."""
+        classes, features = len(self.classes_), alone.features
+        votes = np.zeros((len(part), classes))
+        missed, tested = np.zeros(len(part)), np.zeros(len(part))
+        keys = row_keys(part) if self.vote == "roulette" else None
+        matrix = None if features is None else features.matrix(part)
+        labels = alone.labels(part, classes, matrix)
+        for place, member in enumerate(self._trained):
+            left = np.flatnonzero(times[:, place] == 0)
+            if not len(left):
+                continue
+            some = None if matrix is None else matrix[left]
+            shares = member.posteriors(part.take(left), classes, some)
+            votes[left] += self._cast(shares, None if keys is None else keys[left], place)
+            missed[left] += shares.argmax(axis=1) != truth[left]
+            tested[left] += 1
+        has_votes = tested > 0
+        sums = _OutOfBagSums(
+            np.bincount(truth, weight, minlength=classes).astype(np.float64),
+            np.bincount(labels, weight, minlength=classes).astype(np.float64),
+            float(weight[labels != truth].sum()),
+            float(weight[has_votes].sum()),
+            float(weight[has_votes & (votes.argmax(axis=1) != truth)].sum()),
+            float((weight[has_votes] * missed[has_votes] / tested[has_votes]).sum()),
         )
+        return votes, sums
 
     def views(self) -> Sequence[View]:
         """Return the estimates of the error, if there are any, and the views of the first member.

@@ -50,7 +50,9 @@ class LevelNodes:
 class ScanGrowth:
     """Grows a tree level by level on rows outside memory."""
 
-    def __init__(self, scan: Scan, classes: Sequence[Level], limits: Limits) -> None:
+    def __init__(
+        self, scan: Scan, weight: FloatArray, classes: Sequence[Level], limits: Limits
+    ) -> None:
         self.scan, self.classes, self.limits = scan, tuple(classes), limits
         schema = scan.schema
         self.columns: tuple[Column, ...] = schema.attributes
@@ -59,7 +61,9 @@ class ScanGrowth:
         self.widths = np.array([2 if c.kind == "numeric" else c.width for c in self.columns])
         self.plan = Plan.each(schema, numeric="grid")
         gaps = any(part.missing for part in scan.survey.columns.values())
-        self.bits = Bits(float(len(scan)), not (gaps and limits.fractions))
+        total = float(weight.sum())
+        exact = not (gaps and limits.fractions) and not scan.fractions[0]
+        self.bits = Bits(total, exact)
         self.coarse: set[str] = set()
 
     def grow(self) -> TreeStructure:
@@ -101,6 +105,9 @@ class ScanGrowth:
         first = len(tree) - level.size
 
         def fold(block: Block) -> dict[int, Counts]:
+            if block.weight is not None:
+                # A row without weight may hold what no other holds, and so reach no node.
+                block = block.take(block.weight > 0)
             table = block.table
             parts = self._route(tree, values_of(tree, table), levels)
             node = parts.node - first
@@ -109,9 +116,11 @@ class ScanGrowth:
                 if not needed[at]:
                     continue
                 here = node == at
-                share = parts.share[here]
+                row, share = parts.row[here], parts.share[here]
                 weight = None if np.all(share == 1.0) else share
-                counted[at] = memory.fold(table.take(parts.row[here]), self.plan, weight)
+                if block.weight is not None:
+                    weight = block.weight[row] * share
+                counted[at] = memory.fold(table.take(row), self.plan, weight)
             return counted
 
         found: dict[int, Counts] = run_pass(

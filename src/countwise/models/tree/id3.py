@@ -156,7 +156,9 @@ class ID3(TreeClassifier):
         present = np.flatnonzero(weight[:-1])
         self.classes_ = np.asarray([rows.classes[place] for place in present])
         self.recode_ = self._learn_recode(rows, None)
-        growth = ScanGrowth(self._view(rows), self.classes_.tolist(), self._limits())
+        growth = ScanGrowth(
+            self._view(rows), weight[present], self.classes_.tolist(), self._limits()
+        )
         self.tree_, self.pruning_ = growth.grow(), None
         coarse = tuple(Note.of("S05", name) for name in sorted(growth.coarse))
         self.notes_ = (*rows.notes, *self.recode_.notes, *coarse)

@@ -3,7 +3,7 @@
 
 from cpython.ref cimport PyObject
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -21,9 +21,35 @@ cdef extern from *:
     #define LITTLE 0
     #define first_byte(word) 0
     #endif
+    #if defined(_MSC_VER) && !defined(__clang__)
+    #include <intrin.h>
+    #define high_product(a, b) __umulh(a, b)
+    static __inline int top_zeros(uint64_t word) {
+        unsigned long at;
+        _BitScanReverse64(&at, word);
+        return 63 - (int)at;
+    }
+    #else
+    #define high_product(a, b) ((uint64_t)(((unsigned __int128)(a) * (b)) >> 64))
+    #define top_zeros(word) __builtin_clzll(word)
+    #endif
+    /* Whether a zero and another digit stand behind a sign that ends a cell; in C, because the
+       compiler then takes many bytes at once. Signs up to the comma are blanks, quotes and such. */
+    static int begins_with_zero(const unsigned char* at, Py_ssize_t size) {
+        unsigned char found = 0;
+        for (Py_ssize_t i = 1; i + 1 < size; i++) {
+            unsigned char past = at[i - 1], next = (unsigned char)(at[i + 1] - 48);
+            found |= (unsigned char)(at[i] == 48) & (unsigned char)(next < 10)
+                & (unsigned char)((past < 45) | (past == 59) | (past == 124));
+        }
+        return found;
+    }
     """
     int LITTLE
     int first_byte(uint64_t) nogil
+    uint64_t high_product(uint64_t, uint64_t) nogil
+    int top_zeros(uint64_t) nogil
+    bint begins_with_zero(const uint8_t*, Py_ssize_t) nogil
 
 # What a column is read as.
 SKIPPED, NUMBER, TEXT = 0, 1, 2
@@ -48,11 +74,37 @@ for _power in range(23):
     _ten *= 10.0
 
 
+# The first 128 bits of powers of ten: of 5**power, which a power of two makes one of ten.
+cdef enum:
+    MOST_POWER = 64
+cdef uint64_t[2 * MOST_POWER + 1] HIGH
+cdef uint64_t[2 * MOST_POWER + 1] LOW
+
+
+def _fill_powers():
+    for power in range(-MOST_POWER, MOST_POWER + 1):
+        five = 5 ** abs(power)
+        if power < 0:
+            # A reciprocal is rounded up, at the last of the 128 bits if it may decide a tie.
+            more = 127 if power >= -27 else 255
+            five = (1 << five.bit_length() + more) // five + 1
+        spare = five.bit_length() - 128
+        five = five >> spare if spare > 0 else five << -spare
+        HIGH[power + MOST_POWER] = five >> 64
+        LOW[power + MOST_POWER] = five & (2 ** 64 - 1)
+
+
+_fill_powers()
+
+
 def look(const uint8_t[::1] content, Py_ssize_t size):
-    """Return whether bytes are ASCII, whether there is NUL or an x among them, and the quotes."""
+    """Return whether bytes are ASCII, whether there is NUL or an x among them, and the quotes.
+
+    The last of all says whether a cell may begin with a zero and another digit.
+    """
     cdef Py_ssize_t i, stop, quotes = 0
     cdef uint8_t high = 0, byte, few
-    cdef bint nul = False, letter = False
+    cdef bint nul = False, letter = False, zero = False
     cdef const uint8_t* at
     with nogil:
         if size > 0:
@@ -70,7 +122,38 @@ def look(const uint8_t[::1] content, Py_ssize_t size):
                     few += byte == 34
                 i = stop
                 quotes += few
-    return high < 128, nul, letter, quotes
+            zero = begins_with_zero(at, size)
+    return high < 128, nul, letter, quotes, zero
+
+
+def find_zeros(const uint8_t[::1] content, str separator, int64_t[::1] state, uint8_t[::1] found):
+    """Mark the columns in which a cell begins with a zero and another digit.
+
+    `state` goes from one part of a file to the next: the column, whether the place is inside
+    quotes, and whether its cell has begun (0: no, 1: with a zero, 2: otherwise).
+    """
+    cdef Py_ssize_t i, column = state[0], columns = found.shape[0]
+    cdef bint inside = state[1]
+    cdef int begun = state[2]
+    cdef uint8_t byte, between = ord(separator)
+    with nogil:
+        for i in range(content.shape[0]):
+            byte = content[i]
+            if byte == 34 and (inside or begun == 0):
+                inside = not inside
+            elif not inside and byte == between:
+                column += 1
+                begun = 0
+            elif not inside and (byte == 10 or byte == 13):
+                column = begun = 0
+            elif begun == 0:
+                if byte != 32:
+                    begun = 1 if byte == 48 else 2
+            elif begun == 1:
+                if digit(byte) and column < columns:
+                    found[column] = 1
+                begun = 2
+    state[0], state[1], state[2] = column, inside, begun
 
 
 def nesting(const uint8_t[::1] content):
@@ -236,7 +319,77 @@ cdef bint slowly(const uint8_t* text, double* value) noexcept nogil:
     return True
 
 
-cdef inline Py_ssize_t number(const uint8_t* text, Py_ssize_t at, double* value) noexcept nogil:
+cdef inline bint in_one_step(uint64_t whole, int tens, double* value) noexcept nogil:
+    """Write a whole number times a power of ten, if both are exact as doubles."""
+    if whole >= <uint64_t>EXACT or not -22 <= tens <= 22:
+        return False
+    value[0] = <double>whole / TENS[-tens] if tens < 0 else <double>whole * TENS[tens]
+    return True
+
+
+cdef inline int leading_zeros(const uint8_t* text) noexcept nogil:
+    """Return how many zeros stand before the first other digit of a number."""
+    cdef int zeros = 0
+    while text[0] == 48 or text[0] == 46 or text[0] == 45 or text[0] == 43:
+        zeros += text[0] == 48
+        text += 1
+    return zeros
+
+
+cdef inline bint nearest(uint64_t whole, int tens, double* value) noexcept nogil:
+    """Write the double nearest to a whole number times a power of ten (Lemire 2021).
+
+    128 bits of the power decide how the product is rounded; False where they might not.
+    """
+    cdef uint64_t high, low, more, bits
+    cdef int zeros, top, exponent
+    if whole == 0:
+        value[0] = 0.0
+        return True
+    if not -MOST_POWER <= tens <= MOST_POWER:
+        return False
+    zeros = top_zeros(whole)
+    whole <<= zeros
+    high = high_product(whole, HIGH[tens + MOST_POWER])
+    low = whole * HIGH[tens + MOST_POWER]
+    if high & 0x1FF == 0x1FF:
+        more = high_product(whole, LOW[tens + MOST_POWER])
+        low += more
+        high += low < more
+    if low == 0xFFFFFFFFFFFFFFFFULL and not -27 <= tens <= 55:
+        return False
+    top = <int>(high >> 63)
+    bits = high >> (top + 9)
+    # 217706 / 2**16 is the logarithm of ten by two, exact enough for these powers.
+    exponent = ((217706 * tens) >> 16) + 63 + 1023 + top - zeros
+    if low <= 1 and -4 <= tens <= 23 and bits & 3 == 1 and bits << (top + 9) == high:
+        bits -= 1  # just between two doubles: the even one
+    bits = (bits + (bits & 1)) >> 1
+    if bits == <uint64_t>1 << 53:
+        bits >>= 1
+        exponent += 1
+    bits = (bits & ~(<uint64_t>1 << 52)) | <uint64_t>exponent << 52
+    memcpy(value, &bits, 8)
+    return True
+
+
+cdef inline bint eight_digits(const uint8_t* text, uint64_t* whole) noexcept nogil:
+    """Add eight digits to a whole number, if they are such."""
+    cdef uint64_t word, high = EVERY * 0xF0
+    memcpy(&word, text, 8)
+    if (word & high) | ((word + EVERY * 6 & high) >> 4) != EVERY * 0x33:
+        return False
+    # Neighbors are put together: digits to pairs, pairs to fours, fours to eight.
+    word -= EVERY * 48
+    word = word * 10 + (word >> 8)
+    word = ((word & 0x000000FF000000FFULL) * 0x000F424000000064ULL
+            + (word >> 16 & 0x000000FF000000FFULL) * 0x0000271000000001ULL) >> 32
+    whole[0] = whole[0] * 100000000 + word
+    return True
+
+
+cdef inline Py_ssize_t number(const uint8_t* text, Py_ssize_t at, Py_ssize_t size,
+                              double* value) noexcept nogil:
     """Read a number and return where it ends, or -1 where this is none or a very large one."""
     cdef Py_ssize_t first, start = at
     cdef int digits, tens = 0, power = 0
@@ -252,6 +405,8 @@ cdef inline Py_ssize_t number(const uint8_t* text, Py_ssize_t at, double* value)
     if text[at] == 46:
         at += 1
         first = at
+        while LITTLE and at + 8 <= size and eight_digits(text + at, &whole):
+            at += 8
         while digit(text[at]):
             whole = whole * 10 + (text[at] - 48)
             at += 1
@@ -272,8 +427,11 @@ cdef inline Py_ssize_t number(const uint8_t* text, Py_ssize_t at, double* value)
                 return -1
             at += 1
         tens += -power if under else power
-    if digits < 20 and whole < <uint64_t>EXACT and -22 <= tens <= 22:
-        value[0] = <double>whole / TENS[-tens] if tens < 0 else <double>whole * TENS[tens]
+    if digits > 19:
+        digits -= leading_zeros(text + start)
+    if digits < 20 and (
+        in_one_step(whole, tens, value) or nearest(whole, tens, value)
+    ):
         if minus:
             value[0] = -value[0]
     elif not slowly(text + start, value):
@@ -319,7 +477,7 @@ cdef Py_ssize_t read_lines(const uint8_t* text, Py_ssize_t size, uint8_t separat
                 while text[at] == 32:
                     at += 1
                 tight = at
-                end = number(text, at, &value)
+                end = number(text, at, size, &value)
                 at = end
                 if end >= 0:
                     while text[at] == 32:
@@ -359,6 +517,20 @@ cdef Py_ssize_t read_lines(const uint8_t* text, Py_ssize_t size, uint8_t separat
     return row
 
 
+cdef Py_ssize_t count_lines(const uint8_t* text, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t i = 0, stop, lines = 0
+    cdef uint8_t few
+    while i < size:
+        # In bytes over short runs, as in `look`.
+        stop = min(size, i + 240)
+        few = 0
+        for i in range(i, stop):
+            few += text[i] == 10
+        i = stop
+        lines += few
+    return lines
+
+
 def lines(bytes content, str separator, const int8_t[::1] kinds, list marks):
     """Read lines without quotes, NUL or a header into one column for each kind that is not skipped.
 
@@ -368,7 +540,7 @@ def lines(bytes content, str separator, const int8_t[::1] kinds, list marks):
     """
     cdef const uint8_t* text = content
     cdef Py_ssize_t size = len(content), columns = kinds.shape[0], column, many = len(marks)
-    cdef Py_ssize_t room = content.count(b"\n") + 1, rows = -1
+    cdef Py_ssize_t room = count_lines(text, size) + 1, rows = -1
     cdef uint8_t between = ord(separator)
     cdef void** out = <void**>calloc(columns, sizeof(void*))
     cdef Levels* levels = <Levels*>calloc(columns, sizeof(Levels))

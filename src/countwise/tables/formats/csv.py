@@ -19,7 +19,6 @@ from countwise.tables.infer_schema import plain_kind
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import (
-    LEADING_ZERO,
     has_commas,
     is_marked,
     numbers_among,
@@ -34,8 +33,6 @@ _LARGEST_BLOCK = (1 << 31) - 1
 _MAX_ATTEMPTS = 3
 _PLAIN_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 _EXACT = 2.0**53
-#: Codes that may begin with a zero below the first rows, too.
-_CODE_NAME = re.compile(r"(^|[\W_])(zip|postal|postcode|plz)", re.IGNORECASE)
 
 
 def names(source: Source, options: ReadOptions) -> list[str]:
@@ -111,7 +108,7 @@ class _Reader:
         for at in columns:
             if marks[at] == self._nulls:
                 cells = {record[at].strip() for record in whole} - marks[at]
-                self._types[at] = self._type_of(dialect.names[at], cells)
+                self._types[at] = self._type_of(at, cells)
         if "comma" in self._types and "float" in self._types:
             # Arrow knows one decimal sign at a time; the rarer way is read as text.
             self._types = ["text" if kind == "comma" else kind for kind in self._types]
@@ -119,14 +116,14 @@ class _Reader:
         self._block = max(_BLOCK, min(longest * 32, 1 << 26))
         self._attempts = 0
 
-    def _type_of(self, name: str, cells: set[str]) -> str:
+    def _type_of(self, at: int, cells: set[str]) -> str:
+        name = self._dialect.names[at]
         column = self._options.column(name)
         if column.coded or is_marked(column) or not (cells or column.kind == "numeric"):
             return "text"
-        if column.kind == "infer" and (
-            _CODE_NAME.search(name) or any(map(LEADING_ZERO.match, cells))
-        ):
-            return "text"
+        is_inferred = column.kind == "infer" or self._options.inferred.get(name)
+        if is_inferred and at in self._dialect.zeros:
+            return "text"  # codes, perhaps, which numbers would not show
         if all(WHOLE.fullmatch(cell) for cell in cells):
             # Arrow takes 0x1F for a whole number and +1 for none, so such are not left to it.
             plain = all(_PLAIN_WHOLE.fullmatch(cell) for cell in cells)
@@ -134,7 +131,9 @@ class _Reader:
         if column.decimal != "," and all(NUMBER.fullmatch(cell) for cell in cells):
             return "float"
         comma = column.decimal == "," or (
-            column.decimal is None and has_commas(list(cells), self._dialect.separator)
+            column.decimal is None
+            and name not in self._options.inferred
+            and has_commas(list(cells), self._dialect.separator)
         )
         return "comma" if comma and all(COMMA_NUMBER.fullmatch(cell) for cell in cells) else "text"
 

@@ -19,6 +19,7 @@ from countwise.numeric import NUMBER
 from countwise.tables.formats.source import (
     ByteFacts,
     Source,
+    find_zeros,
     look_through,
     not_text,
     one_byte_encoding,
@@ -31,6 +32,8 @@ _SAMPLE = 1 << 18
 _LARGEST_SAMPLE = 1 << 24
 _LONGEST_CELL = 1 << 26
 _RECORDS = 5_000
+#: Separators after which `ByteFacts` looks for zeros.
+_USUAL = frozenset(",;\t| ")
 _SEPARATORS = (",", ";", "\t", "|")
 #: A separator for files of one column: it must not stand in any cell.
 _NEVER = "\x1f"
@@ -63,6 +66,8 @@ class Dialect:
     records: list[list[str]]  # the first rows
     scan: ByteFacts
     notes: tuple[Note, ...] = ()
+    #: Columns in which a cell begins with a zero and another digit, if kinds are inferred.
+    zeros: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,10 @@ def sniff(
             hint="Pass `header=False` if its only line is a row.",
         )
     _refuse_open_quote(source, head.encoding, separator, head.bom, found)
-    return Dialect(head.encoding, separator, names, start, records, found, notes)
+    zeros = frozenset[int]()
+    if options.infers and (found.zeros or separator not in _USUAL):
+        zeros = find_zeros(source, head.encoding, separator, start, len(names))
+    return Dialect(head.encoding, separator, names, start, records, found, notes, zeros)
 
 
 def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:

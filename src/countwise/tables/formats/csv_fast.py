@@ -35,7 +35,8 @@ class PlainRows:
         self._kinds = np.full(len(dialect.names), _csv_fast.SKIPPED, dtype=np.int8)
         for at, name in enumerate(dialect.names):
             if options.is_needed(name):
-                plain = self._is_number(name) and options.marks(name) == usual
+                is_code = at in dialect.zeros and options.inferred.get(name)
+                plain = self._is_number(name) and options.marks(name) == usual and not is_code
                 self._kinds[at] = _csv_fast.NUMBER if plain else _csv_fast.TEXT
         sign = dialect.separator
         self.able = (

@@ -17,7 +17,7 @@ from countwise.errors import TableError, listing
 from countwise.tables.formats.source import Source, refuse_duplicates
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import drop_marks, drop_unused, settle_typed
+from countwise.tables.text_values import drop_marks, drop_unused, holds_marks, settle_typed
 
 
 def names(source: Source, options: ReadOptions) -> list[str]:
@@ -107,8 +107,11 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
     column = options.column(name)
     if isinstance(raw, Numbers):
         return drop_marks(raw, options.marks(name))
-    holds_flags = any(isinstance(level, bool) for level in raw.distinct)
-    if column.kind == "numeric" and not raw.declared and holds_flags:
+    marks = options.marks(name)
+    if column.coded and not holds_marks(raw, marks):
+        return raw  # levels that no row holds are left out when it is coded
+    is_number = column.kind == "numeric" and not raw.declared
+    if is_number and any(isinstance(level, bool) for level in raw.distinct):
         raise TableError(
             f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}. "
             "Declare it nominal."
@@ -116,7 +119,7 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
     if raw.declared and not options.has_own_marks(name):
         return raw
     found = settle_typed(name, drop_unused(raw), options, offset)
-    return found if isinstance(found, Numbers) else drop_marks(found, options.marks(name))
+    return found if isinstance(found, Numbers) else drop_marks(found, marks)
 
 
 def missing_column(name: str, rows: int, options: ReadOptions) -> Raw:

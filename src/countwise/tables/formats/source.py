@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO, cast
 
+import numpy as np
+
 from countwise.errors import TableError, did_you_mean, listing, quote
 from countwise.tables.formats import _csv_fast
 
@@ -244,19 +246,23 @@ class Zipped(Source):
 
 @dataclass(frozen=True)
 class ByteFacts:
-    """The findings of one look through all bytes: UTF-8 or not, quotes, any ``0x``, size."""
+    """The findings of one look through all bytes: UTF-8 or not, quotes, any ``0x``, size.
+
+    ``zeros`` says that a cell may begin with a zero and another digit, as codes do.
+    """
 
     utf8: bool = True
     quotes: int = 0
     hexadecimal: bool = False
     size: int = 0
+    zeros: bool = False
 
 
 def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
     """Look through a text file once, refusing NUL and bytes that its encoding does not allow."""
-    utf8, quotes, hexadecimal, size = True, 0, False, 0
+    utf8, quotes, hexadecimal, zeros, size = True, 0, False, False, 0
     decoder = codecs.getincrementaldecoder(encoding)()
-    last = b""
+    last = b"\n"
     for raw in source.chunks(start, _CHUNK if source.gzipped else _LARGE):
         chunk = raw
         if encoding != "utf-8":
@@ -264,7 +270,7 @@ def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
                 chunk = decoder.decode(raw).encode("utf-8", "surrogatepass")
             except UnicodeDecodeError as error:
                 raise not_text(source, f"bytes that are not {encoding} ({error.reason})") from None
-        ascii, nul, letter, found = _csv_fast.look(chunk, len(chunk))
+        ascii, nul, letter, found, zero = _csv_fast.look(chunk, len(chunk))
         if encoding == "utf-8" and utf8 and (decoder.getstate()[0] or not ascii):
             utf8 = _decodes(decoder, raw)
         if nul:
@@ -275,12 +281,27 @@ def look_through(source: Source, encoding: str, start: int) -> ByteFacts:
         if not hexadecimal and letter:
             seam = last + chunk
             hexadecimal = b"0x" in seam or b"0X" in seam
-        last = chunk[-1:]
+        seam = last + chunk[:2]
+        zeros = zeros or zero or _csv_fast.look(seam, len(seam))[-1]
+        last = (last + chunk)[-2:] if len(chunk) < 2 else chunk[-2:]
     if utf8 and decoder.getstate()[0]:
         if encoding != "utf-8":
             raise not_text(source, f"half a character of {encoding} at its end")
         utf8 = False
-    return ByteFacts(utf8, quotes, hexadecimal, size)
+    return ByteFacts(utf8, quotes, hexadecimal, size, zeros)
+
+
+def find_zeros(
+    source: Source, encoding: str, separator: str, start: int, columns: int
+) -> frozenset[int]:
+    """Return the columns of a delimited file in which a cell begins with a zero and a digit."""
+    found, state = np.zeros(columns, np.uint8), np.zeros(3, np.int64)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for raw in source.chunks(start):
+        wide = encoding.startswith("utf-16")
+        chunk = decoder.decode(raw).encode("utf-8", "surrogatepass") if wide else raw
+        _csv_fast.find_zeros(chunk, separator, state, found)
+    return frozenset(np.flatnonzero(found).tolist())
 
 
 class LookAhead:

@@ -78,7 +78,12 @@ class ExcelSheet:
 
     def close(self) -> None:
         """Write the file."""
-        self._book.close()
+        from xlsxwriter.exceptions import FileCreateError
+
+        try:
+            self._book.close()
+        except FileCreateError as error:
+            raise error.args[0] from None  # what the system said
 
 
 class OpenDocumentSheet:

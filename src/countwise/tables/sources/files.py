@@ -9,12 +9,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from countwise.errors import TableError, quote
+from countwise.errors import ChangedSourceError, TableError, quote
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import Parser, plain_dialect, segments
 from countwise.tables.formats.csv_dialect import Dialect
@@ -22,6 +23,7 @@ from countwise.tables.formats.parquet import missing_column, open_parquet, to_ra
 from countwise.tables.formats.source import Content, Source
 from countwise.tables.raw_columns import RawTable, from_arrow
 from countwise.tables.read_options import ReadOptions
+from countwise.tables.schema import Column
 from countwise.tables.sources.row_source import Piece, RowSource, constant_column
 
 #: Bytes of a segment of a delimited file. Rows are identified by their segment, so that this never
@@ -132,10 +134,28 @@ class _File:
         """How a delimited file without quotes is written; None for other files."""
         return plain_dialect(self.source, self.options) if self.form == "csv" else None
 
-    @property
+    @cached_property
     def stamp(self) -> tuple[int, ...]:
-        status = os.stat(self.path)
+        """Its size and time, when it was first looked at."""
+        return self._look()
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            status = os.stat(self.path)
+        except OSError as error:
+            raise ChangedSourceError(
+                f"scan: {self.path!r} must stay while it is scanned; it cannot be read any more "
+                f"({error.strerror})."
+            ) from None
         return (status.st_size, status.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        if self._look() != self.stamp:
+            raise ChangedSourceError(
+                f"scan: {self.path!r} must stay as it is while it is scanned; it has changed.",
+                hint="Scan it again, or scan a copy",
+            )
 
 
 class FileSource(RowSource):
@@ -147,9 +167,12 @@ class FileSource(RowSource):
         self._files = [file for file in every if not file.is_empty]
         if not self._files:
             raise TableError(f"scan: {self.what} must hold rows; it holds none.")
-        self.size = sum(os.path.getsize(file.path) for file in self._files)
+        self.size = sum(file.stamp[0] for file in self._files)
         self.typed = self._files[0].form in ("parquet", "json_lines")
         self.open_ended = any(file.form == "json_lines" for file in self._files)
+        first = self._files[0].dialect
+        if first is not None:
+            self.coded = frozenset(first.names[at] for at in first.zeros)
         self._keys = list(dict.fromkeys(name for file in self._files for name in file.keys))
         _check_types([file for file in self._files if file.form == "parquet"])
 
@@ -188,6 +211,7 @@ class FileSource(RowSource):
     def pieces(self) -> Iterator[Piece]:
         """Yield row groups, segments or whole files."""
         for file in self._files:
+            file.check()
             size, time = file.stamp
             if file.form == "parquet":
                 yield from _row_groups(file, (size, time))
@@ -202,9 +226,16 @@ class FileSource(RowSource):
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield a piece in blocks, with the keys of its partition as columns."""
         file, *where = piece.place
+        with _unchanged(file):
+            yield from self._blocks(piece, file, where, options, rows)
+
+    def _blocks(
+        self, piece: Piece, file: _File, where: list[Any], options: ReadOptions, rows: int
+    ) -> Iterator[RawTable]:
+        found: Iterator[RawTable]
         if file.form == "parquet":
             found = _parquet_blocks(file, where[0], options, rows, piece.first_row)
-        elif where:
+        elif file.dialect is not None:
             found = Parser.of(file.source, file.dialect, options).parse(*where)
         else:
             found = detect.blocks(file.source, options, rows)
@@ -215,6 +246,35 @@ class FileSource(RowSource):
                     text = file.keys.get(name)
                     columns[name] = constant_column(name, text, len(raw), options)
             yield RawTable(columns, raw.notes, raw.kinds)
+
+    def number_of(self, piece: Piece, place: int) -> int:
+        """Return the number of a row in its file; before a segment the rows are counted."""
+        file, *where = piece.place
+        first = super().number_of(piece, place)
+        if file.dialect is None:
+            return first
+        name = file.dialect.names[0]
+        columns = {name: Column(name, "nominal")}
+        one = ReadOptions(columns=columns, default=Column("", "drop"))
+        parser = Parser.of(file.source, file.dialect, one)
+        before = segments(file.source, file.dialect, SEGMENT)
+        parts = (parser.parse(start, stop) for start, stop in before if start < where[0])
+        return first + sum(len(raw) for part in parts for raw in part)
+
+
+@contextmanager
+def _unchanged(file: _File) -> Iterator[None]:
+    """Refuse what was read of a file that changed meanwhile, whatever became of the reading."""
+    try:
+        yield
+    except OSError as error:
+        file.check()
+        reason = error.strerror or error
+        raise TableError(f"scan: {file.path!r} cannot be read ({reason}).") from None
+    except Exception:
+        file.check()
+        raise
+    file.check()
 
 
 def constant_columns(name: str, texts: list[str], rows: int, options: ReadOptions) -> Any:

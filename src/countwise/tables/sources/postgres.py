@@ -14,7 +14,13 @@ from weakref import finalize
 
 from countwise.errors import TableError
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.sources.query_source import Query, QuerySource, Set, one_sentence
+from countwise.tables.sources.query_source import (
+    Query,
+    QuerySource,
+    Set,
+    Totals,
+    one_sentence,
+)
 from countwise.tables.sources.relations import quote_name
 from countwise.tables.sources.row_source import RowSource, slice_batch
 
@@ -74,7 +80,7 @@ class PostgresSource(QuerySource):
         yield from self._batches(f"SELECT {columns} FROM {self._rows} AS given{limit}", rows)
 
     def group_rows(
-        self, target: str, sets: Sequence[Set], amount: str, rows: int
+        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
     ) -> Iterator[tuple[Set, Any]]:
         """Yield the groups of each set of columns, with one scan of the table for many sets."""
         import pyarrow.compute as pc
@@ -83,10 +89,17 @@ class PostgresSource(QuerySource):
             names = list(dict.fromkeys(name for names in some for name in names))
             columns = ", ".join(map(_quote, names))
             listed = ", ".join(f"({', '.join(map(_quote, (target, *names)))})" for names in some)
-            which = f"{amount} of"
+            which = f"{totals.rows} of"
+            sums = ["count(*)"]
+            if totals.column is not None:
+                weight = _quote(totals.column)
+                sums += [f"sum({weight}::float8)", f"min({weight})", f"count({weight})"]
+            summed = ", ".join(
+                f"{what} AS {_quote(name)}" for what, name in zip(sums, totals.names, strict=True)
+            )
             statement = (
-                f"SELECT {_quote(target)}, {columns}, count(*) AS {_quote(amount)}, "
-                f"GROUPING({columns}) AS {_quote(which)} FROM {self._rows} AS given "
+                f"SELECT {_quote(target)}, {columns}, {summed}, GROUPING({columns}) "
+                f"AS {_quote(which)} FROM {self._rows} AS given "
                 f"GROUP BY GROUPING SETS ({listed})"
             )
             for batch in self._batches(statement, rows):
@@ -95,7 +108,7 @@ class PostgresSource(QuerySource):
                     bits = "".join("0" if name in held else "1" for name in names)
                     part = batch.filter(pc.equal(batch.column(which), int(bits, 2)))
                     if len(part):
-                        yield held, part.select([target, *held, amount])
+                        yield held, part.select([target, *held, *totals.names])
 
     def _schema(self, statement: str) -> Any:
         with self._cursor() as cursor:

@@ -51,6 +51,47 @@ class Query:
             )
 
 
+@dataclass(frozen=True)
+class Totals:
+    """The names of what is summed over the rows of a group.
+
+    ``rows`` is how many there are. With a column of weights ``weight`` is their sum as a double,
+    ``least`` the least of them, and ``weighed`` how many rows have one.
+    """
+
+    rows: str
+    column: str | None = None
+
+    @classmethod
+    def beside(cls, names: Sequence[str], column: str | None) -> Totals:
+        """Return names that no column has."""
+        totals = cls("rows", column)
+        while any(name.startswith(totals.rows) for name in names):
+            totals = cls(f"{totals.rows}_", column)
+        return totals
+
+    @property
+    def weight(self) -> str:
+        """The sum of weights."""
+        return f"{self.rows} weight"
+
+    @property
+    def least(self) -> str:
+        """The least weight."""
+        return f"{self.rows} least"
+
+    @property
+    def weighed(self) -> str:
+        """The rows with a weight."""
+        return f"{self.rows} weighed"
+
+    @property
+    def names(self) -> list[str]:
+        """All columns of totals."""
+        weights = [] if self.column is None else [self.weight, self.least, self.weighed]
+        return [self.rows, *weights]
+
+
 class QuerySource(ArrowSource):
     """Rows that can be read as Arrow batches, or grouped where they are.
 
@@ -80,9 +121,9 @@ class QuerySource(ArrowSource):
         raise NotImplementedError
 
     def group_rows(
-        self, target: str, sets: Sequence[Set], amount: str, rows: int
+        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
     ) -> Iterator[tuple[Set, Any]]:
-        """Yield each set with Arrow batches: target, columns, and how many rows hold these."""
+        """Yield each set with Arrow batches: target, columns, and totals of the rows with these."""
         raise NotImplementedError
 
     @property
@@ -109,6 +150,12 @@ class QuerySource(ArrowSource):
         self.widths = {name: _width(column) for name, column in raw.columns.items()}
         return raw, options
 
+    def is_whole(self, name: str) -> bool:
+        """Return whether the type of a column holds whole numbers only."""
+        import pyarrow as pa
+
+        return bool(pa.types.is_integer(self.schema.field(name).type))
+
     def pieces(self) -> Iterator[Piece]:
         """Yield all rows as one piece."""
         yield Piece(self.what, "rows", 0, self.stamp, stable_rows=self.stable_rows)
@@ -119,11 +166,11 @@ class QuerySource(ArrowSource):
             yield from self.read_rows(names, rows)
 
     def groups(
-        self, target: str, sets: Sequence[Set], amount: str, rows: int
+        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
     ) -> Iterator[tuple[Set, Any]]:
         """Yield each set of columns with the different rows it has, and how many there are."""
         with one_sentence(self.what):
-            yield from self.group_rows(target, sets, amount, rows)
+            yield from self.group_rows(target, sets, totals, rows)
 
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield blocks of rows, with what identifies them."""

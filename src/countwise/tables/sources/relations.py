@@ -8,7 +8,13 @@ from typing import Any
 
 from countwise.errors import TableError, listing
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.sources.query_source import Query, QuerySource, Set, one_sentence
+from countwise.tables.sources.query_source import (
+    Query,
+    QuerySource,
+    Set,
+    Totals,
+    one_sentence,
+)
 from countwise.tables.sources.row_source import RowSource, slice_batch
 
 _PREFIX = "duckdb:"
@@ -139,13 +145,18 @@ class LazySource(QuerySource):
         return self._batches(frame.to_native(), rows)
 
     def group_rows(
-        self, target: str, sets: Sequence[Set], amount: str, rows: int
+        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
     ) -> Iterator[tuple[Set, Any]]:
         """Yield the groups of each set of columns, one query a set."""
         import narwhals as nw
 
+        found = [nw.len().alias(totals.rows)]
+        if totals.column is not None:
+            weight = nw.col(totals.column)
+            found.append(weight.cast(nw.Float64).sum().alias(totals.weight))
+            found += [weight.min().alias(totals.least), weight.count().alias(totals.weighed)]
         for names in sets:
-            grouped = self.frame.group_by(target, *names).agg(nw.len().alias(amount))
+            grouped = self.frame.group_by(target, *names).agg(*found)
             for batch in self._batches(grouped.to_native(), rows):
                 yield names, batch
 

@@ -46,6 +46,11 @@ class Piece:
     stable_rows: bool = True
 
     @property
+    def file(self) -> str:
+        """What it is a part of, as messages call it."""
+        return self.name.split(" from ")[0]
+
+    @property
     def identity(self) -> tuple[Any, ...]:
         """What says that it is the same piece with the same content."""
         return (self.key, self.first_row, *self.stamp)
@@ -64,6 +69,8 @@ class RowSource:
         Whether it declares the types of its columns, so that texts stay texts.
     open_ended
         Whether a later row may add a column.
+    coded
+        Columns of text files in which a cell is known to begin with a zero, as codes do.
     size
         What the sizes of its pieces add up to, for the progress of a scan.
     engine, why_engine
@@ -76,6 +83,7 @@ class RowSource:
     once: bool = False
     typed: bool = True
     open_ended: bool = False
+    coded: frozenset[str] = frozenset()
     size: int = 0
 
     @property
@@ -94,6 +102,10 @@ class RowSource:
     def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
         """Yield a piece in blocks of at most about so many rows, in order."""
         raise NotImplementedError
+
+    def number_of(self, piece: Piece, place: int) -> int:
+        """Return the number of a row, from 1, in what the piece is a part of."""
+        return piece.first_row + place + 1
 
 
 class ArrowSource(RowSource):
