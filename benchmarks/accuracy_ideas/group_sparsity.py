@@ -16,7 +16,7 @@ import numpy as np
 
 import countwise as cw
 from benchmarks.accuracy_ideas.compare import compare
-from countwise.models.additive.fit import Rows, fit_parameters
+from countwise.models.additive.fit import TrainingRows, fit_parameters
 from countwise.models.additive.folds import Pairs, TableFits, Validated
 
 #: Sets of two classes on which pairs are accepted.
@@ -28,7 +28,7 @@ _ROUNDS, _SHORT = 8, 0.01
 
 
 def fit_sparse(
-    self: TableFits, rows: Rows, pairs: Pairs, best: Validated, scale: float
+    self: TableFits, rows: TrainingRows, pairs: Pairs, best: Validated, scale: float, watch: Any
 ) -> tuple[Any, Any]:
     """Fit all rows with a penalty on the lengths of the pairs' tables; return tables and biases."""
     design = self.space.design(pairs, best.penalties)

@@ -25,7 +25,9 @@ def leave_one_out_loss(fits: DualFits, penalty: float) -> float:
     rows = fits.rows
     # One score for two classes has half the penalty of two scores.
     penalties = np.full(KINDS, penalty / 2)
-    tables, biases = fits.fit_all(rows, (), Validated(0.0, penalties, np.empty(0), ()), 1.0)
+    tables, biases = fits.fit_all(
+        rows.part(None), (), Validated(0.0, penalties, np.empty(0), ()), 1.0
+    )
     starts = np.cumsum([0, *(len(column.counts) for column in fits.space.bins)])
     cells = rows.codes.astype(np.intp) + starts[:-1, None]
     score = tables[cells, 0].sum(axis=0) + biases[0]
@@ -50,7 +52,7 @@ def both_ways(train: cw.Table, test: cw.Table) -> tuple[np.ndarray, np.ndarray]:
     """Return the probabilities with the penalty chosen by folds and by leave-one-out."""
     with patch("countwise.models.additive.choose._Search.rescale"):
         usual = cw.Additive(pairs=0).fit(train).predict_proba(test)
-        with patch("countwise.models.additive.additive.choose", choose_by_leave_one_out):
+        with patch("countwise.models.additive.prepare.choose", choose_by_leave_one_out):
             tried = cw.Additive(pairs=0).fit(train).predict_proba(test)
     return usual, tried
 

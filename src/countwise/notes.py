@@ -420,6 +420,29 @@ NOTES: dict[str, NoteKind] = {
         "A sample of this size is enough to choose penalties and pairs. The final fit uses all "
         "rows.",
     ),
+    "A02": NoteKind(
+        "How rows outside memory were fitted",
+        "info",
+        "The last fit took {passes} passes over {rows:,} rows, {road}.",
+        "Each step of the fit needs a pass over all rows. They are coded once, to about a byte a "
+        "cell, and kept in memory or in a temporary file, which is removed in any case.",
+    ),
+    "A03": NoteKind(
+        "The last fit was stopped",
+        "caution",
+        "The last fit was stopped {why} after {steps} steps; its gradient is {gradient:.1g} of "
+        "that of empty tables, and a fit that ends by itself reaches 1e-07.",
+        "The tables are those of the best step so far. With a gradient below about 1e-3 of that of "
+        "empty tables, further steps change probabilities very little.",
+    ),
+    "A04": NoteKind(
+        "A sample of rows without a fixed order",
+        "caution",
+        "The rows have no fixed order, so another fit may choose penalties and pairs on other "
+        "rows.",
+        "A database may return rows in any order. Name the column that identifies them with "
+        "`key=`, and the same rows are drawn every time.",
+    ),
     "P01": NoteKind(
         "Rare levels merged",
         "caution",

@@ -106,6 +106,17 @@ def open_progress(who: str, progress: Progress | bool | None) -> Iterator[Progre
         bar.close()
 
 
+def report_part(report: Progress | None, first: float, last: float) -> Progress | None:
+    """Return a function that reports a part of the work, between two fractions of the whole."""
+    if report is None:
+        return None
+
+    def tell(done: float, total: float, text: str) -> None:
+        report(first + (last - first) * min(done / max(total, 1e-9), 1.0), 1.0, text)
+
+    return tell
+
+
 class Steps:
     """Count steps that several threads may take, and report each of them."""
 

@@ -27,15 +27,17 @@ def test_a_pattern_is_compared_and_reported(folder, tmp_path, run):
     facts = json.loads(result.stdout)
     models = [line["model"] for line in facts["summary"]]
     assert {"naive-bayes", "aode", "majority"} <= set(models)
+    assert "additive" not in models
     assert sum(fold["tested"] for fold in facts["folds"]) == 435
     assert "Confusion matrix" in page.read_text(encoding="utf-8")
 
 
 def test_groups_of_a_pattern_and_models_that_need_rows(folder, run):
     words = ("compare", f"{folder}/*.csv", "-t", "Class", "--group", "member", "--folds", "3")
-    result = run(*words, "-m", "tan,neighbors")
+    result = run(*words, "-m", "tan,neighbors,additive")
     assert result.exit_code == 0
     assert "groups of member kept together" in result.stdout
+    assert "additive" in result.stdout
     assert "neighbors was left out" in " ".join((result.stdout + result.stderr).split())
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import countwise as cw
 from countwise.cli import options
+from countwise.models.additive import choose, prepare
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("model", ["naive-bayes", "tan", "id3"])
+@pytest.mark.parametrize("model", ["naive-bayes", "tan", "id3", "additive"])
 @pytest.mark.parametrize("source", ["data/*.csv", "data"])
 def test_fit_takes_a_folder_and_a_pattern(run, folder, model, source):
     done = run("fit", source, "--target", "class", "--model", model, "-o", "model.cw")
@@ -33,6 +34,19 @@ def test_fit_takes_a_folder_and_a_pattern(run, folder, model, source):
     rows = cw.read("all.csv", target="class")
     one, two = cw.load("model.cw"), cw.load("same.cw")
     assert np.array_equal(one.predict_proba(rows), two.predict_proba(rows))
+
+
+def test_fit_trains_additive_and_can_limit_its_time(run, folder, monkeypatch):
+    monkeypatch.setattr(prepare, "SAMPLE_ROWS", 60)
+    monkeypatch.setattr(choose, "is_dual_cheaper", lambda *rows: False)  # as for a real sample
+    words = ("fit", "data", "-t", "class", "--param", "max_seconds=1e-6", "-o", "model.cw")
+    done = run(*words, "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["model"] == "additive"
+    assert {"A01", "A02", "A03"} <= {note["code"] for note in facts["notes"]}
+    bad = run("fit", "data", "-t", "class", "--param", "max_seconds=0", "-o", "model.cw")
+    assert bad.exit_code == 2
 
 
 def test_a_checkpoint_is_removed_when_the_model_is_saved(run, folder):
@@ -75,7 +89,7 @@ def test_large_files_stream_by_themselves(run, folder, monkeypatch):
     monkeypatch.setattr(options, "_is_large", lambda source: True)
     done = run("fit", "all.csv", "-t", "class", "--model", "naive-bayes", "-o", "model.cw")
     assert done.exit_code == 0
-    assert "counted piece by piece" in done.output
+    assert "read piece by piece" in done.output
     assert "S01" in {note.code for note in cw.load("model.cw").notes_}
     # A model that needs rows reads the file as before.
     assert run("fit", "all.csv", "-t", "class", "--model", "neighbors", "-o", "k.cw").exit_code == 0

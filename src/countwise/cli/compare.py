@@ -153,7 +153,8 @@ def command(
     ranks.
 
     FILE may also be a folder or a pattern such as "data/*.parquet", or a database. Such rows, and
-    large files, stay where they are: models made from counts are trained and tested in a few scans.
+    large files, stay where they are: models made from counts are trained and tested in a few scans,
+    and they are the standard models then; name additive with --models to fit it to each fold.
 
     The default is ten-fold cross-validation. Confidence intervals allow for the overlap of the
     training sets. Training and prediction are timed separately. With --gain, every model is also
@@ -358,10 +359,10 @@ def _write_report(
 ) -> list[str]:
     """Write the page; return a note if its curve would take more than the seconds `left`."""
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.models.registry import COMMANDS, DEFAULT, SCANNED
+    from countwise.models.registry import COMMANDS, DEFAULT
     from countwise.reports.report import report
 
-    name = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
+    name = best_model(trials) or DEFAULT
     model = COMMANDS[name].build(seed)
     curve, notes = None, []
     size: dict[str, Any] = {} if hasattr(model, "fit_counts") else _REFITTED_CURVE

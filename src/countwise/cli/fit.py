@@ -24,13 +24,12 @@ from countwise.cli.options import (
     rule_option,
     scan_options,
     seed_option,
-    stays_outside,
     take_gains,
     weight_option,
 )
 from countwise.cli.scans import remove_checkpoints
 from countwise.errors import ParameterError, listing
-from countwise.models.registry import DEFAULT, SCANNED
+from countwise.models.registry import DEFAULT
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -51,6 +50,7 @@ BEST = "best"
         "countwise fit sample:credit-g --gain sample --param pairs=0 -o credit.cw",
         "countwise fit data.csv --target class --model best",
         "countwise fit sample:weather --model naive-bayes --param smoothing=0.5 -o weather.cw",
+        'countwise fit "data/*.parquet" --target y --param max_seconds=600',
         'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit duckdb:warehouse.db --table sales --target y -o sales.cw",
         'countwise fit postgresql://host/shop --query "SELECT * FROM sales" --target y',
@@ -64,8 +64,7 @@ BEST = "best"
     "name",
     metavar="NAME",
     help="Model to train (see countwise models), or 'best': the standard models are compared by "
-    f"cross-validation and the best is trained. Default: {DEFAULT}; {SCANNED} for rows outside "
-    "memory.",
+    f"cross-validation and the best is trained. Default: {DEFAULT}.",
 )
 @params_option
 @gain_options
@@ -94,8 +93,8 @@ def command(
 
     FILE may also be a folder, a pattern such as "data/*.parquet", a database (duckdb:FILE or
     postgresql://HOST/NAME with --table or --query) or spark:TABLE of the session of Spark. Such
-    rows, and large files, are counted where they are and never held in memory, if the model is
-    made from counts.
+    rows, and large files, stay where they are, if the model is made from counts or additive, which
+    is fitted to codes of a byte a cell: --param max_seconds=600 ends its last fit.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and
@@ -108,9 +107,7 @@ def command(
     from countwise.tables.scan import Scan
 
     path = out.path or _default_path(file)
-    if name is None:
-        is_scan = stays_outside(file, scanning) and scanning.sample is None
-        name = SCANNED if is_scan else DEFAULT
+    name = name or DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:
         model = _build(name, pairs, seed)
@@ -184,7 +181,7 @@ def _compare(read: Read, gain: GainMatrix | None, seed: int, out: Output) -> tup
     chosen = select(None, COMPARED, numeric=bool(table.schema.numeric))
     models = {model.name: model.build(seed) for model in chosen if model.can_be_saved}
     if isinstance(table, Scan):
-        models = {name: model for name, model in models.items() if model.takes_scans}
+        models = {name: model for name, model in models.items() if hasattr(model, "fit_counts")}
     with out.progress() as tell:
         trials = evaluate(
             models,
@@ -195,8 +192,7 @@ def _compare(read: Read, gain: GainMatrix | None, seed: int, out: Output) -> tup
             progress=tell,
             sample_weight=read.weight,
         )
-    best = best_model(trials) or (SCANNED if trials.is_scan else DEFAULT)
-    return best, f"Compared {len(models)} models: {trials.verdict()}"
+    return best_model(trials) or DEFAULT, f"Compared {len(models)} models: {trials.verdict()}"
 
 
 def _default_path(file: str) -> str:

@@ -275,7 +275,7 @@ def build_models(
 ) -> Any:
     """Build the models to compare, with `parameters` if it is one; the majority is always one.
 
-    Of the `usual` ones only those are taken for rows outside memory that can learn from them.
+    Of the `usual` ones only those made from counts are taken for rows outside memory.
     """
     from countwise.models.registry import select
     from countwise.tables.scan import Scan
@@ -286,9 +286,8 @@ def build_models(
     compared = [model for model in chosen if model.entry.kind != "baseline"] or chosen
     models = {model.name: model.build(seed, parameters) for model in compared}
     if names is None and isinstance(read.table, Scan):
-        return {
-            name: model for name, model in models.items() if getattr(model, "takes_scans", False)
-        }
+        # Others that take a scan are fitted to each fold by itself, which takes far longer.
+        return {name: model for name, model in models.items() if hasattr(model, "fit_counts")}
     return models
 
 
@@ -647,7 +646,7 @@ params_option = click.option(
 )
 
 
-#: Larger files are counted piece by piece: megabytes by extension, and of all others.
+#: Larger files are read piece by piece: megabytes by extension, and of all others.
 _LARGE = {".parquet": 64, ".pq": 64, ".gz": 64}
 _LARGE_TEXT = 256
 
@@ -761,7 +760,7 @@ def read_or_scan(
         return Read(table, remarks, weight)
     if not must:
         size = os.path.getsize(source) >> 20
-        remarks += (f"The file has {size} MB, so it is counted piece by piece.",)
+        remarks += (f"The file has {size} MB, so it is read piece by piece.",)
     return Read(rows, remarks)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 from typing import Any
 
 from countwise.counts.counts import Counts
@@ -49,12 +49,15 @@ class SideBySide:
         self.first: dict[Any, Counts] = {}
         self._condition = Condition()
         self._waiting: list[Request] = []
-        self._busy = 0
+        self._busy = self._jobs = 0
         self._stopped = False
+        #: Held by a fit that needs much memory, and never while it waits for a pass.
+        self.turn = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to where the rows are: nothing of those who wait here."""
-        gone: dict[str, Any] = {"first": {}, "_condition": None, "_waiting": [], "_progress": None}
+        gone: dict[str, Any] = {"first": {}, "_waiting": [], "_progress": None}
+        gone |= {"_condition": None, "turn": None}
         return {**self.__dict__, **gone}
 
     def serve(self, requests: Sequence[Request]) -> None:
@@ -92,7 +95,7 @@ class SideBySide:
 
     def rows_of(self, place: Any) -> Scan:
         """Return the rows of a place, as a scan whose passes are shared."""
-        return self.scan.shared_by(self, place)
+        return self.scan.shared_by(self, place, max(self._jobs, 1))
 
     def fit_all(self, jobs: Mapping[Key, Callable[[], Any]]) -> dict[Key, Any]:
         """Run the jobs side by side until all are done; return what each returned."""
@@ -110,7 +113,7 @@ class SideBySide:
                     self._condition.notify_all()
 
         workers = [Thread(target=run, args=item, daemon=True) for item in jobs.items()]
-        self._busy, self._stopped = len(workers), False
+        self._busy, self._jobs, self._stopped = len(workers), len(workers), False
         for worker in workers:
             worker.start()
         try:
@@ -147,6 +150,8 @@ class SideBySide:
 
     def _wait(self, request: Request) -> Any:
         with self._condition:
+            if self._stopped:
+                raise _StopError
             self._waiting.append(request)
             self._busy -= 1
             self._condition.notify_all()

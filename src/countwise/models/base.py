@@ -204,7 +204,7 @@ def refuse_scan(who: str, X: Any) -> None:
         raise TableError(
             f"{who}: it learns from rows in memory, not from counts; got a Scan.",
             hint="Pass some of its rows, rows.sample(100_000) (on the command line --sample "
-            "100000), or choose a model made from counts",
+            "100000), or choose Additive or a model made from counts",
         )
 
 

@@ -231,7 +231,7 @@ def _spell(name: str) -> str:
 
 #: What ``fit`` trains, ``compare`` compares and ``curve`` draws unless models are named.
 DEFAULT = "additive"
-#: What ``fit`` trains instead on rows outside memory: it is made from counts.
+#: What ``curve`` draws as well on rows outside memory: it is made from counts.
 SCANNED = "aode"
 COMPARED = ("additive", "naive-bayes", "naive-bayes-kernel", "aode", "logistic", "forest")
 DRAWN = ("naive-bayes", "logistic")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -335,17 +336,23 @@ class Scan:
         other.memo = {}
         return other
 
-    def shared_by(self, passes: Any, place: Any) -> Scan:
+    def shared_by(self, passes: Any, place: Any, parts: int = 1) -> Scan:
         """Return a scan of some of the rows, those of a place, whose passes are run by `passes`.
 
-        They scan this one, so their blocks are changed already.
+        They scan this one, so their blocks are changed already. It may hold one of so many parts
+        of the memory.
         """
         self.make_certain()
         other = object.__new__(Scan)
         other.__dict__.update(self.__dict__)
         other.change = other.before_cuts = other.cuts = None
         other.memo, other.shared, other.place = {}, passes, place
+        other.memory = self.memory // parts
         return other
+
+    def turn(self) -> AbstractContextManager[Any]:
+        """Give the turn to work that needs much memory, where fits run side by side."""
+        return nullcontext() if self.shared is None else self.shared.turn
 
     def part(self, names: Collection[str]) -> ScanPart:
         """Return the same rows with the class and some columns only."""

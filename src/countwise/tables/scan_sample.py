@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
+from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
 from countwise.tables.sources.query_source import KeyedSource
@@ -31,9 +33,12 @@ class Drawn(NamedTuple):
         return Drawn(self.hashes[rows], table, None if self.weight is None else self.weight[rows])
 
 
-def hash_rows(block: Block, seed: int | str) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of the identity of each row and a seed; never of its content."""
-    if not block.piece.stable_rows:
+def hash_rows(block: Block, seed: int | str, any_order: bool = False) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of the identity of each row and a seed; never of its content.
+
+    Rows without a fixed order are refused, unless their numbers in `any_order` will do.
+    """
+    if not block.piece.stable_rows and not any_order:
         raise TableError(
             f"scan: the rows of {block.piece.name} have no fixed order, so folds and samples need "
             "a column that identifies them.",
@@ -121,6 +126,44 @@ def draw(scan: Scan, rows: int, random_state: int = 0) -> tuple[Table, FloatArra
         order = np.argsort(np.concatenate([part.hashes for part in parts]), kind="stable")
         table, weight = table.take(order), None if weight is None else weight[order]
     return table.with_notes(scan.notes), weight
+
+
+def draw_by_class(
+    scan: Scan, wanted: NDArray[np.intp], seed: int, progress: Progress | None = None
+) -> tuple[Table, FloatArray | None]:
+    """Return so many rows of each class of a scan and their weights, drawn without replacement.
+
+    If the rows have no fixed order, another scan may find other ones.
+    """
+    from countwise.tables.scan_pass import run_pass
+
+    any_order = not scan.source.stable_rows
+
+    def keep(drawn: Drawn) -> Drawn:
+        target, kept = drawn.table.target, np.ones(len(drawn.hashes), dtype=bool)
+        for label in np.unique(target).tolist():
+            rows, many = np.flatnonzero(target == label), int(wanted[label])
+            if many < len(rows):
+                kept[rows[np.argpartition(drawn.hashes[rows], many)[many:]]] = False
+        return drawn if kept.all() else drawn.take(np.flatnonzero(kept))
+
+    def fold(block: Block) -> Drawn:
+        return keep(Drawn(hash_rows(block, seed, any_order), block.table, block.weight))
+
+    def add(left: Drawn, right: Drawn) -> Drawn:
+        return keep(_join([left, right]))
+
+    drawn: Drawn = run_pass(scan, fold, add, progress=progress)
+    return drawn.table.with_notes(scan.notes), drawn.weight
+
+
+def _join(parts: Sequence[Drawn]) -> Drawn:
+    weights = [part.weight for part in parts if part.weight is not None]
+    return Drawn(
+        np.concatenate([part.hashes for part in parts]),
+        join_tables([part.table for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def recode(table: Table, schema: Schema) -> Table:

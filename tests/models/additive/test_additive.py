@@ -7,7 +7,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
-from countwise.models.additive import additive as module
+from countwise.models.additive import prepare
 
 
 def log_loss(model, table):
@@ -196,7 +196,7 @@ def test_unseen_levels_add_nothing_or_are_refused():
 
 
 def test_a_large_table_is_chosen_on_a_sample(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(prepare, "SAMPLE_ROWS", 300)
     table = cw.read("sample:breast-w")
     model = cw.Additive(pairs=3).fit(table)
     assert [note.code for note in model.notes_ if note.code == "A01"] == ["A01"]
@@ -227,7 +227,7 @@ def test_threads_do_not_change_a_bit_of_the_model(monkeypatch, sample):
 def test_blocks_of_keys_do_not_change_a_bit_of_the_model(monkeypatch):
     table = cw.read("sample:breast-w")
     whole = cw.Additive(pairs=0).fit(table).predict_proba(table)
-    monkeypatch.setattr(module, "_KEY_ROWS", 100)
+    monkeypatch.setattr(prepare, "_KEY_ROWS", 100)
     assert np.array_equal(cw.Additive(pairs=0).fit(table).predict_proba(table), whole)
 
 

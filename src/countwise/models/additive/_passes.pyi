@@ -31,6 +31,7 @@ class Solver:
     slots: int
     value: float
     slope: float
+    slope_limit: float
     first_slope: float
     def __init__(
         self,
@@ -45,6 +46,8 @@ class Solver:
         loss_limit: float,
         slope_limit: float,
         max_steps: int,
+        memory: int = 10,
+        centered: NDArray[np.int64] | None = None,
     ) -> None: ...
     def add_rows(
         self,
@@ -55,6 +58,10 @@ class Solver:
         start: int,
         stop: int,
     ) -> None: ...
+    def sum_rows(
+        self, codes: NDArray[np.uint16], y: NDArray[np.int32], weight: FloatArray
+    ) -> FloatArray: ...
+    def put_sums(self, sums: FloatArray) -> None: ...
     def step(self) -> bool: ...
     def solve(
         self,
@@ -74,6 +81,14 @@ def add_up(
     tables: FloatArray,
     bias: FloatArray,
     scores: FloatArray,
+) -> None: ...
+def count_cells(
+    layout: Layout,
+    codes: NDArray[np.uint16],
+    weight: FloatArray,
+    start: int,
+    stop: int,
+    counts: FloatArray,
 ) -> None: ...
 def screen(
     groups: NDArray[np.uint16],

@@ -14,7 +14,6 @@ from countwise.models.additive._sums cimport add_scaled, dot
 
 cdef enum:
     BLOCK = 64
-    MEMORY = 10
 
 
 cdef class Layout:
@@ -67,15 +66,15 @@ cdef class Layout:
 cdef double pass_rows(Layout layout, const uint16_t[:, ::1] codes, const int32_t[::1] y,
                       const double[::1] weight, Py_ssize_t start, Py_ssize_t stop, int K,
                       const double* tables, const double* bias, double* gradient,
-                      double* bias_gradient, double* scores) noexcept nogil:
-    """Return the loss of rows from `start` to `stop`; add its gradient, or write the scores."""
+                      double* bias_gradient, double loss, double* scores) noexcept nogil:
+    """Add the loss of rows from `start` to `stop` and its gradient, or write the scores."""
     cdef Py_ssize_t T = layout.columns + layout.pairs
     cdef Py_ssize_t begin, rows, i, t, k
     cdef uint32_t* cell = <uint32_t*>malloc((T + 1) * BLOCK * sizeof(uint32_t))
     cdef uint16_t* group = <uint16_t*>malloc((layout.columns + 1) * BLOCK * sizeof(uint16_t))
     cdef double* s = <double*>malloc(BLOCK * K * sizeof(double))
     cdef uint32_t* at
-    cdef double loss = 0.0, w, top, total
+    cdef double w, top, total
     cdef const double* entry
     cdef double* line
     begin = start
@@ -151,8 +150,29 @@ def add_up(Layout layout, const uint16_t[:, ::1] codes, Py_ssize_t start, Py_ssi
     cdef const double* table = &tables[0, 0] if tables.shape[0] else NULL
     cdef int K = bias.shape[0]
     with nogil:
-        pass_rows(layout, codes, None, None, start, stop, K, table, &bias[0], NULL, NULL,
+        pass_rows(layout, codes, None, None, start, stop, K, table, &bias[0], NULL, NULL, 0.0,
                   &scores[0, 0])
+
+
+def count_cells(Layout layout, const uint16_t[:, ::1] codes, const double[::1] weight,
+                Py_ssize_t start, Py_ssize_t stop, double[::1] counts):
+    """Add the weight of rows from `start` to `stop` to the cell they have in each table."""
+    cdef Py_ssize_t T = layout.columns + layout.pairs
+    cdef Py_ssize_t begin = start, rows, i, t
+    cdef uint32_t* cell
+    cdef uint16_t* group
+    with nogil:
+        cell = <uint32_t*>malloc((T + 1) * BLOCK * sizeof(uint32_t))
+        group = <uint16_t*>malloc((layout.columns + 1) * BLOCK * sizeof(uint16_t))
+        while begin < stop:
+            rows = min(<Py_ssize_t>BLOCK, stop - begin)
+            layout.find_cells(codes, begin, rows, cell, group)
+            for t in range(T):
+                for i in range(rows):
+                    counts[cell[t * BLOCK + i]] += weight[begin + i]
+            begin += rows
+        free(cell)
+        free(group)
 
 
 cdef class Basis:
@@ -267,8 +287,14 @@ cdef class Basis:
 cdef class Solver:
     """Minimize loss + ½ Σ penalty · parameter²: L-BFGS in scaled parameters, some kept from below 0.
 
-    The rows are not held here: between `begin` and the end of the search, each step adds the loss
-    and gradient of all rows by `add_rows`, in numbered slots, and calls `step`.
+    The rows are not held here: each step adds the loss and gradient of all rows by `add_rows`, in
+    numbered slots, and calls `step`.
+
+    Where several parameters do the same for all rows, only the penalty tells them apart, and a
+    search along the gradient takes very many steps. A range of parameters that is `centered` adds
+    up, with a cell of it for every row, to what the bias does; and what all scores share says
+    nothing. At the least point the sums of both, times the penalties, are 0. So the search starts
+    there and stays there; all scores of a parameter must have one scale.
     """
 
     cdef readonly Layout layout
@@ -276,18 +302,19 @@ cdef class Solver:
     cdef readonly int scores, slots
     cdef readonly Py_ssize_t size
     cdef readonly int steps
-    cdef readonly double value, first_slope, slope
+    cdef readonly double value, first_slope, slope, slope_limit
     cdef const double[::1] scale, penalty
     cdef const unsigned char[::1] bounded
-    cdef double[::1] x, g, trial, trial_g, direction, plain, tables, part_loss
+    cdef const int64_t[:, ::1] centered
+    cdef double[::1] x, g, trial, trial_g, direction, plain, tables, rho, alpha
     cdef double[:, ::1] parts, moved, turned
-    cdef double[MEMORY] rho
-    cdef int held, newest, state
-    cdef double length, loss_limit, slope_limit
+    cdef int memory, held, newest, state
+    cdef double length, loss_limit
     cdef int max_steps
 
     def __init__(self, Layout layout, Basis basis, int scores, int slots, scale, penalty, bounded,
-                 start, double loss_limit, double slope_limit, int max_steps):
+                 start, double loss_limit, double slope_limit, int max_steps, int memory=10,
+                 centered=None):
         # x = parameters / scale; the first ones are the biases.
         self.layout, self.basis, self.scores, self.slots = layout, basis, scores, slots
         self.size = (basis.parameters + 1) * scores
@@ -298,10 +325,12 @@ cdef class Solver:
         self.g, self.trial_g = np.zeros(self.size), np.zeros(self.size)
         self.direction, self.plain = np.zeros(self.size), np.zeros(self.size)
         self.tables = np.zeros(max(layout.cells * scores, 1))
-        self.parts = np.zeros((slots, layout.cells * scores + scores))
-        self.part_loss = np.zeros(slots)
-        self.moved, self.turned = np.zeros((MEMORY, self.size)), np.zeros((MEMORY, self.size))
+        # A slot holds the gradient of the tables, that of the biases, and the loss.
+        self.parts = np.zeros((slots, layout.cells * scores + scores + 1))
+        self.memory, self.rho, self.alpha = memory, np.zeros(memory), np.zeros(memory)
+        self.moved, self.turned = np.zeros((memory, self.size)), np.zeros((memory, self.size))
         self.held = self.newest = self.state = self.steps = 0
+        self.centered = centered
         self.prepare()
 
     cdef void prepare(self) noexcept nogil:
@@ -311,31 +340,41 @@ cdef class Solver:
             self.plain[i] = self.trial[i] * self.scale[i]
         self.basis.expand(&self.plain[0] + self.scores, &self.tables[0], self.scores)
 
-    cdef void add(self, int slot, const uint16_t[:, ::1] codes, const int32_t[::1] y,
+    cdef void add(self, double* part, const uint16_t[:, ::1] codes, const int32_t[::1] y,
                   const double[::1] weight, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-        cdef double* part = &self.parts[slot, 0]
         cdef Py_ssize_t cells = self.layout.cells * self.scores
-        memset(part, 0, (cells + self.scores) * sizeof(double))
-        self.part_loss[slot] = pass_rows(
+        part[cells + self.scores] = pass_rows(
             self.layout, codes, y, weight, start, stop, self.scores, &self.tables[0],
-            &self.plain[0], part, part + cells, NULL)
+            &self.plain[0], part, part + cells, part[cells + self.scores], NULL)
 
     def add_rows(self, int slot, const uint16_t[:, ::1] codes, const int32_t[::1] y,
                  const double[::1] weight, Py_ssize_t start, Py_ssize_t stop):
-        """Put the loss and the gradient of these rows into a slot."""
+        """Add the loss and the gradient of these rows to a slot."""
         with nogil:
-            self.add(slot, codes, y, weight, start, stop)
+            self.add(&self.parts[slot, 0], codes, y, weight, start, stop)
+
+    def sum_rows(self, const uint16_t[:, ::1] codes, const int32_t[::1] y,
+                 const double[::1] weight):
+        """Return the gradient and the loss of these rows; sums of them go to `put_sums`."""
+        found = np.zeros(self.parts.shape[1])
+        cdef double[::1] part = found
+        with nogil:
+            self.add(&part[0], codes, y, weight, 0, y.shape[0])
+        return found
+
+    def put_sums(self, const double[::1] sums):
+        """Put the gradient and the loss of all rows into the first slot."""
+        self.parts[0, :] = sums
 
     cdef bint advance(self) noexcept nogil:
         """Take in all slots; return whether there is another point to try."""
         cdef Py_ssize_t i, cells = self.layout.cells * self.scores
         cdef int slot, K = self.scores
-        cdef double value = 0.0, slope = 0.0
-        for slot in range(self.slots):
-            value += self.part_loss[slot]
-            if slot:
-                for i in range(cells + K):
-                    self.parts[0, i] += self.parts[slot, i]
+        cdef double value, slope = 0.0
+        for slot in range(1, self.slots):
+            for i in range(cells + K + 1):
+                self.parts[0, i] += self.parts[slot, i]
+        value = self.parts[0, cells + K]
         memcpy(&self.trial_g[0], &self.parts[0, 0] + cells, K * sizeof(double))
         self.basis.collect(&self.parts[0, 0], &self.trial_g[0] + K, K)
         for i in range(self.size):
@@ -343,6 +382,10 @@ cdef class Solver:
                 value += 0.5 * self.penalty[i // K - 1] * self.plain[i] * self.plain[i]
                 self.trial_g[i] += self.penalty[i // K - 1] * self.plain[i]
             self.trial_g[i] *= self.scale[i]
+        if self.centered is not None:
+            self.center()
+        memset(&self.parts[0, 0], 0,
+               self.slots * (cells + K + 1) * sizeof(double))
         self.steps += 1
         if self.state == 0:
             self.state = 1
@@ -374,6 +417,31 @@ cdef class Solver:
         self.place_trial()
         return True
 
+    cdef void center(self) noexcept nogil:
+        """Take out of the gradient what leads away from sums of 0."""
+        cdef Py_ssize_t j, i, k, at, K = self.scores
+        cdef double* g = &self.trial_g[0]
+        cdef double top, bottom, w
+        for j in range(self.centered.shape[0]):
+            for k in range(K):
+                top = bottom = 0.0
+                for i in range(self.centered[j, 0], self.centered[j, 1]):
+                    at = (i + 1) * K + k
+                    w = self.penalty[i] * self.scale[at]
+                    top += w * g[at]
+                    bottom += w * w
+                for i in range(self.centered[j, 0], self.centered[j, 1]):
+                    at = (i + 1) * K + k
+                    g[at] -= self.penalty[i] * self.scale[at] * top / bottom
+        if K == 1:
+            return
+        for i in range(self.size // K):
+            top = 0.0
+            for k in range(K):
+                top += g[i * K + k]
+            for k in range(K):
+                g[i * K + k] -= top / K
+
     cdef bint is_stuck(self, Py_ssize_t i) noexcept nogil:
         return self.bounded[i] and self.x[i] <= 0 and self.g[i] > 0
 
@@ -401,12 +469,11 @@ cdef class Solver:
         both = dot(moved, turned, self.size)
         if both > 1e-300:
             self.rho[at] = 1.0 / both
-            self.newest = (at + 1) % MEMORY
-            self.held = min(self.held + 1, <int>MEMORY)
+            self.newest = (at + 1) % self.memory
+            self.held = min(self.held + 1, self.memory)
 
     cdef void turn(self) noexcept nogil:
         """Set the direction: the two loops of L-BFGS over the parameters that are free to move."""
-        cdef double[MEMORY] alpha
         cdef double* d = &self.direction[0]
         cdef Py_ssize_t i
         cdef int n, at
@@ -414,17 +481,17 @@ cdef class Solver:
         for i in range(self.size):
             d[i] = 0.0 if self.is_stuck(i) else -self.g[i]
         for n in range(self.held):
-            at = (self.newest - 1 - n + MEMORY) % MEMORY
-            alpha[at] = self.rho[at] * dot(&self.moved[at, 0], d, self.size)
-            add_scaled(d, &self.turned[at, 0], -alpha[at], self.size)
+            at = (self.newest - 1 - n + self.memory) % self.memory
+            self.alpha[at] = self.rho[at] * dot(&self.moved[at, 0], d, self.size)
+            add_scaled(d, &self.turned[at, 0], -self.alpha[at], self.size)
         if self.held:
-            at = (self.newest - 1 + MEMORY) % MEMORY
+            at = (self.newest - 1 + self.memory) % self.memory
             factor = 1.0 / (self.rho[at] * dot(&self.turned[at, 0], &self.turned[at, 0], self.size))
             for i in range(self.size):
                 d[i] *= factor
         for n in range(self.held - 1, -1, -1):
-            at = (self.newest - 1 - n + MEMORY) % MEMORY
-            factor = alpha[at] - self.rho[at] * dot(&self.turned[at, 0], d, self.size)
+            at = (self.newest - 1 - n + self.memory) % self.memory
+            factor = self.alpha[at] - self.rho[at] * dot(&self.turned[at, 0], d, self.size)
             add_scaled(d, &self.moved[at, 0], factor, self.size)
         for i in range(self.size):
             if self.is_stuck(i):
@@ -457,7 +524,8 @@ cdef class Solver:
         with nogil:
             while True:
                 for slot in range(self.slots):
-                    self.add(slot, codes, y, weight, ranges[slot, 0], ranges[slot, 1])
+                    self.add(&self.parts[slot, 0], codes, y, weight, ranges[slot, 0],
+                             ranges[slot, 1])
                 if not self.advance():
                     break
 

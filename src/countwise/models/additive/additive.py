@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from functools import partial
+from operator import add
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,31 +14,51 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
-from countwise.counts.row_hash import row_keys, scattered, uniforms
+from countwise.counts.count_rows import count
+from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.models.additive.basis import find_knots
-from countwise.models.additive.bins import ColumnBins, class_counts, learn_bins, sum_weights
-from countwise.models.additive.choose import choose
-from countwise.models.additive.fit import Rows, both_sides
-from countwise.models.additive.space import Space
+from countwise.models.additive._passes import Solver
+from countwise.models.additive.bins import ColumnBins
+from countwise.models.additive.fit import (
+    MAX_STEPS,
+    SLOPE_LIMIT,
+    Rows,
+    TrainingRows,
+    both_sides,
+)
+from countwise.models.additive.prepare import (
+    Prepared,
+    first_rows,
+    needs_sample,
+    order_rows,
+    prepare,
+    sample_sizes,
+)
+from countwise.models.additive.scan_rows import (
+    Coder,
+    SourceRows,
+    SpillError,
+    SpillFile,
+    keep_rows,
+)
 from countwise.models.additive.terms import Terms, gather_terms
-from countwise.models.additive.words import code_columns, learn_words, name_words
-from countwise.models.base import Classifier
+from countwise.models.additive.words import code_columns, name_words
+from countwise.models.base import Classifier, check_scan
 from countwise.models.explanation import Explanation
 from countwise.notes import Note
 from countwise.numeric import draw_seed
-from countwise.parallel import blocks
-from countwise.params import fitted, mapping, nothing, one_of, parameter, seed, whole
-from countwise.progress import Progress, open_progress
+from countwise.params import fitted, mapping, nothing, number, one_of, parameter, seed, whole
+from countwise.progress import Progress, open_progress, report_part
+from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import run_pass
+from countwise.tables.scan_sample import draw_by_class
 from countwise.tables.table import Table
-from countwise.tables.weights import whole_repeats
 
 if TYPE_CHECKING:
     from countwise.models.views import View
 
-#: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
-SAMPLE_ROWS = 50_000
-_KEY_ROWS = 1 << 17
+#: The coded rows of a scan stay in memory if they take no more than this part of its memory.
+KEPT_SHARE = 0.5
 
 
 class Additive(Classifier):
@@ -83,7 +106,14 @@ class Additive(Classifier):
         "raises an error",
         default="ignore",
     )
+    max_seconds: float | None = parameter(
+        nothing() | number(above=0),
+        "after so many seconds the fit of all rows ends with the step it is at; choosing pairs and "
+        "penalties is not cut short",
+        default=None,
+    )
     random_state: Any = parameter(seed(), "random seed of the validation folds", default=0)
+    takes_scans = True
     terms_: Terms = fitted("")
     penalties_: FloatArray = fitted(
         "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs"
@@ -101,70 +131,129 @@ class Additive(Classifier):
     ) -> Self:
         """Learn from rows and their classes.
 
-        `progress` is called after each stage with stages done, stages in all, and a text; True
-        shows a bar.
+        `X` may be a `Scan`: bins, penalties and pairs are chosen on a sample of its rows, and the
+        tables are fitted to all of them. `progress` is called after each stage with stages done,
+        stages in all, and a text; True shows a bar.
         """
-        table, weight, *_ = self._training(X, y, sample_weight)
-        target = np.searchsorted(self._take_classes(table), table.target).astype(np.int32)
-        directions = self._directions(table)
+        started = monotonic()
         with open_progress("Additive", progress) as report:
-            stages = Stages(report)
-            self._fit_rows(table, target, weight, directions, stages)
+            if isinstance(X, Scan):
+                check_scan(self, X, y, sample_weight)
+                self.check_parameters()
+                return self._fit_scan(X, report or X.progress, started)
+            table, weight, *_ = self._training(X, y, sample_weight)
+            self._fit_rows(table, weight, report, started)
         return self
 
     def _fit_rows(
-        self,
-        table: Table,
-        target: NDArray[np.int32],
-        weight: FloatArray | None,
-        directions: Sequence[int],
-        stages: Stages,
+        self, table: Table, weight: FloatArray | None, report: Progress | None, started: float
     ) -> None:
-        names = [column.name for column in table.schema.attributes if column.kind != "text"]
-        order, weights = _order_rows(table, weight, draw_seed(self.random_state))
+        """Fit rows in memory."""
+        target = np.searchsorted(self._take_classes(table), table.target).astype(np.int32)
+        order, weights = order_rows(table, weight, draw_seed(self.random_state))
         y, classes = target[order], len(self.classes_)
-        sample = _sample(y, classes) if len(y) > SAMPLE_ROWS else None
-        chosen = order if sample is None else order[sample]
-        some = table.take(chosen)
-        some_y = y if sample is None else y[sample]
-        some_weight = weights if sample is None else weights[sample]
-        bins = [
-            learn_bins(some, name, some_y, some_weight, classes, self.max_bins) for name in names
-        ]
-        for column in table.schema.text:
-            bins += learn_words(some, column.name, some_weight, len(y))
-        directions = [*directions, *[0] * (len(bins) - len(names))]
-        codes = code_columns(bins, some)
-        if classes == 1:
-            self._keep_one_class(bins)
+        is_large = needs_sample(len(y))
+        chosen = first_rows(y, classes) if is_large else slice(None)
+        some = table.take(order[chosen])
+        ready = self._prepare(some, y[chosen], weights[chosen], len(y), Stages(report))
+        if ready is None:
             return
-        knots = [
-            find_knots(column, _by_class(column.width, code, some_y, some_weight, classes))
-            for column, code in zip(bins, codes, strict=True)
-        ]
-        space = Space.learn(bins, knots, directions, 2 * len(chosen) / classes)
-        rows = _deal(codes, some_y, some_weight, classes)
-        choice = choose(rows, space, self.pairs, stages)
-        scale = 1.0
-        if sample is not None:
-            self.notes_ = (*self.notes_, Note.of("A01", rows=len(y), sample=len(chosen)))
-            del some, codes
-            rows = Rows(
-                code_columns(bins, table, order), y, weights, classes, np.zeros(1, np.int64), 0
-            )
-            scale = float(weights.sum() / some_weight.sum())
+        rows, scale = ready.rows, 1.0
+        if is_large:
+            self._add_note("A01", rows=len(y), sample=len(some))
+            del some
+            codes = code_columns(ready.bins, table, order)
+            rows = Rows(codes, y, weights, classes, np.zeros(1, np.int64), 0)
+            scale = float(weights.sum() / weights[chosen].sum())
+        watch = None if self.max_seconds is None else StepWatch(self.max_seconds, started)
+        self._finish(ready, rows.part(None), scale, watch)
+
+    def _fit_scan(self, scan: Scan, report: Progress | None, started: float) -> Self:
+        """Choose on a sample of rows outside memory, and fit all of them."""
+        counted = count(scan, lambda _: Plan(), progress=report_part(report, 0.0, 0.1))
+        by_class, seed_ = counted.weight[:-1], draw_seed(self.random_state)
+        counts = by_class.astype(np.int64)
+        if scan.weight is not None:
+            counts = run_pass(scan, partial(_count_classes, classes=len(by_class)), add)
+        total = int(counts.sum())
+        is_large = needs_sample(total)
+        wanted = sample_sizes(counts) if is_large else counts.astype(np.intp)
+        some, weight = draw_by_class(scan, wanted, seed_, report_part(report, 0.1, 0.2))
+        choosing = report_part(report, 0.2, 0.4)
+        if not is_large:
+            return self.fit(some, sample_weight=weight, progress=choosing)
+        table, weight, *_ = self._training(some, None, weight)
+        present = self._take_classes(table)
+        order, weights = order_rows(table, weight, seed_)
+        y = np.searchsorted(present, table.target).astype(np.int32)[order]
+        if needs_sample(len(y)):  # whole weights repeat rows
+            kept = first_rows(y, len(present))
+            order, weights, y = order[kept], weights[kept], y[kept]
+        with scan.turn():
+            ready = self._prepare(table.take(order), y, weights, total, Stages(choosing))
+        self._add_note("A01", rows=total, sample=len(table))
+        if not scan.source.stable_rows:
+            self._add_note("A04")
+        if ready is None:
+            return self
+        del some, table
+        watch = StepWatch(self.max_seconds, started, report_part(report, 0.5, 1.0))
+        by_class = by_class[present]
+        scale = float(by_class.sum() / weights.sum())
+        coder = Coder(ready.bins, present, scan.weight is not None)
+        coding = report_part(report, 0.4, 0.5)
+        size = total * coder.bytes_per_row
+        spill = None
+        try:
+            spill = SpillFile() if size > scan.memory * KEPT_SHARE else None
+            coded = keep_rows(scan, coder, by_class, total, spill, coding)
+            with scan.turn():
+                self._finish(ready, coded, scale, watch)
+            where = "memory" if spill is None else "a temporary file"
+            road = f"which were coded once and kept in {where} ({size / 1e6:,.0f} MB)"
+        except SpillError as error:
+            self._finish(ready, SourceRows(scan, coder, by_class), scale, watch)
+            road = f"each a scan, because no temporary file could be written ({error})"
+        finally:
+            if spill is not None:
+                spill.close()
+        self._add_note("A02", passes=watch.steps, rows=total, road=road)
+        return self
+
+    def _prepare(
+        self, table: Table, y: NDArray[np.int32], weight: FloatArray, total: int, stages: Stages
+    ) -> Prepared | None:
+        """Choose bins, pairs and penalties on some rows."""
+        ready = prepare(
+            table,
+            y,
+            weight,
+            len(self.classes_),
+            self._directions(table),
+            max_bins=self.max_bins,
+            pairs=self.pairs,
+            total=total,
+            report=stages,
+        )
+        if ready is None:
+            self._keep_one_class()
+        return ready
+
+    def _finish(
+        self, ready: Prepared, rows: TrainingRows, scale: float, watch: StepWatch | None
+    ) -> None:
+        """Fit the chosen tables to all rows."""
+        choice, space = ready.choice, ready.space
         best = choice.best
-        tables, biases = choice.fits.fit_all(rows, choice.pairs, best, scale)
-        bins = [
-            replace(column, counts=sum_weights(code, rows.weight, column.width + 2))
-            for column, code in zip(bins, rows.codes, strict=True)
-        ]
+        tables, biases = choice.fits.fit_all(rows, choice.pairs, best, scale, watch)
+        if watch is not None and watch.stopped:
+            self._add_note("A03", steps=watch.steps, why=watch.stopped, gradient=watch.gradient)
+        design = space.design(choice.pairs, best.penalties)
         self.terms_ = gather_terms(
-            space.design(choice.pairs, best.penalties),
-            bins,
+            design,
+            ready.bins,
             space.groups,
-            rows.codes,
-            rows.weight,
+            rows.count_cells(design.layout),
             tables,
             biases,
             choice.fold_tables,
@@ -173,7 +262,10 @@ class Additive(Classifier):
         self.penalties_ = best.penalties
         self.temperature_, self.validation_loss_ = choice.temperature, best.loss
 
-    def _keep_one_class(self, bins: Sequence[Any]) -> None:
+    def _add_note(self, code: str, **facts: Any) -> None:
+        self.notes_ = (*self.notes_, Note.of(code, **facts))
+
+    def _keep_one_class(self) -> None:
         """Keep what there is to know with one class: nothing."""
         self.terms_ = Terms(np.zeros(1), (), ())
         self.penalties_, self.temperature_, self.validation_loss_ = np.zeros(0), 1.0, 0.0
@@ -305,65 +397,32 @@ class Stages:
         self._done += 1
 
 
-def _order_rows(
-    table: Table, weight: FloatArray | None, seed_: int
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return the rows in an order that follows from their content and the seed, and weights.
-
-    Whole weights become repeated rows.
-    """
-    # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
-    size = len(table) if table.schema.text else _KEY_ROWS
-    keys = np.concatenate(
-        [row_keys(table.take(part), target=True) for part in blocks(len(table), size)]
-    )
-    order = np.argsort(keys, kind="stable")
-    if weight is not None and (repeats := whole_repeats(weight)) is not None:
-        order, weight = np.repeat(order, repeats[order]), None
-    drawn = uniforms(scattered(keys[order]), seed_, 0)
-    order = order[np.argsort(drawn, kind="stable")]
-    return order, np.ones(len(order)) if weight is None else weight[order]
+def _count_classes(block: Block, classes: int) -> NDArray[np.int64]:
+    """Return how many rows of each class a block has, whatever their weights."""
+    return np.bincount(block.table.target, minlength=classes)[:classes].astype(np.int64)
 
 
-def _sample(y: NDArray[np.int32], classes: int) -> NDArray[np.intp]:
-    """Return the first rows of each class, as many as its share of the sample."""
-    counts = np.bincount(y, minlength=classes)
-    wanted = np.minimum(np.ceil(counts * (SAMPLE_ROWS / len(y))), counts).astype(np.intp)
-    by_class = np.argsort(y, kind="stable")
-    starts = np.cumsum(counts) - counts
-    places = [by_class[a : a + many] for a, many in zip(starts, wanted, strict=True)]
-    return np.sort(np.concatenate(places))
+class StepWatch:
+    """Watches the steps of the last fit: reports them, and ends the fit when its time is over."""
 
+    def __init__(
+        self, max_seconds: float | None, started: float, report: Progress | None = None
+    ) -> None:
+        self._until = math.inf if max_seconds is None else started + max_seconds
+        self._report, self._first, self._done = report, 0.0, 0.0
+        self.steps, self.gradient, self.stopped = 0, 0.0, ""
 
-def _deal(
-    codes: NDArray[np.uint16], y: NDArray[np.int32], weight: FloatArray, classes: int
-) -> Rows:
-    """Deal the rows of each class to folds in turn: ten, five, or one fifth against the rest."""
-    rows = len(y)
-    number = 10 if rows < 500 and len(codes) * classes <= 1000 else 5
-    by_class = np.argsort(y, kind="stable")
-    fold = np.empty(rows, dtype=np.intp)
-    fold[by_class] = np.arange(rows) % number
-    order = np.argsort(fold, kind="stable")
-    bounds = np.searchsorted(fold[order], np.arange(number + 1)).astype(np.int64)
-    one = rows >= 5000
-    if one:
-        bounds = np.asarray([0, bounds[1], rows], dtype=np.int64)
-    return Rows(
-        np.ascontiguousarray(codes[:, order]),
-        y[order],
-        weight[order],
-        classes,
-        bounds,
-        1 if one else number,
-    )
-
-
-def _by_class(
-    width: int,
-    code: NDArray[np.uint16],
-    y: NDArray[np.int32],
-    weight: FloatArray,
-    classes: int,
-) -> FloatArray:
-    return class_counts(code.astype(np.intp), y, weight, width + 2, classes)
+    def __call__(self, solver: Solver) -> bool:
+        """Look at a step that is done; return whether to end here."""
+        self.steps, self.gradient = solver.steps, solver.slope / solver.slope_limit * SLOPE_LIMIT
+        self._first = self._first or self.gradient
+        if self._report is not None:
+            decades = math.log(self._first / SLOPE_LIMIT)
+            done = math.log(self._first / max(self.gradient, SLOPE_LIMIT)) / max(decades, 1e-9)
+            self._done = max(done, self._done)
+            self._report(self._done, 1.0, f"step {self.steps}, gradient {self.gradient:.0e}")
+        if monotonic() > self._until:
+            self.stopped = "by `max_seconds=`"
+        elif self.steps >= MAX_STEPS:
+            self.stopped = "by its limit of steps"
+        return bool(self.stopped)

@@ -26,6 +26,8 @@ from countwise.models.additive.fit import (
     MAX_STEPS,
     SLOPE_LIMIT,
     Rows,
+    TrainingRows,
+    Watch,
     to_probabilities,
 )
 from countwise.models.additive.folds import FoldFit, Pairs, Validated
@@ -205,19 +207,26 @@ class DualFits:
         return np.asarray(table)
 
     def fit_all(
-        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+        self,
+        rows: TrainingRows,
+        pairs: Pairs,
+        best: Validated,
+        scale: float,
+        watch: Watch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Fit all rows; return tables and biases."""
+        """Fit all rows, which are those of the folds; return tables and biases."""
+        assert scale == 1.0, "the dual form is for rows that are all in the folds"
+        known = self.rows
         found, _ = solve(
             self.gram(pairs, best.penalties),
-            rows.y,
-            rows.weight,
-            np.zeros((rows.scores, len(rows))),
+            known.y,
+            known.weight,
+            np.zeros((known.scores, len(known))),
             -1.0,
             SLOPE_LIMIT,
             MAX_STEPS,
         )
-        tables = self._tables(np.arange(len(rows)), pairs, best.penalties, found.T)
+        tables = self._tables(np.arange(len(known)), pairs, best.penalties, found.T)
         return tables, _BIAS * found.sum(axis=1)
 
 

@@ -1,15 +1,17 @@
-"""Fit tables to rows: one minimization, and paths of penalties over validation folds."""
+"""Fit tables to rows: one minimization, over rows in memory or wherever they are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.additive._passes import Layout, Solver, add_up
-from countwise.models.additive.basis import Design
+from countwise.models.additive._passes import Layout, Solver, add_up, count_cells
+from countwise.models.additive.basis import LEVEL, Design
 from countwise.models.additive.bins import Codes
 from countwise.numeric import softmax
 from countwise.parallel import blocks, in_threads
@@ -24,6 +26,35 @@ LOSS_LIMIT = 2e-6
 SLOPE_LIMIT = 1e-7
 MAX_STEPS = 1000
 _LEAST = 1e-12
+#: Steps that a search remembers; the last fit more, if they take no more numbers than these.
+_MEMORY, _MOST_MEMORY, _REMEMBERED = 10, 40, 4_000_000
+
+#: Called after each step of the last fit; True ends it.
+Watch = Callable[[Solver], bool]
+
+
+class TrainingRows(Protocol):
+    """Rows that tables are fitted to, wherever they are."""
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+
+    @property
+    def slots(self) -> int:
+        """In how many slots a pass sums up: they are merged in their order."""
+
+    def class_weights(self) -> FloatArray:
+        """Return the weight of the rows of each class."""
+
+    def total(self) -> float:
+        """Return the weight of the rows."""
+
+    def search(self, solver: Solver, watch: Watch | None) -> None:
+        """Search to the end, one pass over the rows a step."""
+
+    def count_cells(self, layout: Layout) -> FloatArray:
+        """Return the weight of the rows in each cell of all tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,32 +74,91 @@ class Rows:
     @property
     def scores(self) -> int:
         """How many scores a row has: one for each class; two classes share one."""
-        return 1 if self.classes == 2 else self.classes
+        return scores_of(self.classes)
 
     @property
     def validated(self) -> slice:
         """The rows of all folds that are validated."""
         return slice(0, int(self.bounds[self.folds]))
 
-    def ranges(self, fold: int | None) -> NDArray[np.int64]:
+    def part(self, fold: int | None) -> RowRanges:
         """Return all rows but those of a fold, in ranges of a fixed size."""
         parts = [(0, len(self))]
         if fold is not None:
             start, stop = self.bounds[fold : fold + 2].tolist()
             parts = [(0, start), (stop, len(self))]
-        total = sum(stop - start for start, stop in parts)
-        size = max(_RANGE, -(-total // _MAX_RANGES))
-        found = [
-            (start + part.start, start + part.stop)
-            for start, stop in parts
-            for part in blocks(stop - start, size)
-        ]
-        return np.asarray(found, dtype=np.int64).reshape(-1, 2)
+        return RowRanges(self, cut_ranges(parts))
 
-    def classspread_of(self) -> FloatArray:
-        """Return the variance of the indicator of each score's class."""
-        shares = np.bincount(self.y, self.weight, minlength=self.classes) / self.weight.sum()
-        return spread_of(shares[None, :])
+    def class_weights(self) -> FloatArray:
+        """Return the weight of the rows of each class."""
+        return np.asarray(np.bincount(self.y, self.weight, minlength=self.classes))
+
+
+def cut_ranges(parts: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Cut rows into ranges of a fixed size: sums over them do not depend on threads."""
+    total = sum(stop - start for start, stop in parts)
+    size = max(_RANGE, -(-total // _MAX_RANGES))
+    found = [
+        (start + part.start, start + part.stop)
+        for start, stop in parts
+        for part in blocks(stop - start, size)
+    ]
+    return np.asarray(found, dtype=np.int64).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class RowRanges:
+    """Some rows in memory, as ranges."""
+
+    rows: Rows
+    ranges: NDArray[np.int64]
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return self.rows.classes
+
+    @property
+    def slots(self) -> int:
+        """In how many slots a pass sums up."""
+        return len(self.ranges)
+
+    def class_weights(self) -> FloatArray:
+        """Return the weight of the rows of each class; those of a fold left out count, too."""
+        return self.rows.class_weights()
+
+    def total(self) -> float:
+        """Return the weight of the rows."""
+        return float(sum(self.rows.weight[a:b].sum() for a, b in self.ranges.tolist()))
+
+    def search(self, solver: Solver, watch: Watch | None) -> None:
+        """Search to the end; large passes run in threads, with the same result."""
+        rows = self.rows
+        entries = len(rows) * (solver.layout.columns + solver.layout.pairs) * rows.scores
+        if entries < _THREADED and watch is None:
+            solver.solve(rows.codes, rows.y, rows.weight, self.ranges)
+            return
+        slots = list(enumerate(self.ranges.tolist()))
+
+        def add(slot: tuple[int, list[int]]) -> None:
+            solver.add_rows(slot[0], rows.codes, rows.y, rows.weight, *slot[1])
+
+        run_search(solver, lambda: in_threads(add, slots), watch)
+
+    def count_cells(self, layout: Layout) -> FloatArray:
+        """Return the weight of the rows in each cell of all tables."""
+        counts = np.zeros(layout.cells)
+        for start, stop in self.ranges.tolist():
+            count_cells(layout, self.rows.codes, self.rows.weight, start, stop, counts)
+        return counts
+
+
+def run_search(solver: Solver, add_rows: Callable[[], object], watch: Watch | None) -> None:
+    """Search to the end: `add_rows` adds all rows to the slots, once a step."""
+    going = True
+    while going:
+        add_rows()
+        going = solver.step() and not (watch is not None and watch(solver))
 
 
 def spread_of(probabilities: FloatArray) -> FloatArray:
@@ -77,46 +167,57 @@ def spread_of(probabilities: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(spread[1:] if len(spread) == 2 else spread, 1e-4))
 
 
-def start_at_shares(rows: Rows, design: Design) -> FloatArray:
+def scores_of(classes: int) -> int:
+    """Return how many scores a row has: one for each class; two classes share one."""
+    return 1 if classes == 2 else classes
+
+
+def start_at_shares(weights: FloatArray, design: Design) -> FloatArray:
     """Return empty tables, and biases that give the shares of the classes."""
-    counts = np.bincount(rows.y, rows.weight, minlength=rows.classes)
-    logs = np.log((counts + 0.5) / (counts + 0.5).sum())
-    start = np.zeros((design.basis.parameters + 1, rows.scores))
-    start[0] = logs[1] - logs[0] if rows.scores == 1 else logs
+    logs = np.log((weights + 0.5) / (weights + 0.5).sum())
+    start = np.zeros((design.basis.parameters + 1, scores_of(len(weights))))
+    start[0] = logs[1] - logs[0] if len(weights) == 2 else logs
     return start
 
 
 def fit_parameters(
-    rows: Rows,
+    rows: TrainingRows,
     design: Design,
     penalties: FloatArray,
     start: FloatArray | None = None,
     *,
-    fold: int | None = None,
     spread: FloatArray | None = None,
     tight: bool = False,
+    watch: Watch | None = None,
 ) -> FloatArray:
-    """Return biases and parameters that fit all rows but those of a fold, one line each.
+    """Return biases and parameters that fit the rows, one line each.
 
     `penalties` has a figure for each kind of parameter. A `tight` search goes on until the
-    gradient is next to nothing.
+    gradient is next to nothing, or `watch` ends it.
     """
-    ranges = rows.ranges(fold)
-    total = float(sum(rows.weight[a:b].sum() for a, b in ranges.tolist()))
+    weights, scores, total = rows.class_weights(), scores_of(rows.classes), rows.total()
     # With one score for two classes, its square is twice the sum of squares of both.
-    penalty = penalties[design.kinds] * (0.5 if rows.scores == 1 else 1.0)
-    spread = rows.classspread_of() if spread is None else spread
+    penalty = penalties[design.kinds] * (0.5 if scores == 1 else 1.0)
+    spread = spread_of((weights / weights.sum())[None, :]) if spread is None else spread
+    centered, memory = None, _MEMORY
+    if tight:
+        centered = find_centered(design, rows.count_cells(design.layout))
+        spread = np.full(scores, spread.mean())
+        many = _REMEMBERED // (scores * (design.basis.parameters + 1))
+        memory = min(max(many, _MEMORY), _MOST_MEMORY)
     size = np.concatenate([[total], design.norms])[:, None] * spread
     size[1:] += penalty[:, None]
-    bounded = np.repeat(np.concatenate([[False], design.bounded]), rows.scores)
-    start = start_at_shares(rows, design) if start is None else start
+    bounded = np.repeat(np.concatenate([[False], design.bounded]), scores)
+    empty = start_at_shares(weights, design)
 
     def search(begin: FloatArray, loss_limit: float, slope_limit: float, steps: int) -> Solver:
+        if centered is not None:
+            begin = center(begin, penalty, centered)
         solver = Solver(
             design.layout,
             design.basis,
-            rows.scores,
-            len(ranges),
+            scores,
+            rows.slots,
             (size**-0.5).ravel(),
             penalty,
             bounded.astype(np.uint8),
@@ -124,28 +225,44 @@ def fit_parameters(
             loss_limit,
             slope_limit,
             steps,
+            memory,
+            centered,
         )
-        _run(solver, rows, ranges)
+        rows.search(solver, watch if steps > 1 else None)
         return solver
 
     if not tight:
-        return search(start, LOSS_LIMIT * total, 0.0, MAX_STEPS).solution()
-    empty = search(start_at_shares(rows, design), 0.0, 0.0, 1).first_slope
-    return search(start, -1.0, SLOPE_LIMIT * empty, MAX_STEPS).solution()
+        return search(
+            empty if start is None else start, LOSS_LIMIT * total, 0.0, MAX_STEPS
+        ).solution()
+    slope = search(empty, 0.0, 0.0, 1).first_slope
+    begin = empty if start is None else start
+    return search(begin, -1.0, SLOPE_LIMIT * slope, MAX_STEPS).solution()
 
 
-def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64]) -> None:
-    """Search to the end; large passes run in threads, with the same result."""
-    codes, y, weight = rows.codes, rows.y, rows.weight
-    entries = len(rows) * (solver.layout.columns + solver.layout.pairs) * rows.scores
-    if entries < _THREADED:
-        solver.solve(codes, y, weight, ranges)
-        return
-    slots = list(enumerate(ranges.tolist()))
-    going = True
-    while going:
-        in_threads(lambda slot: solver.add_rows(slot[0], codes, y, weight, *slot[1]), slots)
-        going = solver.step()
+def find_centered(design: Design, counts: FloatArray) -> NDArray[np.int64]:
+    """Return the parameters of each column of levels in which every row has one."""
+    columns = design.layout.columns
+    first = [*design.first_parameter.tolist(), design.basis.parameters]
+    cells = [*design.first_cell.tolist(), design.basis.cells]
+    found = []
+    for place in range(columns):
+        start, stop = first[place : place + 2]
+        rest = counts[cells[place] + stop - start : cells[place + 1]]
+        if stop > start and design.kinds[start] == LEVEL and not rest.any():
+            found.append((start, stop))
+    return np.asarray(found, dtype=np.int64).reshape(-1, 2)
+
+
+def center(start: FloatArray, penalty: FloatArray, centered: NDArray[np.int64]) -> FloatArray:
+    """Return parameters that give all rows the same probabilities, with sums of 0."""
+    start = start.copy()
+    for first, last in centered.tolist():
+        part = start[1 + first : 1 + last]
+        mean = penalty[first:last] @ part / penalty[first:last].sum()
+        part -= mean
+        start[0] += mean
+    return start if start.shape[1] == 1 else start - start.mean(axis=1, keepdims=True)
 
 
 def score_rows(layout: Layout, codes: Codes, tables: FloatArray, bias: FloatArray) -> FloatArray:

@@ -12,9 +12,12 @@ from countwise._typing import FloatArray
 from countwise.models.additive.basis import Design, Pair
 from countwise.models.additive.fit import (
     Rows,
+    TrainingRows,
+    Watch,
     fit_parameters,
     losses,
     predict_range,
+    scores_of,
     spread_of,
 )
 from countwise.models.additive.pairs import MAX_PAIRS
@@ -79,12 +82,17 @@ class Fits(Protocol):
         """Return the tables of a fold's fit, behind each other."""
 
     def fit_all(
-        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+        self,
+        rows: TrainingRows,
+        pairs: Pairs,
+        best: Validated,
+        scale: float,
+        watch: Watch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit the tables to all rows until the gradient is next to nothing.
 
-        There are `scale` times as many rows as the folds had. Returns the tables behind each other,
-        and the biases.
+        There are `scale` times as many rows as the folds had. `watch` may end a long fit. Returns
+        the tables behind each other, and the biases.
         """
 
 
@@ -114,7 +122,7 @@ class TableFits:
             begin = self.space.carry(start.coefficients, start.penalties, penalties)
             more = design.basis.parameters + 1 - len(begin)
             begin = np.concatenate([begin, np.zeros((more, rows.scores))])
-        parameters = fit_parameters(rows, design, penalties, begin, fold=fold, spread=spread)
+        parameters = fit_parameters(rows.part(fold), design, penalties, begin, spread=spread)
         first, last = rows.bounds[fold : fold + 2].tolist()
         return parameters, predict_range(rows, design, parameters, first, last)
 
@@ -124,11 +132,16 @@ class TableFits:
         return design.basis.tables_of(np.ascontiguousarray(fit.coefficients[1:]))
 
     def fit_all(
-        self, rows: Rows, pairs: Pairs, best: Validated, scale: float
+        self,
+        rows: TrainingRows,
+        pairs: Pairs,
+        best: Validated,
+        scale: float,
+        watch: Watch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit all rows, beginning at the mean of the folds; return tables and biases."""
         design = self.space.design(pairs, best.penalties)
-        start = np.zeros((design.basis.parameters + 1, rows.scores))
+        start = np.zeros((design.basis.parameters + 1, scores_of(rows.classes)))
         number = len(self.space.bins)
         columns = sum(basis.size for basis in self.space.columns(best.penalties)) + 1
         start[:columns] = np.mean([fold.coefficients[:columns] for fold in best.folds], axis=0)
@@ -148,6 +161,7 @@ class TableFits:
             start,
             spread=spread_of(best.probabilities),
             tight=True,
+            watch=watch,
         )
         return design.basis.tables_of(np.ascontiguousarray(parameters[1:])), parameters[0]
 

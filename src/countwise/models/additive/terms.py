@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from countwise._typing import FloatArray
 from countwise.errors import TableError
 from countwise.models.additive._passes import Layout
 from countwise.models.additive.basis import Design, Groups, starts_of
-from countwise.models.additive.bins import Codes, ColumnBins, sum_weights
+from countwise.models.additive.bins import Codes, ColumnBins
 from countwise.models.additive.fit import score_rows
 
 #: Larger figures cannot come from a fit, and their sums would overflow.
@@ -148,8 +148,7 @@ def gather_terms(
     design: Design,
     bins: Sequence[ColumnBins],
     groups: Sequence[Groups],
-    codes: Codes,
-    weight: FloatArray,
+    cell_counts: FloatArray,
     tables: FloatArray,
     biases: FloatArray,
     fold_tables: Sequence[FloatArray],
@@ -159,7 +158,8 @@ def gather_terms(
 
     The means of a pair's table over each of its columns move into the columns' tables (functional
     analysis of variance), the mean of every table into the base: no row's sum changes. What
-    training never met adds nothing.
+    training never met adds nothing. `cell_counts` are the weights of the training rows in the cells
+    of all tables.
     """
     tables, base = tables * temperature, biases * temperature
     starts = [*design.first_cell.tolist(), design.basis.cells]
@@ -176,11 +176,11 @@ def gather_terms(
         by_column[b] += (columns - mean)[two.group]
         base = base + mean
         table[one.counts <= 0], table[:, two.counts <= 0] = 0.0, 0.0
-        cell = one.group[codes[a]].astype(np.intp) * two.cells + two.group[codes[b]]
-        counts = sum_weights(cell, weight, one.cells * two.cells)
+        counts = cell_counts[starts[place] : starts[place + 1]]
         pairs.append(PairTerm(a, b, table, counts.reshape(one.cells, two.cells)))
     terms = []
     for place, (column, table) in enumerate(zip(bins, by_column, strict=True)):
+        column = replace(column, counts=cell_counts[starts[place] : starts[place + 1]])
         mean = _shares(column.counts) @ table
         base, table = base + mean, table - mean
         table[column.counts <= 0] = 0.0

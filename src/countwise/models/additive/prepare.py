@@ -1,0 +1,141 @@
+"""Before the fit: order and sample training rows, learn bins, and choose tables and penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import FloatArray
+from countwise.counts.row_hash import row_keys, scattered, uniforms
+from countwise.models.additive.basis import find_knots
+from countwise.models.additive.bins import ColumnBins, class_counts, learn_bins
+from countwise.models.additive.choose import Choice, Report, choose
+from countwise.models.additive.fit import Rows
+from countwise.models.additive.space import Space
+from countwise.models.additive.words import code_columns, learn_words
+from countwise.parallel import blocks
+from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
+
+#: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
+SAMPLE_ROWS = 50_000
+_KEY_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What is known before the last fit: bins, possible tables, the choice, and its rows."""
+
+    bins: Sequence[ColumnBins]
+    space: Space
+    choice: Choice
+    rows: Rows
+
+
+def prepare(
+    table: Table,
+    y: NDArray[np.int32],
+    weight: FloatArray,
+    classes: int,
+    directions: Sequence[int],
+    *,
+    max_bins: int,
+    pairs: int | str,
+    total: int,
+    report: Report,
+) -> Prepared | None:
+    """Choose on rows in their order, some or all of `total` ones; None if there is one class."""
+    names = [column.name for column in table.schema.attributes if column.kind != "text"]
+    bins = [learn_bins(table, name, y, weight, classes, max_bins) for name in names]
+    for column in table.schema.text:
+        bins += learn_words(table, column.name, weight, total)
+    if classes == 1:
+        return None
+    directions = [*directions, *[0] * (len(bins) - len(names))]
+    codes = code_columns(bins, table)
+    knots = [
+        find_knots(column, _by_class(column.width, code, y, weight, classes))
+        for column, code in zip(bins, codes, strict=True)
+    ]
+    space = Space.learn(bins, knots, directions, 2 * len(table) / classes)
+    rows = _deal(codes, y, weight, classes)
+    return Prepared(bins, space, choose(rows, space, pairs, report), rows)
+
+
+def order_rows(
+    table: Table, weight: FloatArray | None, seed_: int
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the rows in an order that follows from their content and the seed, and weights.
+
+    Whole weights become repeated rows.
+    """
+    # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
+    size = len(table) if table.schema.text else _KEY_ROWS
+    keys = np.concatenate(
+        [row_keys(table.take(part), target=True) for part in blocks(len(table), size)]
+    )
+    order = np.argsort(keys, kind="stable")
+    if weight is not None and (repeats := whole_repeats(weight)) is not None:
+        order, weight = np.repeat(order, repeats[order]), None
+    drawn = uniforms(scattered(keys[order]), seed_, 0)
+    order = order[np.argsort(drawn, kind="stable")]
+    return order, np.ones(len(order)) if weight is None else weight[order]
+
+
+def needs_sample(rows: int) -> bool:
+    """Return whether there are so many rows that a sample of them is enough to choose."""
+    return rows > SAMPLE_ROWS
+
+
+def sample_sizes(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return how many rows of each class a sample has, given those of all rows."""
+    share = SAMPLE_ROWS / max(int(counts.sum()), 1)
+    wanted = np.minimum(np.ceil(counts * share), counts)
+    return np.asarray(wanted, dtype=np.intp)
+
+
+def first_rows(y: NDArray[np.int32], classes: int) -> NDArray[np.intp]:
+    """Return the first rows of each class, as many as its share of the sample."""
+    counts = np.bincount(y, minlength=classes)
+    wanted = sample_sizes(counts)
+    by_class = np.argsort(y, kind="stable")
+    starts = np.cumsum(counts) - counts
+    places = [by_class[a : a + many] for a, many in zip(starts, wanted, strict=True)]
+    return np.sort(np.concatenate(places))
+
+
+def _deal(
+    codes: NDArray[np.uint16], y: NDArray[np.int32], weight: FloatArray, classes: int
+) -> Rows:
+    """Deal the rows of each class to folds in turn: ten, five, or one fifth against the rest."""
+    rows = len(y)
+    number = 10 if rows < 500 and len(codes) * classes <= 1000 else 5
+    by_class = np.argsort(y, kind="stable")
+    fold = np.empty(rows, dtype=np.intp)
+    fold[by_class] = np.arange(rows) % number
+    order = np.argsort(fold, kind="stable")
+    bounds = np.searchsorted(fold[order], np.arange(number + 1)).astype(np.int64)
+    one = rows >= 5000
+    if one:
+        bounds = np.asarray([0, bounds[1], rows], dtype=np.int64)
+    return Rows(
+        np.ascontiguousarray(codes[:, order]),
+        y[order],
+        weight[order],
+        classes,
+        bounds,
+        1 if one else number,
+    )
+
+
+def _by_class(
+    width: int,
+    code: NDArray[np.uint16],
+    y: NDArray[np.int32],
+    weight: FloatArray,
+    classes: int,
+) -> FloatArray:
+    return class_counts(code.astype(np.intp), y, weight, width + 2, classes)
