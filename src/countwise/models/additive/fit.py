@@ -138,7 +138,7 @@ def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64]) -> None:
     """Search to the end; large passes run in threads, with the same result."""
     codes, y, weight = rows.codes, rows.y, rows.weight
     entries = len(rows) * (solver.layout.columns + solver.layout.pairs) * rows.scores
-    if entries < _THREADED:
+    if entries < _THREADED or len(ranges) < 2:
         solver.solve(codes, y, weight, ranges)
         return
     slots = list(enumerate(ranges.tolist()))
