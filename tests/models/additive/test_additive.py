@@ -8,6 +8,7 @@ import pytest
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
 from countwise.models.additive import additive as module
+from countwise.models.additive import choose, fit
 
 
 def log_loss(model, table):
@@ -205,6 +206,37 @@ def test_a_large_table_is_chosen_on_a_sample(monkeypatch):
     order = np.random.default_rng(0).permutation(len(table))
     shuffled = cw.Additive(pairs=3).fit(table.take(order))
     np.testing.assert_allclose(shuffled.predict_proba(table), model.predict_proba(table), atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("breast-w", 2), ("glass", 6)])
+def test_the_order_of_columns_changes_no_choice_and_no_probability(name, classes, monkeypatch):
+    # A search that stops early shows whether the order of sums has an effect.
+    monkeypatch.setattr(fit, "_FEW_ENTRIES", 0)
+    monkeypatch.setattr(fit, "SLOPE_LIMIT", 1e-3)
+    monkeypatch.setattr(choose, "PENALTIES", (0.003,))
+    table = cw.read(f"sample:{name}")
+    assert len(table.classes) == classes
+    plain = cw.Additive(pairs=4).fit(table)
+    names = [column.name for column in table.schema.attributes][::-1]
+    labels = table.labels.tolist()
+    # Other names in another order: the contents alone decide.
+    turned = {f"c{place}": table.values(column) for place, column in enumerate(names)}
+    other = cw.read({**turned, "class": labels}, target="class", identifiers="keep")
+    model = cw.Additive(pairs=4).fit(other)
+    np.testing.assert_array_equal(model.penalties_, plain.penalties_)
+    np.testing.assert_allclose(model.predict_proba(other), plain.predict_proba(table), atol=1e-12)
+    found = [{names[pair.first], names[pair.second]} for pair in model.terms_.pairs]
+    assert found == [{names[-1 - p.first], names[-1 - p.second]} for p in plain.terms_.pairs]
+    assert [column.bins.name for column in model.terms_.columns] == list(turned)
+    order = np.random.default_rng(1).permutation(len(table))
+    shuffled = cw.Additive(pairs=4).fit(table.take(order))
+    np.testing.assert_array_equal(shuffled.predict_proba(table), plain.predict_proba(table))
+    weight = 1.0 + np.arange(len(table)) % 2
+    weighted = cw.Additive(pairs=4).fit(table, sample_weight=weight)
+    twice = cw.Additive(pairs=4).fit(
+        table.take(np.repeat(np.arange(len(table)), weight.astype(int)))
+    )
+    np.testing.assert_array_equal(weighted.predict_proba(table), twice.predict_proba(table))
 
 
 def test_the_seed_deals_the_folds():

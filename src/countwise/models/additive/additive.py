@@ -120,8 +120,11 @@ class Additive(Classifier):
         directions: Sequence[int],
         stages: Stages,
     ) -> None:
-        names = [column.name for column in table.schema.attributes if column.kind != "text"]
-        order, weights = _order_rows(table, weight, draw_seed(self.random_state))
+        given = [column.name for column in table.schema.attributes if column.kind != "text"]
+        signs = dict(zip(given, directions, strict=True))
+        ordered = _order_columns(table, weight)
+        names = [name for name in ordered if name in signs]
+        order, weights = _order_rows(table, ordered, weight, draw_seed(self.random_state))
         y, classes = target[order], len(self.classes_)
         sample = _sample(y, classes) if len(y) > SAMPLE_ROWS else None
         chosen = order if sample is None else order[sample]
@@ -131,9 +134,10 @@ class Additive(Classifier):
         bins = [
             learn_bins(some, name, some_y, some_weight, classes, self.max_bins) for name in names
         ]
-        for column in table.schema.text:
-            bins += learn_words(some, column.name, some_weight, len(y))
-        directions = [*directions, *[0] * (len(bins) - len(names))]
+        for name in ordered:
+            if name not in signs:
+                bins += learn_words(some, name, some_weight, len(y))
+        directions = [signs.get(column.name, 0) for column in bins]
         codes = code_columns(bins, some)
         if classes == 1:
             self._keep_one_class(bins)
@@ -159,7 +163,7 @@ class Additive(Classifier):
             replace(column, counts=sum_weights(code, rows.weight, column.width + 2))
             for column, code in zip(bins, rows.codes, strict=True)
         ]
-        self.terms_ = gather_terms(
+        terms = gather_terms(
             space.design(choice.pairs, best.penalties),
             bins,
             space.groups,
@@ -170,6 +174,7 @@ class Additive(Classifier):
             choice.fold_tables,
             choice.temperature,
         )
+        self.terms_ = terms.in_order([*given, *(column.name for column in table.schema.text)])
         self.penalties_ = best.penalties
         self.temperature_, self.validation_loss_ = choice.temperature, best.loss
 
@@ -305,8 +310,26 @@ class Stages:
         self._done += 1
 
 
+def _order_columns(table: Table, weight: FloatArray | None) -> list[str]:
+    """Return the columns in an order that follows from their content alone.
+
+    Sums of many numbers depend on their order in the last digits, and a search that stops short of
+    the optimum depends on them. So the same columns in another order must be added up in this one.
+    """
+    repeats = None if weight is None else whole_repeats(weight)
+    marks: dict[str, int] = {}
+    for column in table.schema.attributes:
+        keys = row_keys(table, target=True, names=[column.name])
+        if repeats is not None:
+            keys = keys * repeats.astype(np.uint64)
+        elif weight is not None:
+            keys = (keys ^ weight.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        marks[column.name] = int(keys.sum(dtype=np.uint64))
+    return sorted(marks, key=lambda name: marks[name])
+
+
 def _order_rows(
-    table: Table, weight: FloatArray | None, seed_: int
+    table: Table, names: Sequence[str], weight: FloatArray | None, seed_: int
 ) -> tuple[NDArray[np.intp], FloatArray]:
     """Return the rows in an order that follows from their content and the seed, and weights.
 
@@ -315,7 +338,7 @@ def _order_rows(
     # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
     size = len(table) if table.schema.text else _KEY_ROWS
     keys = np.concatenate(
-        [row_keys(table.take(part), target=True) for part in blocks(len(table), size)]
+        [row_keys(table.take(part), True, names) for part in blocks(len(table), size)]
     )
     order = np.argsort(keys, kind="stable")
     if weight is not None and (repeats := whole_repeats(weight)) is not None:

@@ -24,7 +24,6 @@ from countwise.models.additive.basis import (
 from countwise.models.additive.fit import (
     LOSS_LIMIT,
     MAX_STEPS,
-    SLOPE_LIMIT,
     Rows,
     to_probabilities,
 )
@@ -36,6 +35,8 @@ Places = NDArray[np.intp]
 
 #: The bias has a prior, too, with a variance that is as good as none.
 _BIAS = 1e4
+#: The last fit stops when the gradient is this small, relative to that of empty tables.
+_SLOPE_LIMIT = 1e-7
 #: The dual form is for no more rows than these.
 _MOST_ROWS = 500
 #: What a step costs for each parameter of a pair, next to what it costs for each kernel.
@@ -214,7 +215,7 @@ class DualFits:
             rows.weight,
             np.zeros((rows.scores, len(rows))),
             -1.0,
-            SLOPE_LIMIT,
+            _SLOPE_LIMIT,
             MAX_STEPS,
         )
         tables = self._tables(np.arange(len(rows)), pairs, best.penalties, found.T)

@@ -20,8 +20,9 @@ _RANGE, _MAX_RANGES = 8192, 16
 _THREADED = 1_000_000
 #: Along a path of penalties a search stops when a step lowers the mean loss by less than this.
 LOSS_LIMIT = 2e-6
-#: The last fit stops when the gradient is this small, relative to that of empty tables.
-SLOPE_LIMIT = 1e-7
+#: The last fit stops when the gradient is this small, relative to that of empty tables; where a
+#: pass reads fewer table entries than these, it goes on to the second limit.
+SLOPE_LIMIT, _FINE_LIMIT, _FEW_ENTRIES = 1e-6, 1e-9, 200_000
 MAX_STEPS = 1000
 _LEAST = 1e-12
 
@@ -125,20 +126,26 @@ def fit_parameters(
             slope_limit,
             steps,
         )
-        _run(solver, rows, ranges)
+        # Several folds run in threads already.
+        _run(solver, rows, ranges, in_turn=fold is not None and rows.folds > 1)
         return solver
 
     if not tight:
         return search(start, LOSS_LIMIT * total, 0.0, MAX_STEPS).solution()
     empty = search(start_at_shares(rows, design), 0.0, 0.0, 1).first_slope
-    return search(start, -1.0, SLOPE_LIMIT * empty, MAX_STEPS).solution()
+    limit = _FINE_LIMIT if _entries(rows, design.layout) < _FEW_ENTRIES else SLOPE_LIMIT
+    return search(start, -1.0, limit * empty, MAX_STEPS).solution()
 
 
-def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64]) -> None:
-    """Search to the end; large passes run in threads, with the same result."""
+def _entries(rows: Rows, layout: Layout) -> int:
+    """Return how many table entries a pass reads."""
+    return len(rows) * (layout.columns + layout.pairs) * rows.scores
+
+
+def _run(solver: Solver, rows: Rows, ranges: NDArray[np.int64], in_turn: bool) -> None:
+    """Search to the end; unless `in_turn`, large passes run in threads, with the same result."""
     codes, y, weight = rows.codes, rows.y, rows.weight
-    entries = len(rows) * (solver.layout.columns + solver.layout.pairs) * rows.scores
-    if entries < _THREADED or len(ranges) < 2:
+    if in_turn or _entries(rows, solver.layout) < _THREADED or len(ranges) < 2:
         solver.solve(codes, y, weight, ranges)
         return
     slots = list(enumerate(ranges.tolist()))

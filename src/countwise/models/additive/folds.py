@@ -27,7 +27,7 @@ _WORSE = 1.005
 #: so many rows.
 _FEW_ROWS, _ENOUGH_ROWS = 150, 500
 #: A step of all folds may read so many entries of pairs, but those of so many pairs in any case.
-_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 40
+_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 100
 
 Pairs = tuple[Pair, ...]
 
