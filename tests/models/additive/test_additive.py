@@ -276,3 +276,14 @@ def test_progress_is_told_by_stages():
     cw.Additive().fit(cw.read("sample:iris"), progress=lambda *step: told.append(step))
     assert told[0][2] == "penalty"
     assert all(done < total for done, total, _ in told)
+
+
+def test_pairs_may_want_a_strong_penalty_where_columns_want_a_weak_one(monkeypatch):
+    monkeypatch.setattr(choose, "PENALTIES", (0.003,))
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(700, 5))
+    y = 0.8 * x[:, 0] * x[:, 1] + rng.logistic(size=700) > 0
+    model = cw.Additive().fit(x, y)
+    assert (0, 1) in {(pair.first, pair.second) for pair in model.terms_.pairs}
+    # The columns' penalty times the largest usual factor.
+    assert model.penalties_[-1] > 0.003 * 256 * 3
