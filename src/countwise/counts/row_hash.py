@@ -6,6 +6,7 @@ Draws that are keyed by them are the same when rows are shuffled, or drawn for o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -19,9 +20,13 @@ from countwise.tables.table import Table
 Keys = NDArray[np.uint64]
 
 
-def row_keys(table: Table, target: bool = False) -> Keys:
-    """Return a 64-bit key a row, of its attributes and, with `target`, its class."""
-    columns = [*table.schema.attributes, *((table.target_column,) if target else ())]
+def row_keys(table: Table, target: bool = False, names: Sequence[str] | None = None) -> Keys:
+    """Return a 64-bit key a row, of its attributes and, with `target`, its class.
+
+    `names` are the attributes that count, in their order; all if None.
+    """
+    attributes = table.schema.attributes if names is None else [table.schema[n] for n in names]
+    columns = [*attributes, *((table.target_column,) if target else ())]
     salts = {column.name: str(place) for place, column in enumerate(columns)}
     coded = [column for column in columns if column.kind != "numeric"]
     plain = [column.name for column in columns if column.kind == "numeric"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -351,6 +351,12 @@ class Table:
         kept = tuple(c for c in self.schema if c.kind == "target" or c.name in wanted)
         data = {c.name: self._data[c.name] for c in kept if c.name in self._data}
         return Table(Schema(kept), data, self.notes, self._still_unseen(data), self._rows)
+
+    def in_order(self, names: Sequence[str]) -> Table:
+        """Return the table with the columns of these names in their order, before all others."""
+        first = {name: self.schema[name] for name in names}
+        schema = Schema((*first.values(), *(c for c in self.schema if c.name not in first)))
+        return Table(schema, self._data, self.notes, self._still_unseen(self._data), self._rows)
 
     def leave_out(self, names: Iterable[str]) -> Table:
         """Return the table without these columns, which its schema then lists as left out."""

@@ -7,7 +7,7 @@ import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
-from countwise.models.additive import prepare
+from countwise.models.additive import choose, fit, prepare
 
 
 def log_loss(model, table):
@@ -207,6 +207,37 @@ def test_a_large_table_is_chosen_on_a_sample(monkeypatch):
     np.testing.assert_allclose(shuffled.predict_proba(table), model.predict_proba(table), atol=1e-9)
 
 
+@pytest.mark.parametrize(("name", "classes"), [("breast-w", 2), ("glass", 6)])
+def test_the_order_of_columns_changes_no_choice_and_no_probability(name, classes, monkeypatch):
+    # A search that stops early shows whether the order of sums has an effect.
+    monkeypatch.setattr(fit, "_FEW_ENTRIES", 0)
+    monkeypatch.setattr(fit, "SLOPE_LIMIT", 1e-3)
+    monkeypatch.setattr(choose, "PENALTIES", (0.003,))
+    table = cw.read(f"sample:{name}")
+    assert len(table.classes) == classes
+    plain = cw.Additive(pairs=4).fit(table)
+    names = [column.name for column in table.schema.attributes][::-1]
+    labels = table.labels.tolist()
+    # Other names in another order: the contents alone decide.
+    turned = {f"c{place}": table.values(column) for place, column in enumerate(names)}
+    other = cw.read({**turned, "class": labels}, target="class", identifiers="keep")
+    model = cw.Additive(pairs=4).fit(other)
+    np.testing.assert_array_equal(model.penalties_, plain.penalties_)
+    np.testing.assert_allclose(model.predict_proba(other), plain.predict_proba(table), atol=1e-12)
+    found = [{names[pair.first], names[pair.second]} for pair in model.terms_.pairs]
+    assert found == [{names[-1 - p.first], names[-1 - p.second]} for p in plain.terms_.pairs]
+    assert [column.bins.name for column in model.terms_.columns] == list(turned)
+    order = np.random.default_rng(1).permutation(len(table))
+    shuffled = cw.Additive(pairs=4).fit(table.take(order))
+    np.testing.assert_array_equal(shuffled.predict_proba(table), plain.predict_proba(table))
+    weight = 1.0 + np.arange(len(table)) % 2
+    weighted = cw.Additive(pairs=4).fit(table, sample_weight=weight)
+    twice = cw.Additive(pairs=4).fit(
+        table.take(np.repeat(np.arange(len(table)), weight.astype(int)))
+    )
+    np.testing.assert_array_equal(weighted.predict_proba(table), twice.predict_proba(table))
+
+
 def test_the_seed_deals_the_folds():
     table = cw.read("sample:breast-w")
     one, two, other = (cw.Additive(random_state=seed).fit(table) for seed in (0, 0, 1))
@@ -244,3 +275,14 @@ def test_progress_is_told_by_stages():
     cw.Additive().fit(cw.read("sample:iris"), progress=lambda *step: told.append(step))
     assert told[0][2] == "penalty"
     assert all(done < total for done, total, _ in told)
+
+
+def test_pairs_may_want_a_strong_penalty_where_columns_want_a_weak_one(monkeypatch):
+    monkeypatch.setattr(choose, "PENALTIES", (0.003,))
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(700, 5))
+    y = 0.8 * x[:, 0] * x[:, 1] + rng.logistic(size=700) > 0
+    model = cw.Additive().fit(x, y)
+    assert (0, 1) in {(pair.first, pair.second) for pair in model.terms_.pairs}
+    # The columns' penalty times the largest usual factor.
+    assert model.penalties_[-1] > 0.003 * 256 * 3

@@ -94,13 +94,13 @@ def test_many_rows_two_classes_and_monotone_columns_keep_the_parameters():
     assert is_dual_cheaper(few, wide)
 
 
-def test_few_rows_afford_all_pairs_and_many_rows_of_many_classes_forty():
+def test_few_rows_afford_all_pairs_and_many_rows_of_many_classes_a_hundred():
     rows, space = make_rows()
     assert DualFits(rows, space).most_pairs() == TableFits(rows, space).most_pairs() == 200
     y, weight = np.zeros(20_000, np.int32), np.ones(20_000)
     bounds = np.asarray([0, 4_000, 20_000])
     many = Rows(np.zeros((3, 20_000), np.uint16), y, weight, 26, bounds, 1)
-    assert TableFits(many, space).most_pairs() == 40
+    assert TableFits(many, space).most_pairs() == 100
 
 
 def test_folds_with_the_same_pairs_share_their_kernels():

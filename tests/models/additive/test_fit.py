@@ -138,8 +138,9 @@ def probabilities(table, penalties, weight=None):
     return predict_range(rows, design, parameters, 0, len(rows))
 
 
-def test_the_order_of_rows_and_columns_changes_nothing_at_given_penalties():
-    table, penalties = make_table(), np.full(KINDS, 0.5)
+@pytest.mark.parametrize("penalty", [0.5, 0.003])
+def test_the_order_of_rows_and_columns_changes_nothing_at_given_penalties(penalty):
+    table, penalties = make_table(), np.full(KINDS, penalty)
     plain = probabilities(table, penalties)
     order = np.random.default_rng(3).permutation(len(table))
     shuffled = probabilities(table.take(order), penalties)
@@ -149,8 +150,9 @@ def test_the_order_of_rows_and_columns_changes_nothing_at_given_penalties():
     np.testing.assert_allclose(turned, plain, atol=1e-6)
 
 
-def test_a_weight_repeats_a_row_at_given_penalties():
-    table, penalties = make_table(80), np.full(KINDS, 0.5)
+@pytest.mark.parametrize("penalty", [0.5, 0.003])
+def test_a_weight_repeats_a_row_at_given_penalties(penalty):
+    table, penalties = make_table(80), np.full(KINDS, penalty)
     weight = 1.0 + np.arange(80) % 3
     order = np.repeat(np.arange(80), weight.astype(int))
     repeated = probabilities(table.take(order), penalties)

@@ -179,3 +179,21 @@ def test_a_forest_of_no_columns_answers_with_the_class_shares():
     table = cw.read({"x": [1.0] * 8, "class": ["a"] * 2 + ["b"] * 6}, target="class")
     model = cw.Forest(n_estimators=200).fit(table)
     np.testing.assert_allclose(model.predict_proba(table)[0], [0.25, 0.75], atol=0.06)
+
+
+def test_imagined_rows_are_chosen_by_rows_that_trees_did_not_draw():
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(400, 3)).round(1)
+    sure = cw.Forest().fit(x, x[:, 0] > 0)
+    noisy = cw.Forest().fit(x, generator.random(400) < 0.5)
+    assert sure.smoothing_ < noisy.smoothing_
+    fixed = cw.Forest(smoothing=2).fit(x, x[:, 0] > 0)
+    assert fixed.smoothing_ == 2
+
+
+def test_a_lone_row_of_a_class_does_not_choose_the_imagined_rows():
+    x = np.arange(60.0)[:, None]
+    y = np.where(x[:, 0] < 30, "a", "b")
+    plain = cw.Forest().fit(x, y).smoothing_
+    y[10] = "c"
+    assert cw.Forest().fit(x, y).smoothing_ == plain

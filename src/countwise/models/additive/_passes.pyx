@@ -12,8 +12,15 @@ import numpy as np
 
 from countwise.models.additive._sums cimport add_scaled, dot
 
-cdef enum:
-    BLOCK = 64
+cdef extern from "_scores.h" nogil:
+    enum:
+        BLOCK
+    void gather_scores(const double* tables, const uint32_t* cell, Py_ssize_t number,
+                       double* scores, Py_ssize_t rows, int K)
+    void scatter_residuals(double* tables, const uint32_t* cell, Py_ssize_t number,
+                           const double* residuals, Py_ssize_t rows, int K)
+    void add_product(const double* matrix, Py_ssize_t down, Py_ssize_t across, const double* part,
+                     double* out, Py_ssize_t lines, Py_ssize_t number, int K)
 
 
 cdef class Layout:
@@ -75,7 +82,6 @@ cdef double pass_rows(Layout layout, const uint16_t[:, ::1] codes, const int32_t
     cdef double* s = <double*>malloc(BLOCK * K * sizeof(double))
     cdef uint32_t* at
     cdef double w, top, total
-    cdef const double* entry
     cdef double* line
     begin = start
     while begin < stop:
@@ -84,17 +90,13 @@ cdef double pass_rows(Layout layout, const uint16_t[:, ::1] codes, const int32_t
         for i in range(rows):
             for k in range(K):
                 s[i * K + k] = bias[k]
-        for t in range(T):
-            at = cell + t * BLOCK
-            if K == 1:
+        if K > 1:
+            gather_scores(tables, cell, T, s, rows, K)
+        else:
+            for t in range(T):
+                at = cell + t * BLOCK
                 for i in range(rows):
                     s[i] += tables[at[i]]
-            else:
-                for i in range(rows):
-                    entry = tables + <Py_ssize_t>at[i] * K
-                    line = s + i * K
-                    for k in range(K):
-                        line[k] += entry[k]
         if scores != NULL:
             memcpy(scores + (begin - start) * K, s, rows * K * sizeof(double))
             begin += rows
@@ -125,16 +127,13 @@ cdef double pass_rows(Layout layout, const uint16_t[:, ::1] codes, const int32_t
             line[y[begin + i]] -= w
             for k in range(K):
                 bias_gradient[k] += line[k]
-        for t in range(T):
-            at = cell + t * BLOCK
-            if K == 1:
+        if K > 1:
+            scatter_residuals(gradient, cell, T, s, rows, K)
+        else:
+            for t in range(T):
+                at = cell + t * BLOCK
                 for i in range(rows):
                     gradient[at[i]] += s[i]
-            else:
-                for i in range(rows):
-                    line = s + i * K
-                    for k in range(K):
-                        gradient[<Py_ssize_t>at[i] * K + k] += line[k]
         begin += rows
     free(cell)
     free(group)
@@ -194,7 +193,7 @@ cdef class Basis:
 
     cdef void expand(self, const double* u, double* tables, int K) noexcept nogil:
         """Write the tables of some parameters."""
-        cdef Py_ssize_t t, g, h, r, k, ga, ra, la, gb, rb, lb, wide
+        cdef Py_ssize_t t, g, r, k, ga, ra, la, gb, rb, lb, wide
         cdef double* held = <double*>malloc((self.widest + 1) * K * sizeof(double))
         cdef const double* part
         cdef const double* matrix
@@ -226,17 +225,13 @@ cdef class Basis:
                 if lb < 0:
                     memcpy(out + g * gb * K, held + g * wide, wide * sizeof(double))
                     continue
-                matrix = &self.matrices[lb]
-                for h in range(gb):
-                    for r in range(rb):
-                        factor = matrix[h * rb + r]
-                        for k in range(K):
-                            out[(g * gb + h) * K + k] += factor * held[g * wide + r * K + k]
+                add_product(&self.matrices[lb], rb, 1, held + g * wide, out + g * gb * K, gb, rb,
+                            K)
         free(held)
 
     cdef void collect(self, const double* tables, double* u, int K) noexcept nogil:
         """Write the gradient of the parameters from that of the tables."""
-        cdef Py_ssize_t t, g, h, r, k, ga, ra, la, gb, rb, lb, wide
+        cdef Py_ssize_t t, g, r, k, ga, ra, la, gb, rb, lb, wide
         cdef double* held = <double*>malloc((self.widest + 1) * K * sizeof(double))
         cdef const double* part
         cdef const double* matrix
@@ -256,12 +251,8 @@ cdef class Basis:
                     if lb < 0:
                         memcpy(held + g * wide, part + g * gb * K, wide * sizeof(double))
                         continue
-                    matrix = &self.matrices[lb]
-                    for h in range(gb):
-                        for r in range(rb):
-                            factor = matrix[h * rb + r]
-                            for k in range(K):
-                                held[g * wide + r * K + k] += factor * part[(g * gb + h) * K + k]
+                    add_product(&self.matrices[lb], 1, rb, part + g * gb * K, held + g * wide, rb,
+                                gb, K)
             if la < 0:
                 memcpy(out, middle, ra * wide * sizeof(double))
                 continue
@@ -309,6 +300,7 @@ cdef class Solver:
     cdef double[::1] x, g, trial, trial_g, direction, plain, tables, rho, alpha
     cdef double[:, ::1] parts, moved, turned
     cdef int memory, held, newest, state
+    cdef bint any_bounded
     cdef double length, loss_limit
     cdef int max_steps
 
@@ -331,6 +323,7 @@ cdef class Solver:
         self.moved, self.turned = np.zeros((memory, self.size)), np.zeros((memory, self.size))
         self.held = self.newest = self.state = self.steps = 0
         self.centered = centered
+        self.any_bounded = bool(np.any(bounded))
         self.prepare()
 
     cdef void prepare(self) noexcept nogil:
@@ -368,19 +361,23 @@ cdef class Solver:
 
     cdef bint advance(self) noexcept nogil:
         """Take in all slots; return whether there is another point to try."""
-        cdef Py_ssize_t i, cells = self.layout.cells * self.scores
+        cdef Py_ssize_t i, j, cells = self.layout.cells * self.scores
         cdef int slot, K = self.scores
-        cdef double value, slope = 0.0
+        cdef double value, slope = 0.0, penalty
         for slot in range(1, self.slots):
             for i in range(cells + K + 1):
                 self.parts[0, i] += self.parts[slot, i]
         value = self.parts[0, cells + K]
         memcpy(&self.trial_g[0], &self.parts[0, 0] + cells, K * sizeof(double))
         self.basis.collect(&self.parts[0, 0], &self.trial_g[0] + K, K)
+        i = K
+        for j in range(self.penalty.shape[0]):
+            for slot in range(K):
+                penalty = self.penalty[j] * self.plain[i]
+                value += 0.5 * penalty * self.plain[i]
+                self.trial_g[i] += penalty
+                i += 1
         for i in range(self.size):
-            if i >= K:
-                value += 0.5 * self.penalty[i // K - 1] * self.plain[i] * self.plain[i]
-                self.trial_g[i] += self.penalty[i // K - 1] * self.plain[i]
             self.trial_g[i] *= self.scale[i]
         if self.centered is not None:
             self.center()
@@ -445,13 +442,30 @@ cdef class Solver:
     cdef bint is_stuck(self, Py_ssize_t i) noexcept nogil:
         return self.bounded[i] and self.x[i] <= 0 and self.g[i] > 0
 
-    cdef double free_slope(self) noexcept nogil:
-        """Return the length of the gradient without what presses against a bound."""
-        cdef double total = 0.0
+    cdef void descend(self) noexcept nogil:
+        """Set the direction downhill, without what is stuck."""
         cdef Py_ssize_t i
         for i in range(self.size):
-            if not self.is_stuck(i):
-                total += self.g[i] * self.g[i]
+            self.direction[i] = -self.g[i]
+        self.hold_back()
+
+    cdef void hold_back(self) noexcept nogil:
+        """Leave out of the direction what is stuck."""
+        cdef Py_ssize_t i
+        if self.any_bounded:
+            for i in range(self.size):
+                if self.is_stuck(i):
+                    self.direction[i] = 0.0
+
+    cdef double free_slope(self) noexcept nogil:
+        """Return the length of the gradient without what presses against a bound."""
+        cdef double total = dot(&self.g[0], &self.g[0], self.size)
+        cdef Py_ssize_t i
+        if self.any_bounded:
+            total = 0.0
+            for i in range(self.size):
+                if not self.is_stuck(i):
+                    total += self.g[i] * self.g[i]
         return sqrt(total)
 
     cdef void remember(self) noexcept nogil:
@@ -478,8 +492,7 @@ cdef class Solver:
         cdef Py_ssize_t i
         cdef int n, at
         cdef double factor
-        for i in range(self.size):
-            d[i] = 0.0 if self.is_stuck(i) else -self.g[i]
+        self.descend()
         for n in range(self.held):
             at = (self.newest - 1 - n + self.memory) % self.memory
             self.alpha[at] = self.rho[at] * dot(&self.moved[at, 0], d, self.size)
@@ -493,20 +506,17 @@ cdef class Solver:
             at = (self.newest - 1 - n + self.memory) % self.memory
             factor = self.alpha[at] - self.rho[at] * dot(&self.turned[at, 0], d, self.size)
             add_scaled(d, &self.moved[at, 0], factor, self.size)
-        for i in range(self.size):
-            if self.is_stuck(i):
-                d[i] = 0.0
+        self.hold_back()
         if dot(d, &self.g[0], self.size) >= 0:
             self.held = 0
-            for i in range(self.size):
-                d[i] = 0.0 if self.is_stuck(i) else -self.g[i]
+            self.descend()
         self.length = 1.0
 
     cdef void place_trial(self) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.size):
             self.trial[i] = self.x[i] + self.length * self.direction[i]
-            if self.bounded[i] and self.trial[i] < 0:
+            if self.any_bounded and self.bounded[i] and self.trial[i] < 0:
                 self.trial[i] = 0.0
         self.prepare()
 

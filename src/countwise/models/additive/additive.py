@@ -21,7 +21,6 @@ from countwise.models.additive._passes import Solver
 from countwise.models.additive.bins import ColumnBins
 from countwise.models.additive.fit import (
     MAX_STEPS,
-    SLOPE_LIMIT,
     Rows,
     TrainingRows,
     both_sides,
@@ -30,6 +29,7 @@ from countwise.models.additive.prepare import (
     Prepared,
     first_rows,
     needs_sample,
+    order_columns,
     order_rows,
     prepare,
     sample_sizes,
@@ -149,6 +149,7 @@ class Additive(Classifier):
         self, table: Table, weight: FloatArray | None, report: Progress | None, started: float
     ) -> None:
         """Fit rows in memory."""
+        table = order_columns(table, weight)
         target = np.searchsorted(self._take_classes(table), table.target).astype(np.int32)
         order, weights = order_rows(table, weight, draw_seed(self.random_state))
         y, classes = target[order], len(self.classes_)
@@ -183,6 +184,7 @@ class Additive(Classifier):
         if not is_large:
             return self.fit(some, sample_weight=weight, progress=choosing)
         table, weight, *_ = self._training(some, None, weight)
+        table = order_columns(table, weight)
         present = self._take_classes(table)
         order, weights = order_rows(table, weight, seed_)
         y = np.searchsorted(present, table.target).astype(np.int32)[order]
@@ -249,7 +251,7 @@ class Additive(Classifier):
         if watch is not None and watch.stopped:
             self._add_note("A03", steps=watch.steps, why=watch.stopped, gradient=watch.gradient)
         design = space.design(choice.pairs, best.penalties)
-        self.terms_ = gather_terms(
+        terms = gather_terms(
             design,
             ready.bins,
             space.groups,
@@ -259,6 +261,7 @@ class Additive(Classifier):
             choice.fold_tables,
             choice.temperature,
         )
+        self.terms_ = terms.in_order([column.name for column in self.schema_.attributes])
         self.penalties_ = best.penalties
         self.temperature_, self.validation_loss_ = choice.temperature, best.loss
 
@@ -273,7 +276,7 @@ class Additive(Classifier):
     def _directions(self, table: Table) -> list[int]:
         """Return +1 or -1 for each column that must rise or fall, else 0."""
         wanted = self.monotone or {}
-        known = {column.name: column for column in table.schema.attributes}
+        known = {column.name: column for column in self.schema_.attributes}
         for name, sign in wanted.items():
             if name not in known:
                 hint = f"{did_you_mean(name, known).strip()} The columns are {listing(known)}."
@@ -292,7 +295,8 @@ class Additive(Classifier):
                 wanted,
                 f"There are {len(self.classes_)}; join some of them first.",
             )
-        return [int(wanted.get(name, 0)) for name, column in known.items() if column.kind != "text"]
+        named = [column.name for column in table.schema.attributes if column.kind != "text"]
+        return [int(wanted.get(name, 0)) for name in named]
 
     def after_load(self) -> None:
         """Refuse terms that do not fit the schema or the classes."""
@@ -412,13 +416,13 @@ class StepWatch:
         self._report, self._first, self._done = report, 0.0, 0.0
         self.steps, self.gradient, self.stopped = 0, 0.0, ""
 
-    def __call__(self, solver: Solver) -> bool:
+    def __call__(self, limit: float, solver: Solver) -> bool:
         """Look at a step that is done; return whether to end here."""
-        self.steps, self.gradient = solver.steps, solver.slope / solver.slope_limit * SLOPE_LIMIT
+        self.steps, self.gradient = solver.steps, solver.slope / solver.slope_limit * limit
         self._first = self._first or self.gradient
         if self._report is not None:
-            decades = math.log(self._first / SLOPE_LIMIT)
-            done = math.log(self._first / max(self.gradient, SLOPE_LIMIT)) / max(decades, 1e-9)
+            decades = math.log(self._first / limit)
+            done = math.log(self._first / max(self.gradient, limit)) / max(decades, 1e-9)
             self._done = max(done, self._done)
             self._report(self._done, 1.0, f"step {self.steps}, gradient {self.gradient:.0e}")
         if monotonic() > self._until:

@@ -26,6 +26,8 @@ from countwise.models.additive.space import Space
 PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 _PAIR_FACTORS = (16.0, 4.0, 1.0, 0.3)
 _STRONG_FACTORS = (64.0, 256.0)
+#: Where columns want a weak penalty, pairs may still want one as strong as this.
+_STRONG_PENALTY = 3000.0
 #: Numbers of pairs that are tried beside none and all.
 _FEW_PAIRS = (1, 3, 10, 30)
 #: A loss below this part of the best one is better, however much single rows differ.
@@ -90,7 +92,10 @@ class _Search:
         first = self._pair_path(factors[:1])[0][CELL]
         if tried is None or tried.penalties[CELL] < first or strongest < _PAIR_FACTORS[0]:
             return tried
-        stronger = validate(self.fits, pairs, self._pair_path(_STRONG_FACTORS), tried, rival)
+        factors = list(_STRONG_FACTORS)
+        while 4 * factors[-1] * self.best.penalties[0] <= _STRONG_PENALTY:
+            factors.append(4 * factors[-1])
+        stronger = validate(self.fits, pairs, self._pair_path(factors), tried, rival)
         return tried if stronger is None or stronger.loss >= tried.loss else stronger
 
     def _pair_path(self, factors: Sequence[float]) -> list[FloatArray]:

@@ -25,9 +25,9 @@ from countwise.models.additive.fit import (
     LOSS_LIMIT,
     MAX_STEPS,
     SLOPE_LIMIT,
+    LastWatch,
     Rows,
     TrainingRows,
-    Watch,
     to_probabilities,
 )
 from countwise.models.additive.folds import FoldFit, Pairs, Validated
@@ -212,7 +212,7 @@ class DualFits:
         pairs: Pairs,
         best: Validated,
         scale: float,
-        watch: Watch | None = None,
+        watch: LastWatch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit all rows, which are those of the folds; return tables and biases."""
         assert scale == 1.0, "the dual form is for rows that are all in the folds"

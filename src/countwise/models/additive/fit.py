@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -22,15 +23,18 @@ _RANGE, _MAX_RANGES = 8192, 16
 _THREADED = 1_000_000
 #: Along a path of penalties a search stops when a step lowers the mean loss by less than this.
 LOSS_LIMIT = 2e-6
-#: The last fit stops when the gradient is this small, relative to that of empty tables.
-SLOPE_LIMIT = 1e-7
+#: The last fit stops when the gradient is this small, relative to that of empty tables; where a
+#: pass reads fewer table entries than these, it goes on to the second limit.
+SLOPE_LIMIT, _FINE_LIMIT, _FEW_ENTRIES = 1e-7, 1e-9, 200_000
 MAX_STEPS = 1000
 _LEAST = 1e-12
 #: Steps that a search remembers; the last fit more, if they take no more numbers than these.
 _MEMORY, _MOST_MEMORY, _REMEMBERED = 10, 40, 4_000_000
 
-#: Called after each step of the last fit; True ends it.
+#: Called after each step of a search; True ends it.
 Watch = Callable[[Solver], bool]
+#: The same for the last fit, with the relative gradient to reach.
+LastWatch = Callable[[float, Solver], bool]
 
 
 class TrainingRows(Protocol):
@@ -87,7 +91,8 @@ class Rows:
         if fold is not None:
             start, stop = self.bounds[fold : fold + 2].tolist()
             parts = [(0, start), (stop, len(self))]
-        return RowRanges(self, cut_ranges(parts))
+        # Several folds run in threads already.
+        return RowRanges(self, cut_ranges(parts), fold is not None and self.folds > 1)
 
     def class_weights(self) -> FloatArray:
         """Return the weight of the rows of each class."""
@@ -108,10 +113,11 @@ def cut_ranges(parts: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RowRanges:
-    """Some rows in memory, as ranges."""
+    """Some rows in memory, as ranges; `in_turn` if a search may not use several threads."""
 
     rows: Rows
     ranges: NDArray[np.int64]
+    in_turn: bool
 
     @property
     def classes(self) -> int:
@@ -135,7 +141,8 @@ class RowRanges:
         """Search to the end; large passes run in threads, with the same result."""
         rows = self.rows
         entries = len(rows) * (solver.layout.columns + solver.layout.pairs) * rows.scores
-        if entries < _THREADED and watch is None:
+        is_small = self.in_turn or entries < _THREADED or len(self.ranges) < 2
+        if is_small and watch is None:
             solver.solve(rows.codes, rows.y, rows.weight, self.ranges)
             return
         slots = list(enumerate(self.ranges.tolist()))
@@ -188,7 +195,7 @@ def fit_parameters(
     *,
     spread: FloatArray | None = None,
     tight: bool = False,
-    watch: Watch | None = None,
+    watch: LastWatch | None = None,
 ) -> FloatArray:
     """Return biases and parameters that fit the rows, one line each.
 
@@ -209,6 +216,8 @@ def fit_parameters(
     size[1:] += penalty[:, None]
     bounded = np.repeat(np.concatenate([[False], design.bounded]), scores)
     empty = start_at_shares(weights, design)
+    entries = total * (design.layout.columns + design.layout.pairs) * scores
+    limit = _FINE_LIMIT if entries < _FEW_ENTRIES else SLOPE_LIMIT
 
     def search(begin: FloatArray, loss_limit: float, slope_limit: float, steps: int) -> Solver:
         if centered is not None:
@@ -228,7 +237,7 @@ def fit_parameters(
             memory,
             centered,
         )
-        rows.search(solver, watch if steps > 1 else None)
+        rows.search(solver, None if watch is None or steps == 1 else partial(watch, limit))
         return solver
 
     if not tight:
@@ -237,7 +246,7 @@ def fit_parameters(
         ).solution()
     slope = search(empty, 0.0, 0.0, 1).first_slope
     begin = empty if start is None else start
-    return search(begin, -1.0, SLOPE_LIMIT * slope, MAX_STEPS).solution()
+    return search(begin, -1.0, limit * slope, MAX_STEPS).solution()
 
 
 def find_centered(design: Design, counts: FloatArray) -> NDArray[np.int64]:

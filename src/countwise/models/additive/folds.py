@@ -11,9 +11,9 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.models.additive.basis import Design, Pair
 from countwise.models.additive.fit import (
+    LastWatch,
     Rows,
     TrainingRows,
-    Watch,
     fit_parameters,
     losses,
     predict_range,
@@ -30,7 +30,7 @@ _WORSE = 1.005
 #: so many rows.
 _FEW_ROWS, _ENOUGH_ROWS = 150, 500
 #: A step of all folds may read so many entries of pairs, but those of so many pairs in any case.
-_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 40
+_STEP_ENTRIES, _LEAST_PAIRS = 7_500_000, 100
 
 Pairs = tuple[Pair, ...]
 
@@ -87,7 +87,7 @@ class Fits(Protocol):
         pairs: Pairs,
         best: Validated,
         scale: float,
-        watch: Watch | None = None,
+        watch: LastWatch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit the tables to all rows until the gradient is next to nothing.
 
@@ -137,7 +137,7 @@ class TableFits:
         pairs: Pairs,
         best: Validated,
         scale: float,
-        watch: Watch | None = None,
+        watch: LastWatch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Fit all rows, beginning at the mean of the folds; return tables and biases."""
         design = self.space.design(pairs, best.penalties)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,6 +49,14 @@ class PairTerm:
     second: int
     table: FloatArray
     counts: FloatArray
+
+    def renumber(self, new: Mapping[int, int]) -> PairTerm:
+        """Return the pair with new positions of its columns; the lower one is the first."""
+        one, two = new[self.first], new[self.second]
+        if one < two:
+            return PairTerm(one, two, self.table, self.counts)
+        table = np.ascontiguousarray(self.table.swapaxes(0, 1))
+        return PairTerm(two, one, table, np.ascontiguousarray(self.counts.T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +129,19 @@ class Terms:
         if not parts:
             return np.zeros((codes.shape[1], 0, len(self.base)))
         return np.stack(parts, axis=1)
+
+    def in_order(self, names: Sequence[str]) -> Terms:
+        """Return the same terms with the columns in the order of their names, words last."""
+        places = {name: place for place, name in enumerate(names)}
+
+        def place_of(at: int) -> tuple[bool, int]:
+            bins = self.columns[at].bins
+            return bins.word is not None, places[bins.name]
+
+        order = sorted(range(len(self.columns)), key=place_of)
+        new = {old: place for place, old in enumerate(order)}
+        columns = tuple(self.columns[old] for old in order)
+        return Terms(self.base, columns, tuple(pair.renumber(new) for pair in self.pairs))
 
     def strengths(self) -> FloatArray:
         """Return the mean absolute score that each term adds, over training rows."""

@@ -554,6 +554,18 @@ cdef class Walk:
                     for k in range(classes):
                         votes[i, k] += self.shares[node, k]
 
+    def find_leaves(self, const uint8_t[:, ::1] codes, const int64_t[::1] rows, Py_ssize_t tree,
+                    int64_t[::1] leaves):
+        """Write the leaf that each of these rows reaches in a tree."""
+        cdef Py_ssize_t i
+        cdef int64_t node
+        with nogil:
+            for i in range(rows.shape[0]):
+                node = self.start[tree]
+                while self.feature[node] >= 0:
+                    node = self.start[tree] + self.step(node, &codes[rows[i], 0])
+                leaves[i] = node
+
     def add_changes(self, const uint8_t[:, ::1] codes, double[:, :, ::1] changes):
         """Add how each step of a path changes the class shares to the column that it asks for."""
         cdef Py_ssize_t tree, i, k, rows = codes.shape[0], classes = changes.shape[2]
@@ -575,11 +587,11 @@ def shrink(const int64_t[::1] start, const int32_t[::1] left, const double[:, ::
            double smoothing, double[:, ::1] shares):
     """Write the class shares of each node, drawn toward those of its parent.
 
-    A node of weight N counts as N rows of its own and `smoothing` rows of its parent; the root's
-    parent has all classes alike.
+    A node of weight N counts as N rows of its own and `smoothing` rows of its parent. To the root
+    at most half a row is added, of which all classes have the same part.
     """
     cdef Py_ssize_t tree, node, k, side, child, classes = counts.shape[1]
-    cdef double weight
+    cdef double weight, uniform = min(smoothing, 0.5)
     with nogil:
         for tree in range(start.shape[0] - 1):
             weight = 0.0
@@ -587,7 +599,7 @@ def shrink(const int64_t[::1] start, const int32_t[::1] left, const double[:, ::
             for k in range(classes):
                 weight += counts[node, k]
             for k in range(classes):
-                shares[node, k] = (counts[node, k] + smoothing / classes) / (weight + smoothing)
+                shares[node, k] = (counts[node, k] + uniform / classes) / (weight + uniform)
             for node in range(start[tree], start[tree + 1]):
                 if left[node] < 0:
                     continue
@@ -599,3 +611,13 @@ def shrink(const int64_t[::1] start, const int32_t[::1] left, const double[:, ::
                     for k in range(classes):
                         shares[child, k] = ((counts[child, k] + smoothing * shares[node, k])
                                             / (weight + smoothing))
+
+
+def add_shares(const int64_t[::1] rows, const int64_t[::1] leaves, const double[:, ::1] shares,
+               double[:, ::1] votes):
+    """Add the class shares of leaves to the votes of the rows that reach them."""
+    cdef Py_ssize_t i, k
+    with nogil:
+        for i in range(rows.shape[0]):
+            for k in range(shares.shape[1]):
+                votes[rows[i], k] += shares[leaves[i], k]

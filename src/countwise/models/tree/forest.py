@@ -32,12 +32,17 @@ from countwise.params import (
     whole,
 )
 from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
 
 if TYPE_CHECKING:
     from countwise.models.views import View
 
 #: How many rows a thread sends through the trees at a time.
 _ROWS = 1 << 13
+#: Numbers of imagined rows that are tried; the first one where there are no rows to try them on.
+_SMOOTHING = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+#: How many rows decide between them; those of smaller classes than these do not.
+_JUDGES, _CLASS_ROWS = 5000, 5
 
 
 class Forest(Classifier):
@@ -46,10 +51,10 @@ class Forest(Classifier):
     Each tree draws rows with replacement, and each of its nodes draws some columns and takes the
     best split on them. Numbers are put into at most 255 bins once, so a split is found by counting.
     A nominal column is split into two sets of levels. Missing is a value: it goes to the side
-    where it helps. A leaf answers with its class shares, drawn a little toward those of the nodes
-    above it, so no class gets probability 0. The draws follow what is in a row, not where it
-    stands, and a row of weight 3 is drawn like three equal rows; the number of threads changes
-    nothing.
+    where it helps. A leaf answers with its class shares, drawn toward those of the nodes above it,
+    as far as suits the rows that a tree did not draw; so no class gets probability 0. The draws
+    follow what is in a row, not where it stands, and a row of weight 3 is drawn like three equal
+    rows; the number of threads changes nothing.
 
     Examples
     --------
@@ -76,11 +81,12 @@ class Forest(Classifier):
         "largest number of tests from the root to a leaf",
         default=None,
     )
-    smoothing: float = parameter(
-        number(at_least=0),
+    smoothing: Any = parameter(
+        one_of("auto") | number(at_least=0),
         "number of imagined rows, with the class shares of the parent node, that are added to "
-        "each node; 0 gives plain class frequencies",
-        default=0.5,
+        "each node; 0 gives plain class frequencies; 'auto' chooses by the log loss of rows that "
+        "trees did not draw",
+        default="auto",
     )
     oob_score: bool = parameter(
         boolean(),
@@ -96,6 +102,7 @@ class Forest(Classifier):
     bins_: Bins = fitted("how columns become codes, a Bins")
     class_count_: FloatArray = fitted("the weight of the training rows of each class")
     trees_: ForestStructure = fitted("the trees in flat arrays, a ForestStructure")
+    smoothing_: float = fitted("the number of imagined rows that are added to each node")
     importances_: FloatArray = fitted(
         "by column, its share of the decrease in Gini impurity over all trees"
     )
@@ -137,7 +144,10 @@ class Forest(Classifier):
             )
 
         self.trees_, gain = join_trees(in_threads(grow, range(self.n_estimators)), self._nominal)
+        self.smoothing_ = _SMOOTHING[0] if self.smoothing == "auto" else float(self.smoothing)
         self._prepare()
+        if self.smoothing == "auto":
+            self._choose_smoothing(codes, target, weight, draws)
         split = self.trees_.feature != LEAF
         gains = np.bincount(self.trees_.feature[split], gain[split], codes.shape[1])
         self.importances_ = gains / (gains.sum() or 1.0)
@@ -171,9 +181,13 @@ class Forest(Classifier):
 
     def _prepare(self) -> None:
         """Make the class shares of all nodes."""
-        trees, smoothing = self.trees_, float(self.smoothing)
-        self._shares = np.empty(trees.counts.shape)
-        _forest.shrink(trees.start, trees.left, trees.counts, smoothing, self._shares)
+        self._shares = self._shares_with(self.smoothing_)
+
+    def _shares_with(self, smoothing: float) -> FloatArray:
+        trees = self.trees_
+        shares = np.empty(trees.counts.shape)
+        _forest.shrink(trees.start, trees.left, trees.counts, smoothing, shares)
+        return shares
 
     @property
     def _base(self) -> FloatArray:
@@ -193,6 +207,41 @@ class Forest(Classifier):
             self._nominal,
             self._shares,
         )
+
+    def _choose_smoothing(
+        self, codes: Bytes, target: NDArray[np.uint32], weight: FloatArray | None, draws: Any
+    ) -> None:
+        """Take the number of imagined rows with the least log loss out of bag.
+
+        A row of whole weight is judged as if it were repeated, each copy by the trees that did not
+        draw it. Where trees drew all rows, the least number stays.
+        """
+        places = np.arange(len(target))
+        repeats = None if weight is None else whole_repeats(weight)
+        if repeats is not None:
+            places, weight = np.repeat(places, repeats), None
+            draws = draws_of(len(places), self.n_estimators, draw_seed(self.random_state))
+        chosen = slice(None, None, -(-len(places) // _JUDGES))
+        places = places[chosen]
+        y, walk = target[places], self._walk()
+        rows, leaves = [], []
+        for tree in range(self.n_estimators):
+            rows.append(np.flatnonzero(draws.times(tree)[chosen] == 0).astype(np.int64))
+            leaves.append(np.empty(len(rows[-1]), np.int64))
+            walk.find_leaves(codes, places[rows[-1]], tree, leaves[-1])
+        who, where = np.concatenate(rows), np.concatenate(leaves)
+        voters = np.bincount(who, minlength=len(y))
+        # A tree cannot know a class all of whose rows it did not draw.
+        able = (voters > 0) & (self.class_count_[y] >= _CLASS_ROWS)
+        judges = able * (1.0 if weight is None else weight[places])
+        best = np.inf if judges.any() else -np.inf
+        for smoothing in _SMOOTHING:
+            shares, votes = self._shares_with(smoothing), np.zeros((len(y), len(self.classes_)))
+            _forest.add_shares(who, where, shares, votes)
+            right = votes[np.arange(len(y)), y] / np.maximum(voters, 1)
+            loss = -float(judges @ np.log(np.maximum(right, LEAST_POSTERIOR)))
+            if loss < best:
+                best, self.smoothing_, self._shares = loss, smoothing, shares
 
     def _judge_out_of_bag(
         self, codes: Bytes, target: NDArray[np.uint32], weight: FloatArray | None, draws: Any
