@@ -44,7 +44,7 @@ browser:  ## Chromium for the tests of pages, cairo for PNG and PDF (Debian's pa
 	@ldconfig -p | grep -q libcairo.so || { apt-get update -qq && apt-get install -y -qq libcairo2 >/dev/null; }
 
 unit: $(TOOLS) browser  ## the tests, slow ones included
-	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 
 test: check unit  ## everything that must be green
 

@@ -107,8 +107,8 @@ def _settle(temporary: Path, target: Path, mode: int | None) -> None:
 def _is_full(why: OSError) -> bool:
     """Return whether a write failed for want of space, or of a sound disk."""
     # Arrow gives the number in its text alone.
-    told = re.search(r"\[errno (\d+)\]", str(why))
-    number = int(told[1]) if why.errno is None and told else why.errno
+    printed = re.search(r"\[errno (\d+)\]", str(why))
+    number = int(printed[1]) if why.errno is None and printed else why.errno
     return number in (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", None))
 
 

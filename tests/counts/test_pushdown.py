@@ -119,6 +119,48 @@ def test_texts_are_equal_only_if_each_character_is():
     assert counts.levels("t") == ("A", "a")
 
 
+def test_weights_are_summed_by_the_database_only_if_that_is_exact():
+    table = nominal_rows()
+    known = cw.read(table, target="y")
+    for kind, largest, said in (
+        (pa.int64(), 9, "columns by GROUP BY: 2"),
+        (pa.uint8(), 9, "columns by GROUP BY: 2"),
+        (pa.float64(), 9, "because weights may be fractions"),
+        (pa.int64(), 2**53, "because of their weights"),
+    ):
+        weight = [largest if i == 7 else i % 5 for i in range(600)]
+        given = table.append_column("w", pa.array(weight, kind))
+        for make in SYSTEMS.values():
+            rows = cw.scan(make(given), target="y", weight="w")
+            assert cw.count(rows) == cw.count(known, sample_weight=weight)
+            assert said in engine_note(rows)
+
+
+def test_a_database_with_a_bad_weight_is_refused():
+    for weight in (-1, None):
+        column = pa.array([weight, *[1] * 599], pa.int64())
+        rows = cw.scan(relation(nominal_rows().append_column("w", column)), "y", weight="w")
+        with pytest.raises(CountwiseError, match="row 1 of a DuckDB relation holds"):
+            cw.count(rows)
+
+
+def test_duckdb_counts_within_its_memory_limit(tmp_path):
+    path = tmp_path / "rows.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE rows AS SELECT 'l' || i % 50 AS k, i % 977 / 4 AS x, "
+            "i * 7 % 1000003 AS z, 'y' || i % 3 AS y FROM range(3000000) r(i)"
+        )
+        connection.execute("SET memory_limit = '200MB'")
+        connection.execute(f"SET temp_directory = '{tmp_path}/spilled'")
+        rows = cw.scan(connection.table("rows"), target="y")
+        counts = cw.NaiveBayes(numeric="gaussian").fit(rows).counts_
+        assert counts.rows == 3_000_000
+        known = connection.execute("SELECT avg(x), count(*) FROM rows WHERE y = 'y1'").fetchone()
+        assert counts.moments["x"].mean[1] == pytest.approx(known[0], rel=1e-12)
+        assert counts.weight[1] == known[1]
+
+
 def test_ibis_tables_of_another_system():
     table = nominal_rows()
     connection = ibis.polars.connect({"given": pl.from_arrow(table)})

@@ -181,6 +181,54 @@ def test_a_terminated_backend_gives_one_sentence(server):
         assert "\n" not in str(refusal.value)
 
 
+def test_a_backend_terminated_from_outside_ends_a_fit_in_one_sentence(server, monkeypatch):
+    run(
+        server,
+        "CREATE TABLE doomed AS SELECT i % 7 / 2.0 AS x, (i % 3)::text AS k, i % 2 AS y "
+        "FROM generate_series(1, 200000) i",
+    )
+    rows = cw.scan(server, target="y", table="doomed")
+    batches, times = PostgresSource._batches, []
+
+    def terminate(self, statement, size):
+        for batch in batches(self, statement, 1000):
+            times.append(statement)
+            if len(times) == 5:
+                run(
+                    server,
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE pid <> pg_backend_pid() AND query LIKE '%doomed%'",
+                )
+            yield batch
+
+    monkeypatch.setattr(PostgresSource, "_batches", terminate)
+    with pytest.raises(CountwiseError, match=r"doomed.* cannot be read") as refusal:
+        cw.TAN().fit(rows)
+    assert "\n" not in str(refusal.value)
+    assert "sesame" not in str(refusal.value)
+    monkeypatch.undo()
+    assert cw.TAN().fit(rows).counts_.rows == 200_000
+
+
+def test_rows_with_a_key_are_evaluated_where_they_are(server, tmp_path):
+    run(
+        server,
+        "CREATE TABLE judged AS SELECT i, (i * 7 % 11)::text AS k, i % 13 / 4.0 AS x, i % 3 AS w, "
+        "CASE WHEN i * 7 % 11 > 5 THEN 'a' ELSE 'b' END AS y FROM generate_series(1, 3000) i",
+    )
+    models = {"bayes": cw.NaiveBayes(), "tan": cw.TAN()}
+    found = [
+        cw.evaluate(models, cw.scan(server, "y", query=query, key="i", weight="w"), folds=3)
+        for query in ("SELECT * FROM judged ORDER BY i", "SELECT * FROM judged ORDER BY -i")
+    ]
+    for name in ("bayes", "tan"):
+        one, two = (trials.confusion(name).counts for trials in found)
+        assert one.tolist() == two.tolist()
+        assert one.sum() == 3000
+    with pytest.raises(CountwiseError, match="key="):
+        cw.evaluate(models, cw.scan(server, "y", table="judged"), folds=3)
+
+
 def test_a_password_is_shown_nowhere(server, tmp_path):
     rows = cw.scan(server, target="y", query="SELECT 1 AS x, 'a' AS z, 'b' AS y")
     model = cw.NaiveBayes().fit(rows)

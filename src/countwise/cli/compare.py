@@ -57,6 +57,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         'countwise compare "data/*.parquet" -t class -m naive-bayes,tan',
+        "countwise compare spark:shop.sales -t class --key customer",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
     ),

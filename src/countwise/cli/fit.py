@@ -54,6 +54,7 @@ BEST = "best"
         'countwise fit "data/*.parquet" --target y --model tan --checkpoint run.counts',
         "countwise fit duckdb:warehouse.db --table sales --target y -o sales.cw",
         'countwise fit postgresql://host/shop --query "SELECT * FROM sales" --target y',
+        "countwise fit spark:shop.sales --target y --model tan -o sales.cw",
         "countwise fit houses.csv --target price --model local-regression -o price.cw",
     ),
 )
@@ -90,10 +91,10 @@ def command(
 ) -> None:
     """Train a model on FILE and save it for predict, explain, show and draw.
 
-    FILE may also be a folder, a pattern such as "data/*.parquet", or a database: duckdb:FILE or
-    postgresql://HOST/NAME with --table or --query. Such rows, and large files, stay where they
-    are, if the model is made from counts or additive, which is fitted to codes of a byte a cell:
-    --param max_seconds=600 ends its last fit.
+    FILE may also be a folder, a pattern such as "data/*.parquet", a database (duckdb:FILE or
+    postgresql://HOST/NAME with --table or --query) or spark:TABLE of the session of Spark. Such
+    rows, and large files, stay where they are, if the model is made from counts or additive, which
+    is fitted to codes of a byte a cell: --param max_seconds=600 ends its last fit.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and

@@ -44,7 +44,8 @@ def command(
     """Describe FILE: column kinds, levels, missing values, identifiers, class balance.
 
     FILE is a table, a folder or a pattern such as "data/*.parquet", a database (duckdb:FILE or
-    postgresql://HOST/NAME, with --table or --query), sample:NAME, or a saved model (.cw).
+    postgresql://HOST/NAME, with --table or --query), spark:TABLE, sample:NAME, or a saved model
+    (.cw).
     """
     from countwise.reports.describe import is_model_file
 

@@ -74,9 +74,9 @@ def command(
     probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision.
     With a gain matrix or --rule the decision may differ from the class; a gain matrix also adds the
     expected gain of each decision. A model that predicts a number writes the number. FILE may be
-    larger than memory, or a database (duckdb:FILE or postgresql://HOST/NAME, with --table or
-    --query); - is standard input. If FILE lacks a column of the model, the column is
-    taken as missing, and a note says so. If FILE has the true classes or numbers, the accuracy or
+    larger than memory, a database (duckdb:FILE or postgresql://HOST/NAME, with --table or --query)
+    or spark:TABLE; - is standard input. If FILE lacks a column of the model, the column is taken
+    as missing, and a note says so. If FILE has the true classes or numbers, the accuracy or
     the errors are printed to stderr.
     """
     if out.as_json and out.path is None:

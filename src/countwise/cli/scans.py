@@ -89,8 +89,8 @@ def open_scan(
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:
     """Count the rows of SOURCE by class and save the counts, which countwise merge adds up.
 
-    SOURCE is a file, a folder or a pattern such as "data/*.parquet". Counts hold no rows: sites can
-    exchange them instead of their data.
+    SOURCE is a file, a folder, a pattern such as "data/*.parquet", a database or spark:TABLE.
+    Counts hold no rows: sites can exchange them instead of their data.
     """
     from countwise.counts.count_rows import count as count_rows
     from countwise.counts.counts_file import save_counts

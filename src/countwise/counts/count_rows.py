@@ -35,6 +35,7 @@ ENGINES = {
 SCAN_ENGINES = {
     "stream": "countwise.counts.engines.stream",
     "pushdown": "countwise.counts.engines.pushdown",
+    "spark": "countwise.counts.engines.spark",
 }
 #: What `count` takes for a plan that depends on columns which a scan has still to find out.
 PlanOf = Callable[[Schema], Plan]
@@ -63,8 +64,8 @@ def count(
         One weight a row; an integer weight equals repeating the row.
     engine
         ``memory`` (compiled, threaded) or ``reference`` (NumPy, slow, obvious). For a `Scan`:
-        ``stream``, which counts its pieces by the engine ``memory``, or ``pushdown``, which lets a
-        database or a lazy frame group rows.
+        ``stream``, which counts its pieces by the engine ``memory``; ``pushdown``, which lets a
+        database or a lazy frame group rows; or ``spark``, which counts where Spark has the rows.
     checkpoint
         For a `Scan`: a file to which the counts so far are written after each piece. If it is
         there, counting goes on from it.

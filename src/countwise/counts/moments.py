@@ -268,7 +268,8 @@ class Moments:
     def pooled(self) -> tuple[Any, Any, Any]:
         """Return weight, mean and squared deviation of all labelled rows; further axes are kept."""
         if self.weight.ndim > 1:
-            merged = Moments.zero(self.weight.shape[1])
+            # Exact sums of nothing would only be thrown away.
+            merged = Moments(*np.zeros((4, self.weight.shape[1])))
             for slot in zip(*(figures[:-1] for figures in self.arrays()), strict=True):
                 merged += Moments(*slot)
             return merged.weight, merged.mean, merged.square

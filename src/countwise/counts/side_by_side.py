@@ -9,32 +9,17 @@ member of an ensemble that it is.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Condition, Lock, Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from countwise.counts.counts import Counts
 from countwise.counts.engines.stream import BlockCounter, PlanOf, finish
 from countwise.counts.plan import Plan
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
-
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
-
-
-def add_by_key(
-    left: Mapping[Key, Value],
-    right: Mapping[Key, Value],
-    add_of: Callable[[Key], Callable[[Value, Value], Value]] = lambda key: operator.add,
-) -> dict[Key, Value]:
-    """Return what two parts of the rows gave, added up key by key."""
-    both = dict(left)
-    for key, part in right.items():
-        both[key] = add_of(key)(both[key], part) if key in both else part
-    return both
+from countwise.tables.scan_pass import Key, add_by_key, run_pass
 
 
 @dataclass(eq=False)
@@ -68,6 +53,12 @@ class SideBySide:
         self._stopped = False
         #: Held by a fit that needs much memory, and never while it waits for a pass.
         self.turn = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where the rows are: nothing of those who wait here."""
+        gone: dict[str, Any] = {"first": {}, "_waiting": [], "_progress": None}
+        gone |= {"_condition": None, "turn": None}
+        return {**self.__dict__, **gone}
 
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
@@ -155,7 +146,7 @@ class SideBySide:
 
     def run(self, scan: Scan, fold: Callable[[Block], Any], add: Any) -> Any:
         """Wait until a pass has folded the rows of a scan that shares passes."""
-        return self._wait(Request(scan, scan.place, None, fold, add))
+        return self._wait(Request(scan, scan.place, None, fold, add or operator.add))
 
     def _wait(self, request: Request) -> Any:
         with self._condition:

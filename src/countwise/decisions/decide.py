@@ -30,6 +30,7 @@ from countwise.decisions.expected_gain import expected_accuracy, expected_gain, 
 from countwise.decisions.gain_matrix import Gains
 from countwise.decisions.rules import WORDS, Argmax, ExpectedGain, RouletteWheel, Rule, rule_of
 from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.tables.estimator import answers_frames
 from countwise.tables.labels import Labels
 from countwise.tables.weights import weights_or_ones
 
@@ -208,6 +209,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ParameterError("Decide: the correction must be a factor of at least 0 a class.")
 
     @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
+    @answers_frames
     def predict_proba(self, X: Any) -> Reals:
         """Return the model's posteriors, corrected for the prior if one was given."""
         check_is_fitted(self, "model_")
@@ -221,6 +223,7 @@ class Decide(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self.rule_.shares(self.predict_proba(X))
 
+    @answers_frames
     def predict(self, X: Any) -> Labels:
         """Return one decision per row, out of `decisions_`."""
         check_is_fitted(self, "model_")

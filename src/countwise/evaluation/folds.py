@@ -109,11 +109,19 @@ class Repeat:
 
     def folds(self) -> Iterator[Fold]:
         """Yield the rows of every fold; training rows in the order of the table."""
-        order = np.concatenate(self.blocks)
-        edges = np.concatenate([[0], np.cumsum([len(block) for block in self.blocks])])
         for part in self.parts:
-            train = np.concatenate([order[: edges[part.head]], order[edges[part.tail] :]])
-            yield Fold(np.sort(train), self.blocks[part.test])
+            yield Fold(self.training_rows(part), self.blocks[part.test])
+
+    def training_rows(self, part: Part) -> Rows:
+        """Return the rows that a fold trains on, in the order of the table."""
+        blocks = [*self.blocks[: part.head], *self.blocks[part.tail :]]
+        marked = np.zeros(1 + max((int(rows.max(initial=-1)) for rows in blocks), default=-1), bool)
+        for rows in blocks:
+            marked[rows] = True
+        found = np.flatnonzero(marked)
+        # Rows that are there twice cannot be marked.
+        is_once = len(found) == sum(map(len, blocks))
+        return found if is_once else np.sort(np.concatenate(blocks))
 
     def sum_training(self, sums: Mapping[int, Any]) -> list[Any]:
         """Return, for each fold, the sum of what belongs to the blocks it trains on."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from math import prod
 from time import perf_counter
 from typing import Any
@@ -29,7 +29,7 @@ from countwise.discretize import rare_levels
 from countwise.discretize.cut_points import collapse_cuts, cut_points, cut_table
 from countwise.discretize.rare_levels import width_limit
 from countwise.evaluation.candidates import Learner
-from countwise.evaluation.folds import Repeat, Rows
+from countwise.evaluation.folds import Repeat
 from countwise.evaluation.predictions import Output, widen
 from countwise.parallel import threads
 from countwise.tables.table import Table
@@ -70,12 +70,8 @@ class CountedRepeat:
         learn = getattr(model, "learn_temperature", None)
         if learn is None or model.calibrate is None:
             return model
-        return learn(self.table, self.weight, self._trained[place])
-
-    @cached_property
-    def _trained(self) -> Sequence[Rows]:
-        """The rows that each fold trains on, in the order of the table."""
-        return [fold.train for fold in self.repeat.folds()]
+        rows = self.repeat.training_rows(self.repeat.parts[place])
+        return learn(self.table, self.weight, rows)
 
 
 @contextmanager

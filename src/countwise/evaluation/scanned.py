@@ -17,7 +17,6 @@ from sklearn.base import clone
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
-from countwise.counts.side_by_side import add_by_key
 from countwise.decisions.gain_matrix import GainMatrix, Gains
 from countwise.errors import CountwiseError, ParameterError, listing
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
@@ -43,6 +42,7 @@ from countwise.evaluation.trials import Trials
 from countwise.notes import Note
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import add_by_key
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -69,6 +69,11 @@ class ScanTask:
     #: Models that need rows in memory, and what they say.
     left_out: dict[str, CountwiseError] = field(default_factory=dict)
     tallies: Mapping[tuple[str, Place], Tally] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where rows are scored: the models, not what they learned from."""
+        gone: dict[str, Any] = {"passes": None, "training": {}, "left_out": {}, "tallies": {}}
+        return {**self.__dict__, **gone}
 
     @classmethod
     def begin(

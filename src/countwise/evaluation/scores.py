@@ -159,8 +159,10 @@ def tally_rows(result: FoldResult, room: int = MOST_CELLS) -> Tally:
         rows = SCORES[name].rows
         assert rows is not None
         figures = rows(result)
-        sums[name] = (float(weights @ figures), float(weights @ figures**2))
-    squares = float(weights @ weights)
+        # Plain sums: blocks are tallied in threads, and those of a BLAS would wait for each other.
+        weighted = weights * figures
+        sums[name] = (float(weighted.sum()), float((weighted * figures).sum()))
+    squares = float((weights * weights).sum())
     posteriors, truth = result.predictions.posteriors, result.fold.truth
     bins = None if result.entry.certain else PosteriorBins.of(posteriors, truth, weights, room)
     return Tally(count_decisions(result), sums, len(weights), squares, bins)

@@ -7,7 +7,6 @@ sum of the slices so far.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,13 +19,14 @@ from countwise.counts.counts import Counts
 from countwise.counts.engines import memory
 from countwise.counts.engines.stream import PlanOf
 from countwise.counts.plan import Plan
-from countwise.counts.side_by_side import Request, SideBySide, add_by_key
+from countwise.counts.side_by_side import Request, SideBySide
 from countwise.discretize.cut_points import collapse_cuts, cut_table
 from countwise.discretize.rare_levels import MOST_PAIR_CELLS, width_limit
 from countwise.evaluation.folds import Part, sum_training
 from countwise.evaluation.scan_folds import Dealing, Dealt, Place
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import add_by_key
 from countwise.tables.table import Table
 
 Change = Callable[[Table], Table] | None
@@ -40,7 +40,6 @@ class _Group:
     requests: list[Request] = field(default_factory=list)
     #: The cut points of all places together, where each place has its own.
     fine: Mapping[str, FloatArray] | None = None
-    add = staticmethod(add_by_key)
 
     @cached_property
     def plan(self) -> Plan:
@@ -52,32 +51,35 @@ class _Group:
         return plan
 
     def fold(self, block: Block, dealt: Dealt) -> dict[Any, Counts]:
-        """Count a block: all of it on the fine cuts, and what a place leaves out on its own."""
+        """Count a block: all of it on the fine cuts, and what a place leaves out on its own.
+
+        The counts of a request have its number.
+        """
         if self.change is not None:
             block = replace(block, table=self.change(block.table))
         if self.fine is None:
             return {place: _count(block.take(rows), self.plan) for place, rows in dealt.parts()}
         # What a place leaves out is counted by its own cuts, and taken off the total.
         found: dict[Any, Counts] = {"all": _count(block, self.plan, self.fine)}
-        for request in self.requests:
+        for number, request in enumerate(self.requests):
             assert request.scan.cuts is not None
             assert request.plan is not None
             left_out = block.take(~dealt.trains(request.place))
-            found[request] = _count(left_out, request.plan, request.scan.cuts)
+            found[number] = _count(left_out, request.plan, request.scan.cuts)
         return found
 
     def answer(self, counted: dict[Any, Counts]) -> None:
         """Give every request the counts of the rows that its place trains on."""
         places = [request.place for request in self.requests]
         training = sum_others(counted, places) if self.fine is None else {}
-        for request in self.requests:
+        for number, request in enumerate(self.requests):
             assert request.plan is not None
             if self.fine is None:
                 request.result = training[request.place].restricted(request.plan)
                 continue
             assert request.scan.cuts is not None
             total = collapse_cuts(counted["all"], self.fine, request.scan.cuts)
-            request.result = total.restricted(request.plan) - counted[request]
+            request.result = total.restricted(request.plan) - counted[number]
 
 
 def _count(block: Block, plan: Plan, cuts: Mapping[str, FloatArray] | None = None) -> Counts:
@@ -117,9 +119,10 @@ class SharedPasses(SideBySide):
 
     def count_training(self, plan_of: PlanOf) -> dict[Place, Counts]:
         """Count every fold and slice once; return what each place trains on."""
+        dealing = self._dealing
         counted = self.count_first(
             plan_of,
-            lambda block: ((p, block.take(rows)) for p, rows in self._dealing.deal(block).parts()),
+            lambda block: ((p, block.take(rows)) for p, rows in dealing.deal(block).parts()),
         )
         self.first = sum_others(counted, self._dealing.places) if counted else {}
         return self.first
@@ -129,24 +132,33 @@ class SharedPasses(SideBySide):
         groups, single = self._group([one for one in requests if one.plan is not None])
         single += [request for request in requests if request.plan is None]
 
-        def fold(block: Block) -> dict[Any, Any]:
-            dealt = self._dealing.deal(block)
-            found: dict[Any, Any] = {group: group.fold(block, dealt) for group in groups}
-            for request in single:
+        # The scan may run elsewhere, so results are found by number, not by who waits for them.
+        adders: dict[tuple[str, int], Any] = {
+            **{("group", number): add_by_key for number in range(len(groups))},
+            **{("single", number): request.add for number, request in enumerate(single)},
+        }
+        dealing = self._dealing
+
+        def fold(block: Block) -> dict[tuple[str, int], Any]:
+            dealt = dealing.deal(block)
+            found: dict[tuple[str, int], Any] = {
+                ("group", number): group.fold(block, dealt) for number, group in enumerate(groups)
+            }
+            for number, request in enumerate(single):
                 rows = np.flatnonzero(dealt.trains(request.place))
                 if len(rows):
                     part = request.scan.changed(block.take(rows))
-                    found[request] = _fold_single(request, part)
+                    found["single", number] = _fold_single(request, part)
             return found
 
-        def add(left: dict[Any, Any], right: dict[Any, Any]) -> dict[Any, Any]:
-            return add_by_key(left, right, operator.attrgetter("add"))
+        def add(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
+            return add_by_key(left, right, adders.__getitem__)
 
         total = self.run_scan(fold, add)
-        for group in groups:
-            group.answer(total[group])
-        for request in single:
-            request.result = total[request]
+        for number, group in enumerate(groups):
+            group.answer(total["group", number])
+        for number, request in enumerate(single):
+            request.result = total["single", number]
 
     def _group(self, requests: Sequence[Request]) -> tuple[list[_Group], list[Request]]:
         """Put requests together that counting each row once can serve; return the others, too."""

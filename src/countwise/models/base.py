@@ -98,11 +98,17 @@ class Classifier(ClassifierMixin, TableEstimator):
         return log_softmax(self._scores(self._rows(X)))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the posterior of each class (columns, in the order of ``classes_``)."""
+        """Return the posterior of each class (columns, in the order of ``classes_``).
+
+        A PySpark DataFrame is answered by one with a column ``p_…`` for each class.
+        """
         return softmax(self._scores(self._rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest posterior; of equal ones the first."""
+        """Return the class with the largest posterior; of equal ones the first.
+
+        A PySpark DataFrame is answered by one with a column ``class``.
+        """
         best = self._best(self._rows(X))
         return np.asarray(self.classes_[best])
 

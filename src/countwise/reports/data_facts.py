@@ -55,7 +55,7 @@ def data_facts(table: Table | Scan, source: str | None = None) -> dict[str, Any]
 
 def scan_facts(scan: Scan, source: str | None = None) -> dict[str, Any]:
     """Describe rows outside memory by one count of them."""
-    rows, schema = _with_class(scan), scan.schema
+    rows, schema = _with_class(scan.without_weight()), scan.schema
     counts = count(rows, lambda found: Plan.each(found.without_text(), "both"))
     cells, missing, most = {}, [], _most_levels(schema)
     for column in schema:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, dataclass_transform
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,6 +113,28 @@ class DeclaredEstimator(BaseEstimator):
         return []
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def answers_frames(method: Method) -> Method:
+    """Let `predict`, `predict_proba` or `explain` of a model answer a PySpark DataFrame, too.
+
+    The result is a frame that is computed when it is used: the columns of the given one, but for
+    those that have a name of an answer, and the answers with the names that `predict_file` gives
+    them. So keep what you need by selecting columns before or after.
+    """
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if not type(X).__module__.startswith(("pyspark", "narwhals")):
+            return method(self, X, *args, **options)
+        from countwise.tables.answer_frames import answer_rows
+
+        return answer_rows(method, self, X, args, options)
+
+    return answer  # type: ignore[return-value]
+
+
 class TableEstimator(DeclaredEstimator):
     """An estimator that takes rows in any shape and codes them by its schema."""
 
@@ -122,6 +145,12 @@ class TableEstimator(DeclaredEstimator):
     )
     schema_: Schema = fitted("the columns as training read them")
     notes_: tuple[Note, ...] = fitted("remarks about the data and the model")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("predict", "predict_proba", "explain"):
+            if name in vars(cls):
+                setattr(cls, name, answers_frames(vars(cls)[name]))
 
     def _rows(self, X: Any) -> Table:
         """Bring rows to predict to a table coded by the schema of training."""
@@ -175,7 +204,9 @@ class TableEstimator(DeclaredEstimator):
 
     def _check_shape(self, X: Any, reset: bool) -> Any:
         """Check shape and names of rows as scikit-learn does, without copying frames."""
-        if type(X).__name__ in ("LazyFrame", "DuckDBPyRelation"):
+        kind = type(X)
+        lazy = ("LazyFrame", "DuckDBPyRelation")
+        if kind.__name__ in lazy or kind.__module__.startswith("pyspark.sql"):
             from countwise.tables.formats.frames import lazy_error
 
             raise lazy_error(X)

@@ -90,8 +90,9 @@ def scan(
     source
         A file (CSV, TSV, JSON lines, ARFF, Parquet), a list of files, a folder or a pattern such as
         ``data/*.parquet``, a pyarrow data set, a RecordBatchReader (which can be read once), a
-        DuckDB relation, a polars LazyFrame, an Ibis table, or an address: ``duckdb:FILE`` or
-        ``postgresql://host/database``. Folders named ``key=value`` give a column.
+        DuckDB relation, a polars LazyFrame, an Ibis table, a PySpark DataFrame, or an address:
+        ``duckdb:FILE``, ``postgresql://host/database`` or ``spark:TABLE``. Folders named
+        ``key=value`` give a column.
     target
         The class: the name or position of a column.
     memory
@@ -231,6 +232,11 @@ class Scan:
         #: The engine that counts the rows, if not the one that suits the source.
         self.engine: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to where the rows are: no counts, and nothing that only runs here."""
+        gone: dict[str, Any] = {"memo": {}, "shared": None, "progress": None, "expected": None}
+        return {**self.__dict__, **gone}
+
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self._survey is None else f"{self._survey.rows} rows"
         return f"<Scan of {self.source.what}: {rows}, {len(self.decision.schema)} columns>"
@@ -355,6 +361,16 @@ class Scan:
         part.decision, part.memo = self.decision.restricted(names), {}
         part.expected = None
         return part
+
+    def without_weight(self) -> Scan:
+        """Return the same rows, each counted once."""
+        if self.weight is None:
+            return self
+        self.make_certain()
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.options, other.memo = replace(self.options, weight=None), {}
+        return other
 
     def without_text(self) -> Scan:
         """Return the same rows without their texts, as models see them that count no words."""

@@ -1,25 +1,31 @@
-"""One pass over the pieces of a scan: blocks are coded, surveyed and folded in threads."""
+"""One pass over the pieces of a scan: blocks are coded, surveyed and folded.
+
+That happens in threads here, or where the rows are if their source can run it there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+import operator
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from countwise.errors import ChangedSourceError, TableError
+from countwise.errors import ChangedSourceError, CountwiseError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
-from countwise.tables.sources.row_source import Piece
+from countwise.tables.sources.row_source import Add, Piece
 from countwise.tables.survey import Survey
 
 #: A survey may overturn a head, folded levels need one scan more, and so do parts of dates.
 _MOST_SCANS = 6
 
 Fold = Callable[[Block], Any]
-Add = Callable[[Any, Any], Any]
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
 class State(NamedTuple):
@@ -51,17 +57,24 @@ def run_pass(
     *,
     keeper: Keeper | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
 ) -> Any:
     """Fold the blocks of all pieces and add up the results in order; survey them, if need be.
 
     A scan whose schema is not certain yet is surveyed on the way, and its blocks get levels as they
     come; if the survey overturns the schema, all is done once more. The `keeper` is told what is
-    reached after each piece, and may know what an earlier pass had reached.
+    reached after each piece, and may know what an earlier pass had reached. If the pass runs where
+    the rows are, `fold` and `add` and all they refer to are pickled, and a `fold` returns what it
+    finds; the `engine` stream makes it run here.
     """
     if scan.shared is not None:
         return scan.shared.run(scan, fold, add)
+    is_remote = scan.source.is_remote and (engine or scan.engine) != "stream"
     for _ in range(_MOST_SCANS):
-        state = _run_once(scan, fold, add, keeper, progress)
+        if is_remote:
+            state = _run_remotely(scan, fold, add, progress)
+        else:
+            state = _run_once(scan, fold, add, keeper, progress)
         if scan.is_certain or not scan.settle(state.survey):
             return state.folded
     raise TableError(
@@ -125,6 +138,93 @@ def _run_once(
     if sample is not None:
         sample.drawn = drawn
     return state
+
+
+def add_by_key(
+    left: Mapping[Key, Value],
+    right: Mapping[Key, Value],
+    add_of: Callable[[Key], Callable[[Value, Value], Value]] = lambda key: operator.add,
+) -> dict[Key, Value]:
+    """Return what two parts of the rows gave, added up key by key."""
+    both = dict(left)
+    for key, part in right.items():
+        both[key] = add_of(key)(both[key], part) if key in both else part
+    return both
+
+
+@dataclass(frozen=True)
+class RemotePass:
+    """A pass as it travels to where the rows are."""
+
+    scan: Scan
+    folder: Fold | None
+    adder: Add | None
+    schema: Schema
+
+    def fold(self, piece: Piece) -> RemotePart:
+        """Fold one piece."""
+        try:
+            survey, folded, *_ = _fold_piece(
+                self.scan, piece, self.folder, self.adder, self.schema, None
+            )
+        except CountwiseError as error:
+            # As a result it reaches the user in its own words, and nobody tries again.
+            refusal = TableError(error.message, hint=error.hint)
+            if self.scan.on_bad == "skip" and isinstance(error, TableError):
+                return RemotePart(skipped={piece.name: str(error)})
+            return RemotePart(refusal=refusal)
+        return RemotePart(survey, folded, fractions=self.scan.fractions[0])
+
+
+@dataclass(frozen=True)
+class RemotePart:
+    """What a pass found in one or more pieces."""
+
+    survey: Survey = field(default_factory=Survey)
+    folded: Any = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    refusal: TableError | None = None
+    fractions: bool = False
+
+
+@dataclass(frozen=True)
+class PartAdder:
+    """Adds what a pass found in two parts of the rows."""
+
+    adder: Add | None
+    max_levels: int
+
+    def add(self, left: RemotePart, right: RemotePart) -> RemotePart:
+        """Return what was found in both parts."""
+        folded = right.folded if left.folded is None else left.folded
+        if left.folded is not None and right.folded is not None and self.adder is not None:
+            folded = self.adder(left.folded, right.folded)
+        return RemotePart(
+            left.survey.add(right.survey, self.max_levels),
+            folded,
+            {**left.skipped, **right.skipped},
+            left.refusal or right.refusal,
+            left.fractions or right.fractions,
+        )
+
+
+def _run_remotely(
+    scan: Scan, fold: Fold | None, add: Add | None, progress: Progress | None
+) -> State:
+    """Run a pass where the rows are."""
+    decision = scan.decision
+    schema = decision.schema if scan.is_certain else decision.reading_schema
+    work = RemotePass(scan, fold, add, schema)
+    options = decision.reading(scan.options, scan.source.open_ended)
+    adder = PartAdder(add, scan.max_levels)
+    found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options)
+    if found.refusal is not None:
+        raise found.refusal
+    scan.skipped.update(found.skipped)
+    scan.fractions[0] |= found.fractions
+    if progress is not None:
+        progress(1, 1, "rows folded")
+    return State(found.survey, found.folded, schema)
 
 
 def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:

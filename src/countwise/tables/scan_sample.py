@@ -14,6 +14,7 @@ from countwise.errors import ParameterError, TableError
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
+from countwise.tables.sources.query_source import KeyedSource
 from countwise.tables.table import Table, code_type
 from countwise.tables.words import join_cells
 
@@ -96,7 +97,10 @@ class RowSample:
 
 
 def draw(scan: Scan, rows: int, random_state: int = 0) -> tuple[Table, FloatArray | None]:
-    """Return so many rows of a scan and their weights, drawn without replacement, in order."""
+    """Return so many rows of a scan and their weights, drawn without replacement, in order.
+
+    Rows that come in no certain order are in that of their hashes.
+    """
     from countwise.tables.scan_pass import run_pass
 
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
@@ -117,7 +121,11 @@ def draw(scan: Scan, rows: int, random_state: int = 0) -> tuple[Table, FloatArra
     weight = None
     if scan.weight is not None:
         weight = np.concatenate([part.weight for part in parts if part.weight is not None])
-    return join_tables(tables).with_notes(scan.notes), weight
+    table = join_tables(tables)
+    if isinstance(scan.source, KeyedSource):
+        order = np.argsort(np.concatenate([part.hashes for part in parts]), kind="stable")
+        table, weight = table.take(order), None if weight is None else weight[order]
+    return table.with_notes(scan.notes), weight
 
 
 def draw_by_class(

@@ -32,7 +32,7 @@ from countwise.tables.table import Table, code_type
 Pair = tuple[str, str]
 
 #: Rows a task folds before its counts are merged.
-CHUNK = 1 << 20
+CHUNK = 1 << 19
 #: A joint table of several columns stays within the processor's nearest caches.
 JOINT_CELLS = 8192
 #: More cells than this in one table would not fit in memory in several copies.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import get_ident
 from typing import Any
 
@@ -32,6 +32,7 @@ def fold_scan(
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    engine: str = "stream",
 ) -> Counts:
     """Count the rows of a scan as the plan for its schema says; what it counted is kept."""
     if scan.is_certain:
@@ -44,11 +45,14 @@ def fold_scan(
         return shared
     keeper = _keeper(scan, plan_of, checkpoint)
     report = progress or scan.progress
-    if scan.is_certain and keeper is None and scan.on_bad == "refuse":
+    is_here = not scan.source.is_remote or engine == "stream"
+    if scan.is_certain and keeper is None and scan.on_bad == "refuse" and is_here:
         counts = _count_in_place(scan, plan_of(scan.schema), report)
     else:
         folder = BlockCounter(scan, plan_of)
-        found = run_pass(scan, folder.fold, folder.add, keeper=keeper, progress=report)
+        found = run_pass(
+            scan, folder.fold, folder.add, keeper=keeper, progress=report, engine=engine
+        )
         counts = finish(scan, found, plan_of)
     keep_counts(scan, counts)
     return counts
@@ -61,7 +65,7 @@ def _count_in_place(scan: Scan, plan: Plan, progress: Progress | None) -> Counts
     def fold(block: Block) -> None:
         running.setdefault(get_ident(), memory.RunningCounts(plan)).add(block.table, block.weight)
 
-    run_pass(scan, fold, progress=progress)
+    run_pass(scan, fold, progress=progress, engine="stream")
     parts = [running.pop(thread).counts() for thread in list(running)]
     return Counts.sum(parts).onto(scan.schema) if parts else Counts.zero(scan.schema, plan)
 
@@ -82,7 +86,7 @@ class BlockCounter:
 
     scan: Scan
     plan_of: PlanOf
-    _plans: dict[int, tuple[Any, Plan]] = field(default_factory=dict)
+    _known: tuple[Any, Plan] | None = None
 
     def fold(self, block: Block) -> Counts | None:
         """Count a block of rows."""
@@ -95,10 +99,10 @@ class BlockCounter:
 
     def _plan(self, schema: Schema) -> Plan:
         # A pass has one decision and so one plan; levels do not matter to it.
-        decision = self.scan.decision
-        if id(decision) not in self._plans:
-            self._plans[id(decision)] = (decision, self.plan_of(schema))
-        return self._plans[id(decision)][1]
+        decision, known = self.scan.decision, self._known
+        if known is None or known[0] is not decision:
+            known = self._known = (decision, self.plan_of(schema))
+        return known[1]
 
     @staticmethod
     def add(left: Counts | None, right: Counts | None) -> Counts | None:

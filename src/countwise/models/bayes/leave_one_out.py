@@ -167,7 +167,7 @@ class LeftOut:
             gaps += (codes == cells.shape[2 + place] - 1).astype(np.intp) << place
         known = child < cells.shape[1]
         shares = np.zeros((len(self.present), len(self.table)))
-        for pattern in np.unique(gaps[known]).tolist():
+        for pattern in np.unique(gaps[known]).tolist() if parents else [0]:
             rows = np.flatnonzero(known & (gaps == pattern))
             gone = tuple(2 + at for at in range(len(parents)) if pattern >> at & 1)
             at = [codes[rows] for place, codes in enumerate(parents) if not pattern >> place & 1]
@@ -461,18 +461,25 @@ LEAST_GAIN = 2.0
 #: Temperatures outside of this range are not looked for.
 _COLDEST, _HOTTEST = 0.2, 50.0
 _STEPS = 60
+#: A step of Newton's method that changes less than this is the last: it was right to its square.
+_CLOSE = 1e-9
 
 
 def sample_rows(
     table: Table, weight: FloatArray | None, rows: NDArray[np.intp] | None
 ) -> tuple[Table, FloatArray]:
     """Return rows with a class and a weight, evenly spaced if there are many, and their weights."""
-    given = np.ones(len(table)) if weight is None else weight
-    useful = (table.target < table.target_column.width) & (given > 0)
-    rows = np.flatnonzero(useful) if rows is None else rows[useful[rows]]
+    useful = table.target < table.target_column.width
+    if weight is not None:
+        useful &= weight > 0
+    if rows is None:
+        rows = np.flatnonzero(useful)
+    elif not useful.all():
+        rows = rows[useful[rows]]
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.intp)]
-    return (table if len(rows) == len(table) else table.take(rows)), given[rows]
+    given = np.ones(len(rows)) if weight is None else weight[rows]
+    return (table if len(rows) == len(table) else table.take(rows)), given
 
 
 def find_temperature(scores: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
@@ -497,18 +504,26 @@ def find_temperature(scores: FloatArray, truth: NDArray[np.intp], weight: FloatA
     behind = np.maximum(scores - scores.max(axis=1, keepdims=True), -CAP)
     true = behind[np.arange(len(truth)), truth]
 
-    def slope(share: float) -> float:
-        expected = (softmax(behind * share) * behind).sum(axis=1)
-        return float((weight * (expected - true)).sum())
+    def slopes(share: float) -> tuple[float, float]:
+        shares = softmax(behind * share)
+        expected = (shares * behind).sum(axis=1)
+        spread = (shares * behind * behind).sum(axis=1) - expected * expected
+        return float((weight * (expected - true)).sum()), float((weight * spread).sum())
 
-    # The loss is convex in one over the temperature: its slope changes sign once.
-    low, high = 1 / _HOTTEST, 1 / _COLDEST
+    # The loss is convex in one over the temperature: its slope rises, and changes sign once.
+    least, most = 1 / _HOTTEST, 1 / _COLDEST
+    low, high, best = 0.0, np.inf, 1.0
     for _ in range(_STEPS):
-        middle = (low * high) ** 0.5
-        if middle in (low, high):
+        slope, curve = slopes(best)
+        if slope == 0:
             break
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    best = (low * high) ** 0.5
+        low, high = (best, high) if slope < 0 else (low, best)
+        step = min(max(best - slope / curve, least), most) if curve > 0 else 0.0
+        before, best = best, step
+        if abs(best - before) <= _CLOSE * best:
+            break
+        if not low < best < high:
+            best = (max(low, least) * min(high, most)) ** 0.5
     loss = [-(weight * log_softmax(behind * share)[np.arange(len(truth)), truth]).sum()
             for share in (1.0, best)]  # fmt: skip
     return float(1 / best) if loss[0] - loss[1] > LEAST_GAIN else 1.0

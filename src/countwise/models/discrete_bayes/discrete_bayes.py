@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +61,14 @@ LEAST_PROBABILITY = 1e-9
 
 #: Rows outside memory that are drawn to find the boundaries on.
 SEARCHED_ROWS = 200_000
+
+
+class _Counted(NamedTuple):
+    """Rows counted in cells, and the columns and classes that these are of."""
+
+    schema: Schema
+    cells: CellTable
+    classes: Sequence[Level]
 
 
 class DiscreteBayes(SearchParameters, Classifier):
@@ -217,16 +224,13 @@ class DiscreteBayes(SearchParameters, Classifier):
         if len(some) == len(rows):
             return self
         notes = (*rows.notes, *(note for note in self.notes_ if note not in rows.notes))
-        one_at_a_time = Lock()
-
-        def count_block(block: Block) -> None:
-            found = self._count(block.table, None, block.weight)
-            with one_at_a_time:
-                self._add(*found)
-
         sampled = self._count(some, None, weight)
-        run_pass(rows, count_block, progress=scan.progress)
-        self._add(*sampled, sign=-1.0)
+
+        def count_block(block: Block) -> _Counted:
+            return self._count(block.table, None, block.weight)
+
+        self._add(run_pass(rows, count_block, self._join, progress=scan.progress))
+        self._add(sampled, sign=-1.0)
         purpose = "find the boundaries and the smoothing; the cells hold all rows"
         self.notes_ = (
             *notes,
@@ -539,7 +543,7 @@ class DiscreteBayes(SearchParameters, Classifier):
             self.fit(X, y, sample_weight)
         else:
             self.check_parameters()
-            self._add(*self._count(X, y, sample_weight))
+            self._add(self._count(X, y, sample_weight))
         if classes is not None:
             self._name_classes(np.unique(np.asarray(classes)).tolist())
         return self
@@ -549,7 +553,7 @@ class DiscreteBayes(SearchParameters, Classifier):
     ) -> Self:
         """Take rows away again; they must have been counted before. The boundaries stay."""
         check_is_fitted(self, "cells_")
-        self._add(*self._count(X, y, sample_weight), sign=-1.0)
+        self._add(self._count(X, y, sample_weight), sign=-1.0)
         return self
 
     def merge(self, other: DiscreteBayes) -> Self:
@@ -565,7 +569,7 @@ class DiscreteBayes(SearchParameters, Classifier):
                 "DiscreteBayes: only models with the same boundaries merge; got others. Fit one "
                 "of them, and let the other begin as its copy with partial_fit."
             )
-        self._add(other.schema_, other.cells_, other.classes_.tolist())
+        self._add(_Counted(other.schema_, other.cells_, other.classes_.tolist()))
         return self
 
     def __add__(self, other: object) -> Self:
@@ -580,9 +584,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         ]
         return edges, self.kept_levels_, self.dropped_
 
-    def _count(
-        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[Schema, CellTable, Sequence[Level]]:
+    def _count(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> _Counted:
         """Count rows in the cells; new levels and classes stand behind the known ones."""
         table = self._read_training(X, y, known=self.schema_)
         weight = read_weights(sample_weight, len(table), "DiscreteBayes")
@@ -591,7 +593,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         blanks = [found.blank for found in ranges_of([part], schema.attributes)]
         classes = _target_of(schema).levels
         cells = CellTable.count(self._extend_grid(schema, blanks), [part], len(classes))
-        return schema, cells, classes
+        return _Counted(schema, cells, classes)
 
     def _extend_grid(self, schema: Schema, blanks: Sequence[bool]) -> CellGrid:
         """Return the grid with room for new levels, and for missing values where they occur."""
@@ -609,18 +611,24 @@ class DiscreteBayes(SearchParameters, Classifier):
                 axes.append(nominal_axis(column, kept, axis.blank or blank))
         return CellGrid(tuple(axes))
 
-    def _add(
-        self, schema: Schema, cells: CellTable, classes: Sequence[Level], sign: float = 1.0
-    ) -> None:
+    def _join(self, left: _Counted, right: _Counted, sign: float = 1.0) -> _Counted:
         """Add cells, or take them away, on a grid and with classes that hold both."""
-        schema = merge_schemas(self.schema_, schema)
-        grid = self._extend_grid(schema, [axis.blank for axis in cells.grid.axes])
+        schema = merge_schemas(left.schema, right.schema)
+        axes = zip(left.cells.grid.axes, right.cells.grid.axes, strict=True)
+        grid = self._extend_grid(schema, [one.blank or two.blank for one, two in axes])
         target = _target_of(schema)
-        mine, counts = _move(self.cells_, grid, target, self.classes_.tolist())
-        theirs, more = _move(cells, grid, target, classes)
-        both = CellTable.of(
+        mine, counts = _move(left.cells, grid, target, left.classes)
+        theirs, more = _move(right.cells, grid, target, right.classes)
+        cells = CellTable.of(
             grid, np.concatenate([mine, theirs]), np.concatenate([counts, sign * more])
         )
+        return _Counted(schema, cells, target.levels)
+
+    def _add(self, counted: _Counted, sign: float = 1.0) -> None:
+        """Add what was counted to the cells of the model, or take it away."""
+        known = _Counted(self.schema_, self.cells_, self.classes_.tolist())
+        schema, both, _ = self._join(known, counted, sign)
+        target = _target_of(schema)
         if both.total <= 0 or not len(both):
             raise CountsError("DiscreteBayes: at least one row must stay; got all to forget.")
         if sign < 0 and float(both.counts.min()) < -1e-6:

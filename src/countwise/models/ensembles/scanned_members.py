@@ -6,7 +6,6 @@ the seed. A row that is drawn three times counts as three rows.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,11 +18,12 @@ from countwise._typing import FloatArray
 from countwise.counts.engines import memory
 from countwise.counts.plan import Plan
 from countwise.counts.resampling import draws_by_hash
-from countwise.counts.side_by_side import Request, SideBySide, add_by_key
+from countwise.counts.side_by_side import Request, SideBySide
 from countwise.errors import TableError
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import set_seed
 from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import add_by_key
 from countwise.tables.scan_sample import hash_rows
 
 #: The place of the model of all rows; members are numbered from 0.
@@ -85,15 +85,15 @@ class MemberPasses(SideBySide):
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
 
-        def fold(block: Block) -> dict[Request, Any]:
-            return {request: self._fold(request, block) for request in requests}
+        def fold(block: Block) -> dict[int, Any]:
+            return {number: self._fold(request, block) for number, request in enumerate(requests)}
 
-        def add(left: dict[Request, Any], right: dict[Request, Any]) -> dict[Request, Any]:
-            return add_by_key(left, right, operator.attrgetter("add"))
+        def add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
+            return add_by_key(left, right, lambda number: requests[number].add)
 
         total = self.run_scan(fold, add)
-        for request in requests:
-            request.result = total[request]
+        for number, request in enumerate(requests):
+            request.result = total[number]
 
     def _fold(self, request: Request, block: Block) -> Any:
         if request.plan is not None:

@@ -23,7 +23,7 @@ from countwise.models.tree.predict import Parts, begin, values_of
 from countwise.models.tree.splits import TIE, Attribute, Bits, Groups, choose_splits, halfway
 from countwise.models.tree.tree_structure import LEAF, LEAST_SHARE, NO_CHILD, TreeStructure
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import run_pass
+from countwise.tables.scan_pass import add_by_key, run_pass
 from countwise.tables.schema import Column, Level
 
 
@@ -124,7 +124,7 @@ class ScanGrowth:
             return counted
 
         found: dict[int, Counts] = run_pass(
-            self.scan, fold, _add_by_node, progress=self.scan.progress
+            self.scan, fold, add_by_key, progress=self.scan.progress
         )
         return found
 
@@ -292,11 +292,3 @@ class ScanGrowth:
             np.concatenate(child).astype(np.int32) if child else np.empty(0, np.int32),
             np.concatenate([level.counts for level in levels]),
         )
-
-
-def _add_by_node(left: dict[int, Counts], right: dict[int, Counts]) -> dict[int, Counts]:
-    """Add the counts of equal nodes."""
-    total = dict(left)
-    for node, counts in right.items():
-        total[node] = total[node] + counts if node in total else counts
-    return total

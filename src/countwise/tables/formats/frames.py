@@ -98,10 +98,12 @@ def frame_columns(source: Any, options: ReadOptions) -> dict[str, Raw]:
 
 def lazy_error(source: Any) -> TableError:
     """Return the error that rows outside memory are not read into it without being asked."""
+    name, how = type(source).__name__, ".collect()"
+    if type(source).__module__.startswith("pyspark.sql"):
+        name, how = "PySpark DataFrame", ".toArrow()"
     return TableError(
-        f"Table: rows must be in memory here; got a {type(source).__name__}, which may hold more "
-        "than fits.",
-        hint="Scan it with cw.scan(rows, target=…), or read it into memory yourself, as .collect() "
+        f"Table: rows must be in memory here; got a {name}, which may hold more than fits.",
+        hint=f"Scan it with cw.scan(rows, target=…), or read it into memory yourself, as {how} "
         "does",
     )
 

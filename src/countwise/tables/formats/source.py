@@ -38,7 +38,7 @@ _NEITHER = b"\x81\x8d\x8f\x90\x9d"
 _ELSEWHERE = bytes(byte for byte in range(256) if byte not in _WINDOWS)
 
 #: How the addresses of databases begin.
-ADDRESSES = ("duckdb:", "postgresql://", "postgres://")
+ADDRESSES = ("duckdb:", "spark:", "postgresql://", "postgres://")
 
 
 def is_outside(given: Any) -> bool:

@@ -12,7 +12,7 @@ from countwise.tables.sources.row_source import RowSource
 
 #: Modules with a function ``open_source(given, options)``, asked one after the other. It returns
 #: None for what it does not know, or a source and the options, to which it may add.
-_MODULES = ("relations", "postgres", "files", "arrow")
+_MODULES = ("spark", "relations", "postgres", "files", "arrow")
 
 
 def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
@@ -38,7 +38,7 @@ def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOption
         )
     raise TableError(
         "scan: rows must be a path, a list of paths, a pattern, a folder, a pyarrow data set, a "
-        "RecordBatchReader, a DuckDB relation, a polars LazyFrame, an Ibis table or the address of "
-        f"a database; got a {type(given).__name__}.",
+        "RecordBatchReader, a DuckDB relation, a polars LazyFrame, an Ibis table, a PySpark "
+        f"DataFrame or the address of a database; got a {type(given).__name__}.",
         hint="Rows in memory are read by cw.read",
     )

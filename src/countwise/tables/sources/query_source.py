@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -92,11 +91,10 @@ class Totals:
         return [self.rows, *weights]
 
 
-class QuerySource(ArrowSource):
-    """Rows that can be read as Arrow batches, or grouped where they are.
+class KeyedSource(ArrowSource):
+    """Rows that come as Arrow batches in no certain order, so only a key tells them apart.
 
-    A kind defines `schema`, `read_rows` and `group_rows`. Rows come in no certain order, so only a
-    key tells them apart.
+    A kind defines `schema` and `read_rows`.
 
     Attributes
     ----------
@@ -104,13 +102,10 @@ class QuerySource(ArrowSource):
         The column that identifies rows.
     key_is_hidden
         Whether the key is no column of the table, as the row numbers of a database.
-    widths
-        How many different values each column has among the first rows.
     row_limit
         How many rows are read at most.
     """
 
-    engine = "pushdown"
     key: str | None = None
     key_is_hidden = False
     stamp: tuple[int, ...] = ()
@@ -118,12 +113,6 @@ class QuerySource(ArrowSource):
 
     def read_rows(self, names: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield these columns as Arrow batches of at most about so many rows."""
-        raise NotImplementedError
-
-    def group_rows(
-        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
-    ) -> Iterator[tuple[Set, Any]]:
-        """Yield each set with Arrow batches: target, columns, and totals of the rows with these."""
         raise NotImplementedError
 
     @property
@@ -144,11 +133,10 @@ class QuerySource(ArrowSource):
                 raise TableError(f"scan: `key=` must not be the class; got {self.key!r}.")
             columns = {**options.columns, self.key: Column(self.key, "drop")}
             options = replace(options, columns=columns)
-        some = copy(self)
+        some = object.__new__(type(self))
+        some.__dict__.update(self.__dict__)
         some.row_limit = rows
-        raw, options = super(QuerySource, some).head(options, rows)
-        self.widths = {name: _width(column) for name, column in raw.columns.items()}
-        return raw, options
+        return super(KeyedSource, some).head(options, rows)
 
     def is_whole(self, name: str) -> bool:
         """Return whether the type of a column holds whole numbers only."""
@@ -165,23 +153,55 @@ class QuerySource(ArrowSource):
         with one_sentence(self.what):
             yield from self.read_rows(names, rows)
 
+    def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+        """Yield blocks of rows, with what identifies them."""
+        wanted, every = self.columns_read(options)
+        done = 0
+        for batch in self.batches(piece, every, rows):
+            numbers = None if self.key is None else number_rows(self.key, batch.column(self.key))
+            columns = to_raw_columns(batch, options, wanted, done)
+            yield RawTable(columns, numbers=numbers)
+            done += len(batch)
+
+    def columns_read(self, options: ReadOptions) -> tuple[list[str], list[str]]:
+        """Return the columns whose cells are looked at, and the same with the key."""
+        wanted = [name for name in self.schema.names if is_read(name, options)]
+        key = [] if self.key is None or self.key in wanted else [self.key]
+        return wanted, [*wanted, *key]
+
+
+class QuerySource(KeyedSource):
+    """Rows that can be read as Arrow batches, or grouped where they are.
+
+    A kind defines `schema`, `read_rows` and `group_rows`.
+
+    Attributes
+    ----------
+    widths
+        How many different values each column has among the first rows.
+    """
+
+    engine = "pushdown"
+    widths: Mapping[str, int]
+
+    def group_rows(
+        self, target: str, sets: Sequence[Set], totals: Totals, rows: int
+    ) -> Iterator[tuple[Set, Any]]:
+        """Yield each set with Arrow batches: target, columns, and totals of the rows with these."""
+        raise NotImplementedError
+
+    def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
+        """Return the first rows, and remember how many values their columns have."""
+        raw, options = super().head(options, rows)
+        self.widths = {name: _width(column) for name, column in raw.columns.items()}
+        return raw, options
+
     def groups(
         self, target: str, sets: Sequence[Set], totals: Totals, rows: int
     ) -> Iterator[tuple[Set, Any]]:
         """Yield each set of columns with the different rows it has, and how many there are."""
         with one_sentence(self.what):
             yield from self.group_rows(target, sets, totals, rows)
-
-    def blocks(self, piece: Piece, options: ReadOptions, rows: int) -> Iterator[RawTable]:
-        """Yield blocks of rows, with what identifies them."""
-        wanted = [name for name in self.schema.names if is_read(name, options)]
-        key = [] if self.key is None or self.key in wanted else [self.key]
-        done = 0
-        for batch in self.batches(piece, [*wanted, *key], rows):
-            numbers = None if self.key is None else number_rows(self.key, batch.column(self.key))
-            columns = to_raw_columns(batch, options, wanted, done)
-            yield RawTable(columns, numbers=numbers)
-            done += len(batch)
 
 
 @contextmanager

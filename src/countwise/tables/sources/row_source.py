@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from countwise.errors import TableError
 from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
+
+Add = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class RowSource:
         What the sizes of its pieces add up to, for the progress of a scan.
     engine, why_engine
         The engine that counts its rows unless another is asked for, and why in a few words.
+    is_remote
+        Whether a pass over its rows runs where they are.
     """
 
     engine: str = "stream"
@@ -85,6 +89,7 @@ class RowSource:
     open_ended: bool = False
     coded: frozenset[str] = frozenset()
     size: int = 0
+    is_remote: bool = False
 
     @property
     def stable_rows(self) -> bool:
@@ -106,6 +111,13 @@ class RowSource:
     def number_of(self, piece: Piece, place: int) -> int:
         """Return the number of a row, from 1, in what the piece is a part of."""
         return piece.first_row + place + 1
+
+    def run_remotely(self, fold: Callable[[Piece], Any], add: Add, options: ReadOptions) -> Any:
+        """Fold each piece where it is, as a copy of this source yields its blocks there.
+
+        The results are added up; `options` say which columns are read.
+        """
+        raise NotImplementedError
 
 
 class ArrowSource(RowSource):
