@@ -256,7 +256,10 @@ class SourceRows(_ScanRows):
         def sum_block(block: Block) -> FloatArray:
             return solver.sum_rows(*self.coder.code(block))
 
-        run_search(solver, lambda: solver.put_sums(run_pass(self._scan, sum_block, add)), watch)
+        def add_scan() -> None:
+            solver.put_sums(run_pass(self._scan, sum_block, add, engine="stream"))
+
+        run_search(solver, add_scan, watch)
 
     def _count(self, layout: Layout) -> FloatArray:
         def count_block(block: Block) -> FloatArray:
@@ -265,7 +268,7 @@ class SourceRows(_ScanRows):
             count_cells(layout, codes, weight, 0, len(target), counts)
             return counts
 
-        return np.asarray(run_pass(self._scan, count_block, add))
+        return np.asarray(run_pass(self._scan, count_block, add, engine="stream"))
 
 
 def keep_rows(
@@ -285,5 +288,7 @@ def keep_rows(
         key = (block.piece.key, block.piece.first_row, int(block.numbers[0]))
         return [Part(key, len(block.table), lines if spill is None else spill.write(lines))]
 
-    parts = run_pass(scan, code_block, add, progress=progress) or []
+    # A file is written here, so a cluster cannot run the pass where the rows are.
+    engine = None if spill is None else "stream"
+    parts = run_pass(scan, code_block, add, progress=progress, engine=engine) or []
     return KeptRows(coder, weights, rows, parts, spill)
