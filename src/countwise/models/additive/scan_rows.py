@@ -140,7 +140,37 @@ class SpillFile:
         self._file.close()
 
 
-class KeptRows:
+class _ScanRows:
+    """What is known of all rows of a scan, whichever way they are read."""
+
+    def __init__(self, coder: Coder, weights: FloatArray) -> None:
+        self.coder, self._weights = coder, weights
+        self._counted: tuple[Layout, FloatArray] | None = None
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self._weights)
+
+    def class_weights(self) -> FloatArray:
+        """Return the weight of the rows of each class."""
+        return self._weights
+
+    def total(self) -> float:
+        """Return the weight of the rows."""
+        return float(self._weights.sum())
+
+    def count_cells(self, layout: Layout) -> FloatArray:
+        """Return the weight of the rows in each cell of all tables; they are counted once."""
+        if self._counted is None or self._counted[0] is not layout:
+            self._counted = layout, self._count(layout)
+        return self._counted[1]
+
+    def _count(self, layout: Layout) -> FloatArray:
+        raise NotImplementedError
+
+
+class KeptRows(_ScanRows):
     """All rows of a scan, coded once; they are in the order of their files and numbers there.
 
     Sums are formed over fixed ranges of rows, so they do not depend on the size of blocks, the
@@ -155,13 +185,12 @@ class KeptRows:
         parts: Sequence[Part],
         spill: SpillFile | None = None,
     ) -> None:
-        self.coder, self.spill = coder, spill
-        self._weights = weights
+        super().__init__(coder, weights)
+        self.spill = spill
         self._parts = sorted(parts, key=lambda part: part.key)
         ends = np.cumsum([part.rows for part in self._parts])
         self._starts = np.concatenate([[0], ends]).astype(np.int64)
         self._ranges = cut_ranges([(0, int(self._starts[-1]))])
-        self._counted: tuple[Layout, FloatArray] | None = None
         if self._starts[-1] != rows:
             raise TableError(
                 f"Additive: every scan must find the same rows; one found {rows}, the next "
@@ -170,22 +199,9 @@ class KeptRows:
             )
 
     @property
-    def classes(self) -> int:
-        """How many classes there are."""
-        return len(self._weights)
-
-    @property
     def slots(self) -> int:
         """In how many slots a pass sums up."""
         return len(self._ranges)
-
-    def class_weights(self) -> FloatArray:
-        """Return the weight of the rows of each class."""
-        return self._weights
-
-    def total(self) -> float:
-        """Return the weight of the rows."""
-        return float(self._weights.sum())
 
     def _blocks(self, start: int, stop: int) -> Iterator[CodedBlock]:
         """Yield the rows of a range, few at a time."""
@@ -212,22 +228,17 @@ class KeptRows:
         slots = range(self.slots)
         run_search(solver, lambda: in_threads(add_slot, slots), watch)
 
-    def count_cells(self, layout: Layout) -> FloatArray:
-        """Return the weight of the rows in each cell of all tables."""
-        if self._counted is None or self._counted[0] is not layout:
+    def _count(self, layout: Layout) -> FloatArray:
+        def count_slot(slot: int) -> FloatArray:
+            counts = np.zeros(layout.cells)
+            for codes, target, weight in self._blocks(*self._ranges[slot].tolist()):
+                count_cells(layout, codes, weight, 0, len(target), counts)
+            return counts
 
-            def count_slot(slot: int) -> FloatArray:
-                counts = np.zeros(layout.cells)
-                for codes, target, weight in self._blocks(*self._ranges[slot].tolist()):
-                    count_cells(layout, codes, weight, 0, len(target), counts)
-                return counts
-
-            found = np.sum(in_threads(count_slot, range(self.slots)), axis=0)
-            self._counted = layout, np.asarray(found)
-        return self._counted[1]
+        return np.asarray(np.sum(in_threads(count_slot, range(self.slots)), axis=0))
 
 
-class SourceRows:
+class SourceRows(_ScanRows):
     """All rows of a scan, read and coded anew for every step.
 
     Blocks are added up in their order, so another size of blocks may change the last digits.
@@ -236,42 +247,28 @@ class SourceRows:
     slots = 1
 
     def __init__(self, scan: Scan, coder: Coder, weights: FloatArray) -> None:
-        self._scan, self._coder, self._weights = scan, coder, weights
-        self._counted: tuple[Layout, FloatArray] | None = None
-
-    @property
-    def classes(self) -> int:
-        """How many classes there are."""
-        return len(self._weights)
-
-    def class_weights(self) -> FloatArray:
-        """Return the weight of the rows of each class."""
-        return self._weights
-
-    def total(self) -> float:
-        """Return the weight of the rows."""
-        return float(self._weights.sum())
+        super().__init__(coder, weights)
+        self._scan = scan
 
     def search(self, solver: Solver, watch: Watch | None) -> None:
         """Search to the end, one scan a step."""
 
         def sum_block(block: Block) -> FloatArray:
-            return solver.sum_rows(*self._coder.code(block))
+            return solver.sum_rows(*self.coder.code(block))
 
-        run_search(solver, lambda: solver.put_sums(run_pass(self._scan, sum_block, add)), watch)
+        def add_scan() -> None:
+            solver.put_sums(run_pass(self._scan, sum_block, add, engine="stream"))
 
-    def count_cells(self, layout: Layout) -> FloatArray:
-        """Return the weight of the rows in each cell of all tables."""
-        if self._counted is None or self._counted[0] is not layout:
+        run_search(solver, add_scan, watch)
 
-            def count_block(block: Block) -> FloatArray:
-                counts = np.zeros(layout.cells)
-                codes, target, weight = self._coder.code(block)
-                count_cells(layout, codes, weight, 0, len(target), counts)
-                return counts
+    def _count(self, layout: Layout) -> FloatArray:
+        def count_block(block: Block) -> FloatArray:
+            counts = np.zeros(layout.cells)
+            codes, target, weight = self.coder.code(block)
+            count_cells(layout, codes, weight, 0, len(target), counts)
+            return counts
 
-            self._counted = layout, np.asarray(run_pass(self._scan, count_block, add))
-        return self._counted[1]
+        return np.asarray(run_pass(self._scan, count_block, add, engine="stream"))
 
 
 def keep_rows(
@@ -291,5 +288,7 @@ def keep_rows(
         key = (block.piece.key, block.piece.first_row, int(block.numbers[0]))
         return [Part(key, len(block.table), lines if spill is None else spill.write(lines))]
 
-    parts = run_pass(scan, code_block, add, progress=progress) or []
+    # A file is written here, so a cluster cannot run the pass where the rows are.
+    engine = None if spill is None else "stream"
+    parts = run_pass(scan, code_block, add, progress=progress, engine=engine) or []
     return KeptRows(coder, weights, rows, parts, spill)
