@@ -63,7 +63,7 @@ for entry in entries:
         found[entry.name] = {"refused": str(error)}
         continue
     found[entry.name] = {
-        "sampled": [str(note) for note in model.notes_ if note.code in ("S04", "S12")],
+        "sampled": [str(note) for note in model.notes_ if note.code in ("A01", "S04", "S12")],
         "posteriors": model.predict_proba(few).tolist() if hasattr(model, "predict_proba") else [],
     }
 print(json.dumps(found))
