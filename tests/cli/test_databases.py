@@ -29,9 +29,8 @@ def test_fit_inspect_and_count_take_a_table_or_a_query(shop, tmp_path, run):
     assert "trained on 200 rows" in done.output
     assert "columns by GROUP BY: 1; as Arrow batches: 1" in done.stderr
     query = "SELECT * FROM sales WHERE price > 4"
-    done = run(
-        "fit", shop, "--query", query, "--target", "y", "--engine", "stream", "-o", str(model)
-    )
+    words = ("--query", query, "--target", "y", "--engine", "stream", "--model", "aode")
+    done = run("fit", shop, *words, "-o", str(model))
     assert "engine stream (as requested)" in done.stderr
     assert cw.load(model).counts_.rows == cw.count(cw.scan(shop, target="y", query=query)).rows
     done = run("inspect", shop, "--table", "sales", "--target", "y")

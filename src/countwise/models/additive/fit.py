@@ -25,7 +25,7 @@ _THREADED = 1_000_000
 LOSS_LIMIT = 2e-6
 #: The last fit stops when the gradient is this small, relative to that of empty tables; where a
 #: pass reads fewer table entries than these, it goes on to the second limit.
-SLOPE_LIMIT, _FINE_LIMIT, _FEW_ENTRIES = 1e-7, 1e-9, 200_000
+SLOPE_LIMIT, _FINE_LIMIT, _FEW_ENTRIES = 1e-6, 1e-9, 200_000
 MAX_STEPS = 1000
 _LEAST = 1e-12
 #: Steps that a search remembers; the last fit more, if they take no more numbers than these.

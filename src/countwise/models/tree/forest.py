@@ -360,6 +360,9 @@ class Forest(Classifier):
         shares = self.importances_
         if shares.shape != (len(self.schema_.attributes),) or not np.isfinite(shares).all():
             raise TableError("Forest: each column must have an importance.")
+        known = _SMOOTHING if self.smoothing == "auto" else (float(self.smoothing),)
+        if self.smoothing_ not in known:
+            raise TableError("Forest: its smoothing must be the one that its parameter asks for.")
         self._prepare()
 
     def views(self) -> Sequence[View]:
