@@ -238,6 +238,20 @@ def test_the_order_of_columns_changes_no_choice_and_no_probability(name, classes
     np.testing.assert_array_equal(weighted.predict_proba(table), twice.predict_proba(table))
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "classes", "folds"),
+    [(400, 4, 2, 10), (400, 400, 3, 5), (4999, 60, 9, 5), (6000, 30, 2, 5), (6000, 40, 2, 1)],
+)
+def test_large_tables_have_one_fold_where_five_take_long(rows, columns, classes, folds):
+    y = (np.arange(rows) % classes).astype(np.int32)
+    codes = np.zeros((columns, rows), dtype=np.uint16)
+    dealt = prepare.deal_rows(codes, y, np.ones(rows), classes)
+    assert dealt.folds == folds
+    sizes = np.diff(dealt.bounds[: folds + 1])
+    assert sizes.sum() == (rows if folds > 1 else rows // 5)
+    assert sizes.max() - sizes.min() <= classes
+
+
 def test_the_seed_deals_the_folds():
     table = cw.read("sample:breast-w")
     one, two, other = (cw.Additive(random_state=seed).fit(table) for seed in (0, 0, 1))

@@ -13,7 +13,7 @@ from countwise.counts.row_hash import row_keys, scattered, uniforms
 from countwise.models.additive.basis import find_knots
 from countwise.models.additive.bins import ColumnBins, class_counts, learn_bins
 from countwise.models.additive.choose import Choice, Report, choose
-from countwise.models.additive.fit import Rows
+from countwise.models.additive.fit import Rows, scores_of
 from countwise.models.additive.space import Space
 from countwise.models.additive.words import code_columns, learn_words
 from countwise.parallel import blocks
@@ -23,6 +23,8 @@ from countwise.tables.weights import whole_repeats
 #: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
 SAMPLE_ROWS = 50_000
 _KEY_ROWS = 1 << 17
+#: Large tables with so few table entries a pass are validated by five folds, like small ones.
+_CHEAP_ENTRIES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ def prepare(
         for column, code in zip(bins, codes, strict=True)
     ]
     space = Space.learn(bins, knots, directions, 2 * len(table) / classes)
-    rows = _deal(codes, y, weight, classes)
+    rows = deal_rows(codes, y, weight, classes)
     return Prepared(bins, space, choose(rows, space, pairs, report), rows)
 
 
@@ -125,10 +127,13 @@ def first_rows(y: NDArray[np.int32], classes: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate(places))
 
 
-def _deal(
+def deal_rows(
     codes: NDArray[np.uint16], y: NDArray[np.int32], weight: FloatArray, classes: int
 ) -> Rows:
-    """Deal the rows of each class to folds in turn: ten, five, or one fifth against the rest."""
+    """Deal the rows of each class to folds in turn: ten, five, or one fifth against the rest.
+
+    One fifth judges noisily, so it does so only where five folds would take long.
+    """
     rows = len(y)
     number = 10 if rows < 500 and len(codes) * classes <= 1000 else 5
     by_class = np.argsort(y, kind="stable")
@@ -136,7 +141,7 @@ def _deal(
     fold[by_class] = np.arange(rows) % number
     order = np.argsort(fold, kind="stable")
     bounds = np.searchsorted(fold[order], np.arange(number + 1)).astype(np.int64)
-    one = rows >= 5000
+    one = rows >= 5000 and rows * len(codes) * scores_of(classes) > _CHEAP_ENTRIES
     if one:
         bounds = np.asarray([0, bounds[1], rows], dtype=np.int64)
     return Rows(
