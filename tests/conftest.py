@@ -1,6 +1,7 @@
 """What all tests share: a bounded, repeatable hypothesis, and the UCI sets by name."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("house")
+# A shell that starts the tests in the background lets them, and what they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def locate_uci_set(name: str) -> Path:

@@ -265,6 +265,15 @@ class Interrupt:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C interrupt, whatever Spark has made of it in this process."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("pieces", [1, 4, 8])
 def test_an_interrupt_of_a_fit_leaves_no_thread(pieces, path, small, monkeypatch):
     monkeypatch.setenv("COUNTWISE_THREADS", "4")
