@@ -7,10 +7,13 @@ Memory is what a fit adds at its peak, members beside the counts of one pass.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
@@ -141,10 +144,35 @@ def _forest(rows: int) -> list[dict[str, Any]]:
     return [row(name, mine, "RandomForestClassifier, one-hot, two jobs", other, ">= 1x")]
 
 
+def _forest_predicts(rows: int) -> list[dict[str, Any]]:
+    """Seconds of CPU of both, with one thread each and with two."""
+    rng = np.random.default_rng(0)
+    X, asked = rng.normal(size=(2, rows, 30))
+    y = (X[:, :6].sum(axis=1) + 2 * np.sin(2 * X[:, 6]) + rng.normal(size=rows) > 0).astype(int)
+    ours, theirs = Forest().fit(X, y), RandomForestClassifier(100, random_state=0).fit(X, y)
+    lines = []
+    for jobs in (1, 2):
+        theirs.n_jobs = jobs
+        with mock.patch.dict(os.environ, COUNTWISE_THREADS=str(jobs)):
+            mine, other = (
+                min(_processor_seconds(lambda model=model: model.predict(asked)) for _ in range(5))
+                for model in (ours, theirs)
+            )
+        name = f"forest of 100, predict {rows:,} x 30 numbers, {jobs} thread(s), CPU"
+        lines.append(row(name, mine, "RandomForestClassifier, the same", other, ">= 1x"))
+    return lines
+
+
+def _processor_seconds(job: Callable[[], Any]) -> float:
+    started = time.process_time()
+    job()
+    return time.process_time() - started
+
+
 def run(quick: bool) -> list[dict[str, Any]]:
     """Measure."""
     rows = 100_000 if quick else 1_000_000
-    return [*_bagging(rows), *_boosting(rows), *_forest(rows // 50)]
+    return [*_bagging(rows), *_boosting(rows), *_forest(rows // 50), *_forest_predicts(20_000)]
 
 
 if __name__ == "__main__":

@@ -81,6 +81,16 @@ def test_paths_add_up_to_the_posterior():
     assert np.all(np.sign(why.parts) == np.sign(changes))
 
 
+def test_rows_that_walk_side_by_side_do_not_meet():
+    """Levels, numbers and missing values; any number of rows that a kernel takes at a time."""
+    table = cw.read("sample:hepatitis")
+    model = cw.Forest(n_estimators=10).fit(table)
+    expected = model.predict_proba(table)
+    for rows in (1, 2, 7, 8, 9, 17):
+        some = table.take(slice(20, 20 + rows))
+        np.testing.assert_array_equal(model.predict_proba(some), expected[20 : 20 + rows])
+
+
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     table = cw.read("sample:credit-g")
     answers = []

@@ -15,6 +15,12 @@ cdef enum:
     WORDS = 4
     MASK = 32
     FIRST_ROOM = 256
+    # What a fork is: with missing on the left, split, by a mask.
+    MISSING_LEFT = 1
+    IS_SPLIT = 2
+    BY_MASK = 4
+    # Rows that walk side by side: none waits for the memory of another.
+    LANES = 8
 
 
 cdef extern from *:
@@ -47,6 +53,17 @@ cdef struct Split:
     int32_t cut
     bint missing_left
     uint8_t mask[MASK]
+
+
+ctypedef const uint8_t* Codes
+
+
+cdef struct Fork:
+    # A node as rows walk through it. A leaf leads to itself.
+    int32_t column
+    int32_t cut
+    int32_t left
+    int32_t flags
 
 
 cdef struct Node:
@@ -517,69 +534,105 @@ cdef class Walk:
     """The trees of a forest, ready to be walked through; nodes are numbered through all trees."""
 
     cdef const int64_t[::1] start
-    cdef const int32_t[::1] feature, cut, left
-    cdef const uint8_t[::1] missing_left, nominal
+    cdef Fork[::1] forks
     cdef const uint8_t[:, ::1] masks
     cdef const double[:, ::1] shares
 
-    def __init__(self, start, feature, cut, left, missing_left, masks, nominal, shares):
-        self.start, self.feature, self.cut, self.left = start, feature, cut, left
-        self.missing_left, self.masks, self.nominal = missing_left, masks, nominal
-        self.shares = shares
+    def __init__(self, const int64_t[::1] start, const int32_t[::1] feature,
+                 const int32_t[::1] cut, const int32_t[::1] left, const uint8_t[::1] missing_left,
+                 const uint8_t[:, ::1] masks, const uint8_t[::1] nominal,
+                 const double[:, ::1] shares):
+        cdef Py_ssize_t tree, node
+        cdef Fork* fork
+        self.start, self.masks, self.shares = start, masks, shares
+        self.forks = np.empty(len(feature), "i4, i4, i4, i4")
+        for tree in range(start.shape[0] - 1):
+            for node in range(start[tree], start[tree + 1]):
+                fork = &self.forks[node]
+                if feature[node] < 0:
+                    fork.column, fork.cut, fork.flags = 0, 0, 0
+                    fork.left = node - start[tree]
+                    continue
+                fork.column, fork.cut, fork.left = feature[node], cut[node], left[node]
+                fork.flags = IS_SPLIT
+                if nominal[feature[node]]:
+                    fork.flags |= BY_MASK
+                elif missing_left[node]:
+                    # Counted one up, the code of a missing value is 0, below all cuts.
+                    fork.flags |= MISSING_LEFT
+                    fork.cut += 1
 
-    cdef inline int64_t step(self, int64_t node, const uint8_t* row) noexcept nogil:
-        """Return the child that a row goes to."""
-        cdef int32_t column = self.feature[node]
-        cdef const uint8_t* mask = NULL
-        if self.nominal[column]:
-            mask = &self.masks[self.cut[node], 0]
-        if goes_left(row[column], self.cut[node], self.missing_left[node], mask):
-            return self.left[node]
-        return self.left[node] + 1
+    cdef inline int32_t step(self, const Fork* fork, const uint8_t* row) noexcept nogil:
+        """Return the child that a row goes to, counted from the root; no branch is to be guessed."""
+        cdef uint8_t code = row[fork.column]
+        cdef int32_t right
+        if fork.flags & BY_MASK:
+            right = not (self.masks[fork.cut, code >> 3] >> (code & 7)) & 1
+        else:
+            right = <uint8_t>(code + (fork.flags & MISSING_LEFT)) > fork.cut
+        return fork.left + (right & (fork.flags >> 1))
 
     def add_votes(self, const uint8_t[:, ::1] codes, Py_ssize_t first, Py_ssize_t last,
                   double[:, ::1] votes):
         """Add the class shares of the leaf that each row reaches in the trees first … last."""
-        cdef Py_ssize_t tree, i, k, rows = codes.shape[0], classes = votes.shape[1]
-        cdef int64_t node
-        cdef const uint8_t* row = NULL
+        cdef Py_ssize_t tree, i, k, lane, rows = codes.shape[0], classes = votes.shape[1]
+        cdef Codes[LANES] row
+        cdef int32_t[LANES] node
+        cdef int32_t child, moved
+        cdef const Fork* forks
+        cdef const double* share
         with nogil:
             for tree in range(first, last):
-                for i in range(rows):
-                    node = self.start[tree]
-                    if self.feature[node] >= 0:
-                        row = &codes[i, 0]
-                    while self.feature[node] >= 0:
-                        node = self.start[tree] + self.step(node, row)
-                    for k in range(classes):
-                        votes[i, k] += self.shares[node, k]
+                forks = &self.forks[self.start[tree]]
+                i = 0
+                while i < rows:
+                    moved = codes.shape[1] > 0
+                    for lane in range(LANES):
+                        node[lane] = 0
+                        if moved:
+                            # Where fewer rows are left, the last one walks several times.
+                            row[lane] = &codes[min(i + lane, rows - 1), 0]
+                    while moved:
+                        moved = 0
+                        for lane in range(LANES):
+                            child = self.step(&forks[node[lane]], row[lane])
+                            moved |= child ^ node[lane]
+                            node[lane] = child
+                    for lane in range(min(<Py_ssize_t>LANES, rows - i)):
+                        share = &self.shares[self.start[tree] + node[lane], 0]
+                        for k in range(classes):
+                            votes[i + lane, k] += share[k]
+                    i += LANES
 
     def find_leaves(self, const uint8_t[:, ::1] codes, const int64_t[::1] rows, Py_ssize_t tree,
                     int64_t[::1] leaves):
         """Write the leaf that each of these rows reaches in a tree."""
         cdef Py_ssize_t i
-        cdef int64_t node
+        cdef int32_t node
+        cdef const Fork* forks = &self.forks[self.start[tree]]
         with nogil:
             for i in range(rows.shape[0]):
-                node = self.start[tree]
-                while self.feature[node] >= 0:
-                    node = self.start[tree] + self.step(node, &codes[rows[i], 0])
-                leaves[i] = node
+                node = 0
+                while forks[node].flags:
+                    node = self.step(&forks[node], &codes[rows[i], 0])
+                leaves[i] = self.start[tree] + node
 
     def add_changes(self, const uint8_t[:, ::1] codes, double[:, :, ::1] changes):
         """Add how each step of a path changes the class shares to the column that it asks for."""
         cdef Py_ssize_t tree, i, k, rows = codes.shape[0], classes = changes.shape[2]
-        cdef int64_t node, child
-        cdef int32_t column
+        cdef int64_t start
+        cdef int32_t node, child, column
         with nogil:
             for tree in range(self.start.shape[0] - 1):
+                start = self.start[tree]
                 for i in range(rows):
-                    node = self.start[tree]
-                    while self.feature[node] >= 0:
-                        column = self.feature[node]
-                        child = self.start[tree] + self.step(node, &codes[i, 0])
+                    node = 0
+                    while self.forks[start + node].flags:
+                        column = self.forks[start + node].column
+                        child = self.step(&self.forks[start + node], &codes[i, 0])
                         for k in range(classes):
-                            changes[i, column, k] += self.shares[child, k] - self.shares[node, k]
+                            changes[i, column, k] += (self.shares[start + child, k]
+                                                      - self.shares[start + node, k])
                         node = child
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.counts.engines import _kernels
 from countwise.counts.moments import MAX_WEIGHT, SLACK
 from countwise.discretize.cut_points import equal_frequency
 from countwise.errors import StoreError
@@ -63,10 +64,11 @@ class Bins:
         codes = np.empty((len(table), len(columns)), dtype=np.uint8)
         for place, column in enumerate(columns):
             if not column.coded:
-                values = table.values(column.name)
-                known = ~np.isnan(values)
-                codes[:, place] = MISSING
-                codes[known, place] = np.searchsorted(self.cut_points[column.name], values[known])
+                points = np.ascontiguousarray(self.cut_points[column.name], np.float64)
+                bins = np.empty(len(table), dtype=np.uint8)
+                _kernels.cut(table.values(column.name), points, bins)
+                bins[bins > len(points)] = MISSING
+                codes[:, place] = bins
                 continue
             coded = self.level_codes.get(column.name, np.arange(column.width, dtype=np.uint8))
             # Missing has the code after the last level, unseen the next one.
