@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,16 +12,28 @@ from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean
 from countwise.params import Constraint, number
 
-#: A number of levels, or one for each figure.
-Number = int | FloatArray
+#: A number, or one for each figure.
+Number = float | FloatArray
 
 
 class _Shares:
     """Shares of whole tables, from a rule for the share of a level."""
 
+    def imagined(
+        self, levels: Number, classes: int, in_all: Callable[[], FloatArray]
+    ) -> tuple[Number, Number]:
+        """Return how many rows are imagined with a level, and how many with any.
+
+        `in_all` returns the level's share in all classes together.
+        """
+        raise NotImplementedError
+
     def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
         """Return the share of levels with these counts among `total` rows; classes come first."""
-        raise NotImplementedError
+        more, whole = self.imagined(levels, len(count), lambda: share_in_all(count, total, levels))
+        whole = total + whole
+        even = np.full_like(count, 1.0 / np.maximum(levels, 1))
+        return np.asarray(np.divide(count + more, whole, out=even, where=whole > 0))
 
     def shares(self, counts: FloatArray) -> FloatArray:
         """Return the share of each level (second axis) within each class (first axis)."""
@@ -55,12 +68,11 @@ class Laplace(_Shares):
         if self.by not in ("values", "classes"):
             raise ParameterError("Laplace", "by", "'values' or 'classes'", self.by)
 
-    def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
-        """Return the share of levels with these counts among `total` rows; classes come first."""
-        number = levels if self.by == "values" else len(count)
-        whole = total + self.alpha * number
-        even = np.full_like(count, 1.0 / np.maximum(levels, 1))
-        return np.asarray(np.divide(count + self.alpha, whole, out=even, where=whole > 0))
+    def imagined(
+        self, levels: Number, classes: int, in_all: Callable[[], FloatArray]
+    ) -> tuple[Number, Number]:
+        """Return how many rows are imagined with a level, and how many with any."""
+        return self.alpha, self.alpha * (levels if self.by == "values" else classes)
 
 
 @dataclass(frozen=True)
@@ -87,22 +99,28 @@ class MEstimate(_Shares):
         if not known:
             raise ParameterError("MEstimate", "p", "'uniform', 'overall' or from 0 to 1", self.p)
 
-    def share(self, count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
-        """Return the share of levels with these counts among `total` rows; classes come first."""
+    def imagined(
+        self, levels: Number, classes: int, in_all: Callable[[], FloatArray]
+    ) -> tuple[Number, Number]:
+        """Return how many rows are imagined with a level, and how many with any."""
         p: Any = self.p
-        even = 1.0 / np.maximum(levels, 1)
         if self.p == "uniform":
-            p = even
+            p = 1.0 / np.maximum(levels, 1)
         elif self.p == "overall":
-            every, rows = count.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
-            p = np.divide(every, rows, out=np.full_like(every, even), where=rows > 0)
-        whole = total + self.m
-        out = np.full_like(count, even)
-        return np.asarray(np.divide(count + self.m * p, whole, out=out, where=whole > 0))
+            p = in_all()
+        return self.m * p, self.m
+
+
+def share_in_all(count: FloatArray, total: FloatArray, levels: Number) -> FloatArray:
+    """Return the share of levels in all classes together; their axis, the first, is kept."""
+    every, rows = count.sum(axis=0, keepdims=True), total.sum(axis=0, keepdims=True)
+    even = np.full_like(every, 1.0 / np.maximum(levels, 1))
+    return np.asarray(np.divide(every, rows, out=even, where=rows > 0))
 
 
 Smoothing = Laplace | MEstimate
 
+_AN_AMOUNT = number(at_least=0)
 #: What a text may be: a word, and after colons a number and how to spread it.
 _FORMS = "'laplace', 'laplace:0.5', 'laplace:classes', 'm-estimate:2' or 'm-estimate:2:overall'"
 
@@ -126,7 +144,7 @@ def smoothing_of(smoothing: float | str | Smoothing | None) -> Smoothing:
         return Laplace(0.0)
     if isinstance(smoothing, str):
         return _parse(smoothing)
-    if not number(at_least=0).admits(smoothing):
+    if not _AN_AMOUNT.admits(smoothing):
         raise ParameterError("smoothing", "smoothing", a_smoothing().words, smoothing)
     return Laplace(float(smoothing))
 

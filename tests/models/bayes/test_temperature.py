@@ -17,7 +17,10 @@ MODELS = {
     "TAN": cw.TAN(),
     "TAN, Laplace": cw.TAN(1.0),
     "AODE": cw.AODE(),
+    "AODE, shares in all rows": cw.AODE("m-estimate:2:overall", frequency_limit=20),
+    "AODE, next to nothing added": cw.AODE(1e-100),
     "KDB": cw.KDB(2, selective=False),
+    "KDB, shares in all rows": cw.KDB(2, selective=False, smoothing="m-estimate:2:overall"),
 }
 every_model = pytest.mark.parametrize("model", list(MODELS.values()), ids=list(MODELS))
 
@@ -41,6 +44,18 @@ def test_scores_without_a_row_are_those_of_its_model_fitted_without_it(model):
         expected = whole._raw_scores(table.take([row]))[0]
         found = scores[row] - scores[row, 0]
         np.testing.assert_allclose(found, expected - expected[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [cw.TAN(5e-324), cw.AODE(5e-324), cw.KDB(smoothing=5e-324)])
+def test_the_least_number_added_to_nothing_counted_gives_finite_scores(model):
+    rows = {
+        "x": ["a", *[None] * 23],
+        "z": ["a", *[None] * 15, "b", *[None] * 7],
+        "t": ["a", "a", "b", "b"] * 6,
+        "y": ["yes", *["no"] * 23],
+    }
+    fitted = model.fit(cw.read(rows, target="y", identifiers="keep"))
+    assert np.isfinite(fitted.predict_proba(rows)).all()
 
 
 @every_model

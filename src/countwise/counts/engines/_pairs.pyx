@@ -3,6 +3,7 @@
 
 from libc.math cimport log2
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
 
 import numpy as np
 
@@ -20,12 +21,12 @@ cdef enum:
 cdef void tally(const code_t* left, const code_t* right, const uint32_t* target,
                 const double* weight, Py_ssize_t rows, uint32_t wide, uint32_t deep,
                 Py_ssize_t cells, bint lanes, uint32_t* count, double* table) noexcept nogil:
-    """Write the table of one pair; `count` has room for the cells, four times with lanes."""
+    """Add to the table of one pair; `count` has room for the cells, four times with lanes."""
     cdef Py_ssize_t begin = 0, number, i
     cdef uint32_t[BLOCK] cell
-    for i in range(cells):
-        table[i] = 0.0
-    if weight == NULL:
+    # Of a table with more cells than rows most stay as they are.
+    cdef bint few = cells > rows
+    if weight == NULL and not few:
         for i in range(4 * cells if lanes else cells):
             count[i] = 0
     while begin < rows:
@@ -35,6 +36,9 @@ cdef void tally(const code_t* left, const code_t* right, const uint32_t* target,
         if weight != NULL:
             for i in range(number):
                 table[cell[i]] += weight[begin + i]
+        elif few:
+            for i in range(number):
+                table[cell[i]] += 1.0
         elif lanes:
             i = 0
             # Equal neighbors would wait for each other's store.
@@ -51,9 +55,9 @@ cdef void tally(const code_t* left, const code_t* right, const uint32_t* target,
             for i in range(number):
                 count[cell[i]] += 1
         begin += number
-    if weight == NULL:
+    if weight == NULL and not few:
         for i in range(cells):
-            table[i] = count[i]
+            table[i] += count[i]
             if lanes:
                 table[i] += <double>count[cells + i] + count[2 * cells + i] + count[3 * cells + i]
 
@@ -96,7 +100,7 @@ cdef double shared_bits(const double* table, Py_ssize_t classes, Py_ssize_t ones
 def count_pairs(const code_t[:, ::1] codes, const uint32_t[::1] target, weight,
                 const uint32_t[::1] width, Py_ssize_t slots, const int64_t[:, ::1] pairs,
                 const int64_t[::1] offset, double[::1] out):
-    """Write the table of each pair of columns into `out`, from its offset on."""
+    """Add to the table of each pair of columns in `out`, from its offset on."""
     cdef Py_ssize_t p, rows = codes.shape[1], cells, i, j
     cdef const double[::1] given
     cdef const double* amount = NULL
@@ -138,6 +142,7 @@ def measure_pairs(const code_t[:, ::1] codes, const uint32_t[::1] target, weight
             i, j = pairs[p, 0], pairs[p, 1]
             cells = slots * <Py_ssize_t>width[i] * <Py_ssize_t>width[j]
             lanes = cells <= LANE_CELLS and 8 * cells < rows
+            memset(&table[0], 0, cells * sizeof(double))
             tally(&codes[i, 0], &codes[j, 0], &target[0], amount, rows, width[i], width[j], cells,
                   lanes, &count[0], &table[0])
             bits[p] = shared_bits(&table[0], slots - 1, width[i] - 1, width[j] - 1,

@@ -14,7 +14,13 @@ from countwise.counts.counts import Counts
 from countwise.counts.smoothing import Smoothing, a_smoothing
 from countwise.models.bayes import _score_terms
 from countwise.models.bayes.counted import JointClassifier
-from countwise.models.bayes.score_terms import ZERO, ScoreTerms, TableTerm, child_figures
+from countwise.models.bayes.score_terms import (
+    ZERO,
+    ScoreTerms,
+    TableTerm,
+    child_figures,
+    sum_out_missing,
+)
 from countwise.models.explanation import Explanation
 from countwise.parallel import in_chunks
 from countwise.params import number, one_of, parameter
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 14
 #: Where the terms of a parent are computed for each chunk, a chunk is longer.
 _LONG_CHUNK = 1 << 18
+#: Rows that are scored without themselves at a time: so many, or as many as have so many figures.
+_FEW_ROWS, _FIGURES = 1 << 8, 1 << 20
 #: Figures of all parents together that are kept after learning. Joined for speed they take a few
 #: times this; more of them are computed from the counts whenever rows are scored.
 MOST_FIGURES = 1 << 23
@@ -76,6 +84,11 @@ class AODE(JointClassifier):
             allowed[place] = seen[table.codes(name)]
         return allowed
 
+    @property
+    def sum_of_terms(self) -> None:
+        """The score is a mean over models, no sum of terms."""
+        return None
+
     def _raw_scores(self, table: Table) -> FloatArray:
         table = self._view(table)
         scores = np.empty((len(table), len(self.classes_)))
@@ -116,23 +129,53 @@ class AODE(JointClassifier):
         return np.asarray(self._raw_scores(table).argmax(axis=1))
 
     def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
-        table, rule, names = left_out.table, self._rule(), list(self._often)
+        names, rows, counts = list(self._often), len(left_out.table), left_out.counts
+        families = []
+        for child in names:
+            single = counts.table(child)[:, :-1, None]
+            pairs = [counts.table(child, name)[:, :-1] for name in names if name != child]
+            if not isinstance(self._rule(), str):
+                pairs = [sum_out_missing(table, 1, 1) for table in pairs]
+            place = names.index(child)
+            families.append([*pairs[:place], single, *pairs[place:]])
+        scores = np.empty((len(self.classes_), rows))
+
+        def fill(start: int, stop: int) -> None:
+            part = left_out.part(start, stop)
+            scores[:, start:stop] = self._average_without(part, families)
+
+        in_chunks(rows, max(_FEW_ROWS, _FIGURES // (len(names) * len(scores) or 1)), fill)
+        return scores
+
+    def _average_without(
+        self, left_out: LeftOut, families: Sequence[list[FloatArray]]
+    ) -> FloatArray:
+        """Return the scores of rows (classes × rows) by the tables of each child with all parents.
+
+        The table of the child alone stands where it would be its own parent.
+        """
+        from countwise.models.bayes.leave_one_out import LogProducts
+
+        rule, names = self._rule(), list(self._often)
         with np.errstate(divide="ignore"):
             prior = np.log(left_out.class_weights())
-        plain, joined = prior.copy(), np.full_like(prior, -np.inf)
-        led = np.zeros(len(table), dtype=bool)
-        for parent, often in self._often.items():
-            alone = left_out.log_shares((parent,), rule)
-            plain += alone
-            left = often[table.codes(parent)] - left_out.weight
-            leads = np.flatnonzero(left >= max(self.frequency_limit, 1e-9))
-            scores = prior + alone
-            for child in names:
-                if child != parent:
-                    scores += left_out.log_shares((child, parent), rule)
-            joined[:, leads] = np.logaddexp(joined[:, leads], scores[:, leads])
-            led[leads] = True
-        return np.where(led & np.isfinite(joined).any(axis=0), joined, plain)
+        codes = [left_out.codes(name) for name in names]
+        shape = (len(left_out.table), len(prior))
+        alone, led = LogProducts((1, *shape)), LogProducts((len(names), *shape))
+        for place, (child, tables) in enumerate(zip(names, families, strict=True)):
+            left_out.multiply_shares(child, tables[place : place + 1], codes[:1], rule, alone)
+            left_out.multiply_shares(child, tables, codes, rule, led)
+        top, total = np.full(shape, -np.inf), np.zeros(shape)
+        least = max(self.frequency_limit, 1e-9)
+        scores = np.maximum(led.sums(), ZERO)
+        for score, often, code in zip(scores, self._often.values(), codes, strict=True):
+            may_lead = often[code] - left_out.weight >= least
+            _score_terms.add_up(score, may_lead.view(np.uint8), top, total)
+        with np.errstate(divide="ignore"):
+            joined = prior + (top + np.log(total)).T
+        joined[joined <= ZERO / 2] = -np.inf
+        found = np.isfinite(joined).any(axis=0)
+        return np.asarray(np.where(found, joined, prior + alone.sums()[0].T))
 
     def explain(self, X: Any) -> Explanation:
         """Return what each attribute adds; the parents' average enters by how much each one weighs.

@@ -10,6 +10,7 @@ import numpy as np
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.engines.memory import DIRECT_ROWS, measure_pairs
+from countwise.counts.engines.stream import drop_counts
 from countwise.counts.information import shared_information
 from countwise.counts.plan import Plan
 from countwise.discretize.rare_levels import tree_limit, width_limit
@@ -73,6 +74,8 @@ def _share_in_scan(scan: Scan, columns: Sequence[str]) -> FloatArray:
         names = [columns[place] for place in places]
         counts = count(scan, Plan.pairs(schema, names))
         shared[np.ix_(places, places)] = shared_information(counts, names)
+        del counts
+        drop_counts(scan)
     return shared
 
 

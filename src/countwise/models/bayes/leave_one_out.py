@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,21 @@ from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
 from countwise.counts.histogram import Grid, keys_of
 from countwise.counts.moments import Moments
-from countwise.counts.smoothing import Smoothing, smoothing_of
+from countwise.counts.smoothing import Smoothing, share_in_all, smoothing_of
 from countwise.decisions.class_prior import prior_of
 from countwise.discretize._mdl import find_intervals_without
 from countwise.discretize.cut_points import margin_of, mdl_cuts
+from countwise.models.bayes._leave_one_out import multiply_shares
 from countwise.models.bayes.kernel_density import KernelDensity
 from countwise.models.bayes.score_terms import (
+    BACK_OFF,
     LOWEST,
     ZERO,
     backed_off,
     estimate_normal,
     presence_logs,
     share_of_column,
+    sum_out_missing,
 )
 from countwise.numeric import log_softmax, softmax
 from countwise.tables.scan import Scan
@@ -126,6 +130,12 @@ Codes = NDArray[np.intp]
 Family = tuple[str, ...]
 
 
+def take_away(amounts: FloatArray, taken: FloatArray) -> FloatArray:
+    """Return what is left; what rounding leaves of fractional weights is nothing."""
+    less = amounts - taken
+    return np.where(less <= 1e-12 * amounts, 0.0, less)
+
+
 class LeftOut:
     """Rows of a table, each taken out of the counts; figures are classes × rows.
 
@@ -141,15 +151,18 @@ class LeftOut:
     def subtract(self, figures: FloatArray, rows: Codes) -> None:
         """Take rows out of figures of their own class, in place."""
         at = (self.truth[rows], np.arange(len(rows)))
-        less = figures[at] - self.weight[rows]
-        # What rounding leaves of fractional weights is nothing.
-        figures[at] = np.where(less <= 1e-12 * figures[at], 0.0, less)
+        figures[at] = take_away(figures[at], self.weight[rows])
 
     def class_weights(self) -> FloatArray:
         """Return the weight of each class without each row."""
         weight = np.repeat(self.counts.weight[self.present, None], len(self.table), axis=1)
         self.subtract(weight, self.every)
         return weight
+
+    def part(self, start: int, stop: int) -> LeftOut:
+        """Return some of the rows."""
+        rows = slice(start, stop)
+        return LeftOut(self.table.take(rows), self.counts, self.weight[rows])
 
     def log_shares(
         self, family: Family, rule: Smoothing | str, missing_is_a_level: bool = False
@@ -159,20 +172,87 @@ class LeftOut:
         Parents that a row lacks are summed out; a row that lacks the value itself adds nothing,
         unless missing is a level like others.
         """
-        cells = self.counts.table(*family)[self.present]
-        cells = cells if missing_is_a_level else cells[:, :-1]
-        child, parents = self._codes(family[0]), [self._codes(name) for name in family[1:]]
-        gaps = np.zeros(len(child), dtype=np.intp)
-        for place, codes in enumerate(parents):
-            gaps += (codes == cells.shape[2 + place] - 1).astype(np.intp) << place
-        known = child < cells.shape[1]
-        shares = np.zeros((len(self.present), len(self.table)))
-        for pattern in np.unique(gaps[known]).tolist() if parents else [0]:
-            rows = np.flatnonzero(known & (gaps == pattern))
-            gone = tuple(2 + at for at in range(len(parents)) if pattern >> at & 1)
-            at = [codes[rows] for place, codes in enumerate(parents) if not pattern >> place & 1]
-            shares[:, rows] = self._shares(cells.sum(axis=gone), child[rows], at, rows, rule)
-        return _logs(shares, known)
+        child, *parents = family
+        cells = self.counts.table(*family)
+        cells = sum_out_missing(cells if missing_is_a_level else cells[:, :-1], len(parents), 1)
+        place = np.zeros(len(self.table), dtype=np.intp)
+        for name in parents:
+            place = place * (self.counts.schema[name].width + 1) + self.codes(name)
+        logs = LogProducts((1, len(self.table), len(self.present)))
+        cells = cells.reshape(*cells.shape[:2], prod(cells.shape[2:]))
+        self.multiply_shares(child, [cells], [place], rule, logs)
+        return np.transpose(logs.sums()[0])
+
+    def multiply_shares(
+        self,
+        child: str,
+        tables: list[FloatArray],
+        parents: list[Codes],
+        rule: Smoothing | str,
+        logs: LogProducts,
+    ) -> None:
+        """Multiply the shares of a child given its parents in each of some families.
+
+        Tables are classes × child × parents, and the rows are at these places of the parents. The
+        last place, where none is known, holds sums over the others; the back-off does not read it.
+        """
+        codes, levels = self.codes(child), tables[0].shape[1]
+        shape = logs.product.shape
+        imagined: float | FloatArray
+        whole: Any = BACK_OFF
+        if isinstance(rule, str):
+            imagined = BACK_OFF * self._shares_in_class(child, codes, levels)
+        else:
+            imagined, whole = rule.imagined(
+                levels, shape[2], lambda: self._shares_in_all(tables, codes, parents)
+            )
+        each = np.shape(imagined)[:-2]
+        imagined = np.array(np.broadcast_to(imagined, (*each, *shape[1:])), dtype=float, order="C")
+        logs.make_room(float(imagined.min(initial=whole)) / (self.counts.total + whole))
+        multiply_shares(
+            tables,
+            parents,
+            self.present,
+            codes,
+            np.broadcast_to(imagined, shape),
+            whole,
+            1 / max(levels, 1),
+            isinstance(rule, str),
+            self.truth,
+            self.weight,
+            logs.product,
+        )
+
+    def _shares_in_class(self, child: str, codes: Codes, levels: int) -> FloatArray:
+        """Return shares of the rows' values in each class, drawn to those in all rows."""
+        cells = self.counts.table(child)[self.present, :levels]
+        known = np.flatnonzero(codes < levels)
+        inside = cells[:, codes[known]]
+        whole = np.repeat(cells.sum(axis=1)[:, None], len(known), axis=1)
+        less = self.weight[known]
+        every = np.maximum(inside.sum(axis=0) - less, 0.0)
+        column = share_of_column(every, cells.sum() - less, levels)
+        self.subtract(inside, known)
+        self.subtract(whole, known)
+        shares = np.ones((len(codes), len(cells)))
+        shares[known] = backed_off(inside, whole, column).T
+        return shares
+
+    def _shares_in_all(
+        self, tables: list[FloatArray], codes: Codes, parents: list[Codes]
+    ) -> FloatArray:
+        """Return shares of the rows' values in all rows with these parents: families × rows."""
+        levels = tables[0].shape[1]
+        known = np.flatnonzero(codes < levels)
+        shares = np.ones((len(tables), len(codes), 1))
+        for line, cells, places in zip(shares, tables, parents, strict=True):
+            place = places[known] if cells.shape[2] > 1 else 0 * known
+            inside = cells[:, codes[known], place][self.present]
+            whole = cells.sum(axis=1)[:, place][self.present]
+            self.subtract(inside, known)
+            self.subtract(whole, known)
+            line[known, 0] = share_in_all(inside, whole, levels)[0]
+        return shares
 
     def log_shares_of(
         self, count: FloatArray, total: FloatArray, rows: Codes, rule: Smoothing, levels: FloatArray
@@ -187,36 +267,10 @@ class LeftOut:
         known[rows] = True
         return _logs(shares, known)
 
-    def _codes(self, name: str) -> Codes:
+    def codes(self, name: str) -> Codes:
         """Return codes in which unseen levels are missing, as they are in the counts."""
         codes = self.table.codes(name).astype(np.intp)
         return np.minimum(codes, self.table.schema[name].width)
-
-    def _shares(
-        self,
-        cells: FloatArray,
-        child: Codes,
-        parents: list[Codes],
-        rows: Codes,
-        rule: Smoothing | str,
-    ) -> FloatArray:
-        index: tuple[Any, ...] = (slice(None), child, *parents)
-        count = cells[index].copy()
-        total = cells.sum(axis=1)[(slice(None), *parents)]
-        total = total.copy() if parents else np.repeat(total[:, None], len(rows), axis=1)
-        self.subtract(count, rows)
-        self.subtract(total, rows)
-        if not isinstance(rule, str):
-            return rule.share(count, total, cells.shape[1])
-        by_class = cells.sum(axis=tuple(range(2, cells.ndim)))
-        less = self.weight[rows]
-        every = np.maximum(by_class.sum(axis=0)[child] - less, 0.0)
-        column = share_of_column(every, by_class.sum() - less, cells.shape[1])
-        inside, whole = by_class[:, child], np.repeat(by_class.sum(axis=1)[:, None], len(rows), 1)
-        self.subtract(inside, rows)
-        self.subtract(whole, rows)
-        given_class = backed_off(inside, whole, column)
-        return backed_off(count, total, given_class) if parents else given_class
 
     def moments(self, name: str) -> Moments:
         """Return the moments of a numeric column without each row: class slots × rows."""
@@ -235,6 +289,28 @@ class LeftOut:
         for figures, changed in zip(every, less.arrays(), strict=True):
             figures[slot, self.every] = changed
         return Moments(*every)
+
+
+class LogProducts:
+    """Logs of products of shares, taken only before a product could become too small."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.product, self._logs = np.ones(shape), np.zeros(shape)
+        self._least = 1.0
+
+    def make_room(self, least: float) -> None:
+        """Take the logs so far if factors that may be as small as this could go too far."""
+        if self._least * least < 1e-290:
+            self.sums()
+        self._least *= least
+
+    def sums(self) -> FloatArray:
+        """Return the logs of the products so far."""
+        with np.errstate(divide="ignore"):
+            self._logs += np.log(self.product, out=self.product)
+        self.product.fill(1.0)
+        self._least = 1.0
+        return self._logs
 
 
 def _logs(shares: FloatArray, known: NDArray[np.bool_]) -> FloatArray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.counts.smoothing import Smoothing, smoothing_of
+from countwise.models.bayes.leave_one_out import take_away
 from countwise.models.bayes.score_terms import presence_logs
 from countwise.models.bayes.words import (
     LEAST_SHARE,
@@ -98,7 +99,7 @@ class WordsLeftOut:
         kept = np.flatnonzero(word >= 0)
         kept = kept[np.argsort(row[kept], kind="stable")]
         row, word = row[kept], word[kept]
-        others = _less(self.in_rows[word], self.left_out.weight[row])
+        others = take_away(self.in_rows[word], self.left_out.weight[row])
         stays = in_enough_rows(others, self.model.min_rows)
         return _Cells(row, word, np.concatenate(times)[kept], stays)
 
@@ -109,12 +110,12 @@ class WordsLeftOut:
         count = self.times[:, cells.word]
         at = (truth[row], np.arange(len(row)))
         before = count.copy()
-        count[at] = _less(count[at], taken)
+        count[at] = take_away(count[at], taken)
         total = np.repeat(self.times.sum(axis=1)[:, None], number, axis=1)
         # Of a word that the others do not know, nothing is left in any class.
         gone = np.where(cells.stays, before - count, before)
         for place, line in enumerate(gone):
-            total[place] = _less(total[place], _sum(row, line, number))
+            total[place] = take_away(total[place], _sum(row, line, number))
         known = len(self.in_rows) - np.bincount(row[~cells.stays], minlength=number)
         share = self.rule.share(count, total[:, row], known[row].astype(np.float64))
         logs = np.log(np.maximum(share, LEAST_SHARE)) * (cells.times * cells.stays)
@@ -128,7 +129,7 @@ class WordsLeftOut:
         scores = np.repeat(lacking.sum(axis=1)[:, None], number, axis=1)
         # The class of the row has fewer texts, so every word of it changes.
         own_texts = np.repeat(texts, number, axis=1)[truth, np.arange(number)]
-        fewer = _less(own_texts, weight)
+        fewer = take_away(own_texts, weight)
         keys = np.stack([truth.astype(np.float64), weight], axis=1)
         _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         lacking_in_class = [
@@ -138,7 +139,7 @@ class WordsLeftOut:
         added = np.where(cells.stays, held[:, cells.word], 0.0) - lacking[:, cells.word]
         at = (truth[row], np.arange(len(row)))
         before = self.rows[truth[row], cells.word]
-        left = _less(before, weight[row])
+        left = take_away(before, weight[row])
         both = np.stack([left, fewer[row] - left])[None]
         share = np.log(np.maximum(self.rule.shares(both)[0, 0], LEAST_SHARE))
         added[at] = np.where(cells.stays, share, 0.0) - self._lacking(before, fewer[row])
@@ -161,8 +162,8 @@ class WordsLeftOut:
         )
         at = (self.left_out.truth, every)
         weight = self.left_out.weight
-        seen[at] = _less(seen[at], np.where(missing, 0.0, weight))
-        blank[at] = _less(blank[at], np.where(missing, weight, 0.0))
+        seen[at] = take_away(seen[at], np.where(missing, 0.0, weight))
+        blank[at] = take_away(blank[at], np.where(missing, weight, 0.0))
         return presence_logs(seen, blank, self.rule)
 
 
@@ -175,9 +176,3 @@ def _places(words: tuple[str, ...], counted: tuple[str, ...]) -> Places:
 def _sum(row: Places, amounts: FloatArray, rows: int) -> FloatArray:
     """Return the sum of the amounts of each row."""
     return np.bincount(row, amounts, minlength=rows).astype(np.float64)
-
-
-def _less(amounts: FloatArray, taken: FloatArray) -> FloatArray:
-    # What rounding leaves of fractional weights is nothing.
-    less = amounts - taken
-    return np.where(less <= 1e-12 * amounts, 0.0, less)
