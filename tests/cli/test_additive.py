@@ -16,10 +16,10 @@ def test_it_is_what_fit_trains_and_compare_ranks(run, folder):
 def test_the_curve_of_a_page_has_few_points_where_every_point_is_a_fit(run, folder):
     options = ["--models", "additive", "--folds", "2", "--report", "page.html"]
     assert run("compare", "good.csv", *options).exit_code == 0
-    assert "3 repeats" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "stratified, 2 repeats" in (folder / "page.html").read_text(encoding="utf-8")
     options[1] = "naive-bayes"
     assert run("compare", "good.csv", *options).exit_code == 0
-    assert "10 repeats" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "stratified, 10 repeats" in (folder / "page.html").read_text(encoding="utf-8")
 
 
 def test_it_trains_explains_and_reports(run, folder):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from countwise.tables.read_options import ReadOptions
 
 #: The page's curve of a model that is fitted anew for every point.
-_REFITTED_CURVE: dict[str, Any] = {"points": 8, "repeats": 3}
+_REFITTED_CURVE: dict[str, Any] = {"points": 5, "repeats": 2}
 
 
 @click.command(
