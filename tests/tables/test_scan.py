@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -126,3 +128,72 @@ def test_the_temperature_of_a_scan_costs_no_scan_more(tmp_path, table):
         fitted = model.fit(rows)
         assert len(begun) == scans
         assert fitted.temperature_ == type(model)().fit(table).temperature_
+
+
+def write_rows(path, rows="1,a\n2,b\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x,y\n" + rows)
+
+
+def test_links_to_folders_are_followed_and_those_that_lead_back_are_not(tmp_path):
+    write_rows(tmp_path / "rows/a.csv")
+    write_rows(tmp_path / "elsewhere/b.csv")
+    (tmp_path / "rows/sub").mkdir()
+    for link, target in (("up", ".."), ("sub/back", "../../rows"), ("other", "../elsewhere")):
+        (tmp_path / "rows" / link).symlink_to(target)
+    (tmp_path / "elsewhere/home").symlink_to("../rows")
+    assert len(cw.scan(tmp_path / "rows", target="y")) == 4
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    write_rows(tmp_path / "a.csv")
+    write_rows(tmp_path / "locked/b.csv")
+    listed = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(CountwiseError, match=r"locked' cannot be read \(Permission denied\)"):
+        cw.scan(tmp_path, target="y")
+
+
+def test_a_pattern_matches_folders_that_are_named_like_files(tmp_path):
+    write_rows(tmp_path / "one.csv")
+    write_rows(tmp_path / "two.csv/part-0.csv")
+    write_rows(tmp_path / "two.csv/_temporary/part-1.csv")
+    write_rows(tmp_path / "three/part-0.csv")
+    assert len(cw.scan(f"{tmp_path}/*.csv", target="y")) == 4
+    assert len(cw.scan(f"{tmp_path}/**", target="y")) == 8
+
+
+def test_the_name_of_a_folder_counts_more_than_a_column_of_its_files(tmp_path):
+    for name in ("n", "s"):
+        write_rows(tmp_path / f"x={name}/a.csv")
+    rows = cw.scan(tmp_path, target="y")
+    assert set(rows.schema["x"].levels) == {"n", "s"}
+    [note] = [note for note in rows.notes if note.code == "S14"]
+    assert str(note).startswith("Column 'x' is in the files and in the names of their folders")
+
+
+@pytest.mark.parametrize("quotes", [False, True])
+def test_memory_bounds_the_rows_of_a_block_of_text_and_changes_no_count(tmp_path, quotes):
+    path = tmp_path / "rows.csv"
+    row = '"{}",{},{}\n' if quotes else "{},{},{}\n"
+    cells = [row.format("abc"[at % 3], at % 7 / 2, "uv"[at % 2]) for at in range(30_000)]
+    path.write_text("k,x,y\n" + "".join(cells))
+    counted, numbers = [], []
+    for memory in ("1MB", "3MB", "512MB"):
+        rows = cw.scan(path, target="y", memory=memory)
+        counted.append(cw.count(rows, cw.Plan.each(rows.schema, "both")))
+        [piece] = rows.pieces()
+        blocks = list(rows.blocks(piece))
+        numbers.append([number for block in blocks for number in block.numbers.tolist()])
+        if not quotes:
+            assert max(len(block.table) for block in blocks) <= 1.2 * rows.block_rows
+    assert counted[0] == counted[1] == counted[2]
+    assert numbers[0] == numbers[1] == numbers[2] == list(range(30_000))
+    few = cw.scan(path, target="y", memory="1MB").sample(50)
+    assert few.labels.tolist() == rows.sample(50).labels.tolist()

@@ -171,7 +171,9 @@ class Recode:
                 changed = table.map(self.apply, schema, cuts)
                 table.memo[key] = (self, changed)
             return table.memo[key][1]  # type: ignore[no-any-return]
-        table = cut_table(table, self.cut_points) if self.cut_points else table
+        # Rows outside memory may be counted a few columns at a time.
+        cuts = {name: points for name, points in self.cut_points.items() if name in table}
+        table = cut_table(table, cuts) if cuts else table
         if not self.kept_levels:
             return table
         from countwise.discretize.rare_levels import fold_table

@@ -221,6 +221,8 @@ class Scan:
         #: Who runs the passes if they are shared with other scans, and for which rows.
         self.shared: Any = None
         self.place: Any = None
+        #: What yields those rows alone, if the source of all rows can select them.
+        self.selected: RowSource | None = None
         self.skipped: dict[str, str] = {}
         self.checkpoint: str | None = None
         self.passes = [0]
@@ -353,6 +355,21 @@ class Scan:
     def turn(self) -> AbstractContextManager[Any]:
         """Give the turn to work that needs much memory, where fits run side by side."""
         return nullcontext() if self.shared is None else self.shared.turn
+
+    def only(self, source: RowSource) -> Scan:
+        """Return those of the rows that another source yields."""
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.source, other.memo = source, {}
+        return other
+
+    def alone(self) -> Scan:
+        """Return the same rows, selected by their source instead of sharing passes."""
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        assert self.selected is not None, "its source selects no rows"
+        other.source, other.shared, other.selected = self.selected, None, None
+        return other
 
     def part(self, names: Collection[str]) -> ScanPart:
         """Return the same rows with the class and some columns only."""

@@ -68,7 +68,7 @@ def run_pass(
     finds; the `engine` stream makes it run here.
     """
     if scan.shared is not None:
-        return scan.shared.run(scan, fold, add)
+        return scan.shared.run(scan, fold, add, engine)
     is_remote = scan.source.is_remote and (engine or scan.engine) != "stream"
     for _ in range(_MOST_SCANS):
         if is_remote:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,13 @@ from countwise.errors import ParameterError, TableError
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
-from countwise.tables.sources.query_source import KeyedSource
+from countwise.tables.sources.query_source import KeyedSource, QuerySource
+from countwise.tables.sources.row_source import Piece
 from countwise.tables.table import Table, code_type
 from countwise.tables.words import join_cells
+
+#: By how much more rows are selected than are drawn: some have no class, and hashes are random.
+_MARGIN = 1.2
 
 
 class Drawn(NamedTuple):
@@ -44,12 +49,20 @@ def hash_rows(block: Block, seed: int | str, any_order: bool = False) -> NDArray
             "a column that identifies them.",
             hint="Name it with `key=`",
         )
-    start = blake2b(f"{seed} {block.piece.key}".encode(), digest_size=8).digest()
+    start = hash_seed(seed, block.piece)
+    if block.piece.hash_numbers is not None:
+        return block.piece.hash_numbers(block.numbers, start)
     mixed = block.numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= np.uint64(int.from_bytes(start, "little"))
+    mixed ^= np.uint64(start)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def hash_seed(seed: int | str, piece: Piece) -> int:
+    """Return the 64 bits with which the rows of a piece are hashed."""
+    start = blake2b(f"{seed} {piece.key}".encode(), digest_size=8).digest()
+    return int.from_bytes(start, "little")
 
 
 class RowSample:
@@ -101,31 +114,51 @@ def draw(scan: Scan, rows: int, random_state: int = 0) -> tuple[Table, FloatArra
 
     Rows that come in no certain order are in that of their hashes.
     """
-    from countwise.tables.scan_pass import run_pass
-
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError("sample", "rows", "a whole number from 1", rows)
     scan.make_certain()
-    sample = scan.expected
-    is_known = sample is not None and sample.seed == random_state and sample.rows >= rows
-    if sample is not None and is_known and sample.drawn is not None and not scan.shared:
-        schema = scan.decision.schema
+    parts = _drawn_before(scan, random_state, rows)
+    if parts is None:
+        sample = _draw_near(scan, rows, random_state)
         parts = sample.parts(rows)
-        change = scan.change or (lambda table: table)
-        tables = [change(recode(part.table, schema)) for part in parts]
-    else:
-        sample = RowSample(rows, random_state)
-        sample.drawn = run_pass(scan, sample.draw, sample.add)
-        parts = sample.parts(rows)
-        tables = [part.table for part in parts]
-    weight = None
-    if scan.weight is not None:
-        weight = np.concatenate([part.weight for part in parts if part.weight is not None])
-    table = join_tables(tables)
+    drawn = _join(parts)
     if isinstance(scan.source, KeyedSource):
-        order = np.argsort(np.concatenate([part.hashes for part in parts]), kind="stable")
-        table, weight = table.take(order), None if weight is None else weight[order]
-    return table.with_notes(scan.notes), weight
+        drawn = drawn.take(np.argsort(drawn.hashes, kind="stable"))
+    return drawn.table.with_notes(scan.notes), drawn.weight
+
+
+def _drawn_before(scan: Scan, seed: int, rows: int | None = None) -> list[Drawn] | None:
+    """Return the rows with the smallest hashes, all or some, if the first scan has drawn them."""
+    sample = scan.expected
+    if sample is None or sample.drawn is None or scan.shared or sample.seed != seed:
+        return None
+    rows = sample.rows if rows is None else rows
+    if sample.rows < rows:
+        return None
+    schema, change = scan.decision.schema, scan.change or (lambda table: table)
+    return [part._replace(table=change(recode(part.table, schema))) for part in sample.parts(rows)]
+
+
+def _draw_near(scan: Scan, rows: int, seed: int) -> RowSample:
+    """Draw rows, from those with small hashes alone if the source can select them."""
+    from countwise.tables.scan_pass import run_pass
+
+    turn: AbstractContextManager[Any] = nullcontext()
+    size = len(scan)
+    if scan.selected is not None:
+        turn, size, scan = scan.turn(), scan.shared.first[scan.place].rows, scan.alone()
+    (piece, *_), share, source = scan.pieces(), 1.0, scan.source
+    if isinstance(source, QuerySource) and source.hashes_rows and not scan.shared:
+        share = 1.0 if scan.engine == "stream" else _MARGIN * rows / max(size, 1)
+    while True:
+        sample, near = RowSample(rows, seed), scan
+        if share < 1.0:
+            near = scan.only(source.rows_below(hash_seed(seed, piece), share))  # type: ignore[attr-defined]
+        with turn:
+            sample.drawn = run_pass(near, sample.draw, sample.add) or []
+        if share >= 1.0 or sum(len(part.hashes) for part in sample.drawn) >= rows:
+            return sample
+        share *= 2
 
 
 def draw_by_class(
@@ -133,7 +166,8 @@ def draw_by_class(
 ) -> tuple[Table, FloatArray | None]:
     """Return so many rows of each class of a scan and their weights, drawn without replacement.
 
-    If the rows have no fixed order, another scan may find other ones.
+    If the first scan has drawn enough rows of each class, there is no other one. If the rows have
+    no fixed order, another scan may find other ones.
     """
     from countwise.tables.scan_pass import run_pass
 
@@ -153,7 +187,11 @@ def draw_by_class(
     def add(left: Drawn, right: Drawn) -> Drawn:
         return keep(_join([left, right]))
 
-    drawn: Drawn = run_pass(scan, fold, add, progress=progress)
+    # Rows that are known are all up to some hash, so if they are enough they are the ones.
+    known = _drawn_before(scan, seed)
+    drawn: Drawn | None = None if known is None else keep(_join(known))
+    if drawn is None or (np.bincount(drawn.table.target, minlength=len(wanted)) < wanted).any():
+        drawn = run_pass(scan, fold, add, progress=progress)
     return drawn.table.with_notes(scan.notes), drawn.weight
 
 

@@ -130,7 +130,7 @@ class ColumnSurvey:
         """Survey one column of a block of rows.
 
         `marks` among its numbers were taken as missing, `rounded` is one that became inexact. Each
-        row of a coded column may stand for as many as its `weight` says. Different numbers are
+        row may stand for as many as its `weight` says, except those of texts. Different numbers are
         counted if they `may_identify` rows.
         """
         cells = table.raw_array(column.name)
@@ -144,8 +144,12 @@ class ColumnSurvey:
             )
         if column.coded:
             return cls._of_codes(table.schema[column.name], cells, weight).pruned(limit)
-        missing = int(np.count_nonzero(np.isnan(cells)))
-        if missing == len(cells):
+        blank = np.isnan(cells)
+        missing = int(np.count_nonzero(blank))
+        rows = len(cells) - missing
+        if weight is not None:
+            rows, missing = int(weight[~blank].sum()), int(weight[blank].sum())
+        if not rows:
             return cls(True, 0, missing, dates=column.dates, marks=marks or {})
         low, high = float(np.fmin.reduce(cells)), float(np.fmax.reduce(cells))
         # Most columns with a fraction show it in the first rows, and need no closer look.
@@ -153,15 +157,16 @@ class ColumnSurvey:
         few = _few(cells[:_GLANCE], low, high)
         values = cells
         if missing and (is_whole or with_parts or len(few) < 3):
-            values = cells[~np.isnan(cells)]
+            values = cells[~blank]
         few = few if len(few) > 2 else _few(values, low, high)
         may_identify |= has_id_name(column.name) or rounded is not None
+        repeats = None if weight is None else weight[~blank] if len(values) < len(cells) else weight
         return cls(
             True,
-            len(cells) - missing,
+            rows,
             missing,
             sketch=Distinct.of_numbers(values) if is_whole and may_identify else None,
-            sums=_power_sums(values) if is_whole and low >= 0 and high < _EXACT else (),
+            sums=_power_sums(values, repeats) if is_whole and low >= 0 and high < _EXACT else (),
             low=low,
             high=high,
             is_whole=is_whole,
@@ -324,9 +329,10 @@ def _alike(levels: list[Level]) -> list[Level]:
     ]
 
 
-def _power_sums(values: NDArray[np.float64]) -> tuple[int, int]:
+def _power_sums(values: NDArray[np.float64], repeats: NDArray[np.int64] | None) -> tuple[int, int]:
     whole = values.astype(np.uint64)
-    return int(whole.sum(dtype=np.uint64)), int((whole * whole).sum(dtype=np.uint64))
+    times = whole if repeats is None else whole * repeats.astype(np.uint64)
+    return int(times.sum(dtype=np.uint64)), int((times * whole).sum(dtype=np.uint64))
 
 
 def _sums_to(last: int) -> tuple[int, int]:

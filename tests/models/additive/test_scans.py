@@ -16,6 +16,7 @@ import countwise as cw
 from countwise.errors import TableError, UnseenLevelWarning
 from countwise.models.additive import additive, prepare, scan_rows
 from countwise.tables import scan as scan_module
+from countwise.tables import scan_sample
 from countwise.tables.scan import Block
 
 ROWS, SAMPLE = 3000, 800
@@ -115,6 +116,52 @@ def test_blocks_threads_files_and_where_rows_are_kept_change_no_bit(
     spilled = cw.Additive(pairs=2).fit(cw.scan(paths, target="y"))
     assert np.array_equal(spilled.predict_proba(table), expected)
     assert "kept in a temporary file" in note_of(spilled, "A02")
+
+
+@pytest.mark.parametrize(
+    ("rows", "rare", "options", "scans"),
+    [
+        (ROWS, 0, {}, 2),
+        (ROWS, 0, {"weight": "often"}, 3),  # rows are counted, too
+        (ROWS, 5, {}, 3),  # the first scan draws no row of some rare class
+        (ROWS, 0, {"memory": "1MB"}, 3),  # too little for twice the sample
+        (SAMPLE - 100, 0, {}, 1),
+    ],
+)
+def test_the_first_scan_draws_the_sample(
+    tmp_path, monkeypatch, small_sample, rows, rare, options, scans
+):
+    """Classes come one after the other, and levels only with the last rows."""
+    data = columns(rows)
+    data["y"] = sorted(data["y"])
+    data["y"][rows - rare :] = [f"rare {number}" for number in range(rare)]
+    data["many"] = [f"{'a' * (place > 0.9 * rows)}{x}" for place, x in enumerate(data["many"])]
+    data["often"] = [place % 3 for place in range(rows)]
+    monkeypatch.setattr(prepare, "_SAMPLED_CELL_BYTES", 100)
+    paths = write(tmp_path, data)
+    drawn, begun = [], []
+
+    def draw(*args):
+        drawn.append(scan_sample.draw_by_class(*args))
+        return drawn[-1]
+
+    monkeypatch.setattr(additive, "draw_by_class", draw)
+    table = cw.read(pa.table(data), target="y")
+    models = []
+    for is_known in (False, True):
+        given = cw.scan(paths, target="y", **options)
+        if is_known:
+            given.make_certain()
+        inner = given.source.pieces
+        given.source.pieces = lambda inner=inner: begun.append(1) or inner()
+        models.append(cw.Additive(pairs=1).fit(given))
+        assert given.expected is None
+        if not is_known:
+            assert len(begun) == scans
+    (one, weight), (other, weights) = drawn
+    assert one.to_dict() == other.to_dict()
+    assert np.array_equal(weight, weights) if "weight" in options else weight is None
+    assert np.array_equal(*(model.predict_proba(table) for model in models))
 
 
 def test_few_rows_give_the_model_of_memory(tmp_path):

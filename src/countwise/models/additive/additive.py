@@ -27,6 +27,7 @@ from countwise.models.additive.fit import (
 )
 from countwise.models.additive.prepare import (
     Prepared,
+    expect_sample,
     first_rows,
     needs_sample,
     order_columns,
@@ -171,8 +172,10 @@ class Additive(Classifier):
 
     def _fit_scan(self, scan: Scan, report: Progress | None, started: float) -> Self:
         """Choose on a sample of rows outside memory, and fit all of them."""
+        seed_ = draw_seed(self.random_state)
+        expect_sample(scan, seed_)
         counted = count(scan, lambda _: Plan(), progress=report_part(report, 0.0, 0.1))
-        by_class, seed_ = counted.weight[:-1], draw_seed(self.random_state)
+        by_class = counted.weight[:-1]
         counts = by_class.astype(np.int64)
         if scan.weight is not None:
             counts = run_pass(scan, partial(_count_classes, classes=len(by_class)), add)
@@ -180,6 +183,7 @@ class Additive(Classifier):
         is_large = needs_sample(total)
         wanted = sample_sizes(counts) if is_large else counts.astype(np.intp)
         some, weight = draw_by_class(scan, wanted, seed_, report_part(report, 0.1, 0.2))
+        scan.expected = None  # those rows take memory
         choosing = report_part(report, 0.2, 0.4)
         if not is_large:
             return self.fit(some, sample_weight=weight, progress=choosing)

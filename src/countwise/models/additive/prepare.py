@@ -17,12 +17,15 @@ from countwise.models.additive.fit import Rows, scores_of
 from countwise.models.additive.space import Space
 from countwise.models.additive.words import code_columns, learn_words
 from countwise.parallel import blocks
+from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
 #: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
 SAMPLE_ROWS = 50_000
 _KEY_ROWS = 1 << 17
+#: What a cell of sampled rows takes, with those that are drawn until there are better ones.
+_SAMPLED_CELL_BYTES = 16
 #: Large tables with so few table entries a pass are validated by five folds, like small ones.
 _CHEAP_ENTRIES = 200_000
 
@@ -108,6 +111,16 @@ def order_rows(
 def needs_sample(rows: int) -> bool:
     """Return whether there are so many rows that a sample of them is enough to choose."""
     return rows > SAMPLE_ROWS
+
+
+def expect_sample(scan: Scan, seed_: int) -> None:
+    """Let the first scan draw rows that nearly always hold a sample of each class.
+
+    They are twice as many as the sample has, unless that is too much for the memory of the scan.
+    """
+    rows = 2 * SAMPLE_ROWS
+    if rows * len(scan.first_schema) * _SAMPLED_CELL_BYTES <= scan.memory:
+        scan.expect_sample(rows, seed_)
 
 
 def sample_sizes(counts: NDArray[np.int64]) -> NDArray[np.intp]:

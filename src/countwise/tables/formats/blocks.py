@@ -49,7 +49,7 @@ def pieces_of(
         if dialect is not None:
             parser = Parser.of(source, dialect, options)
             size = SEGMENT if threads() <= _FEW_THREADS else max(SEGMENT // 2, 1)
-            for start, stop in segments(source, dialect, size):
+            for start, stop in segments(source, dialect.start, size):
                 yield partial(parser.parse, start, stop), stop
             return
     for block in detect.blocks(path, options, BLOCK_ROWS):
@@ -70,17 +70,18 @@ def plain_dialect(
     return dialect if unquoted and lines and len(dialect.names) > 1 else None
 
 
-def segments(source: Source, dialect: Dialect, size: int) -> Iterator[tuple[int, int]]:
-    """Cut a plain file at line ends into segments of about so many bytes."""
-    start = dialect.start
+def segments(
+    source: Source, start: int, size: int, stop: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Cut a plain file, or the part up to `stop`, at line ends into segments of about that size."""
     with source.open() as file:
-        end = file.seek(0, io.SEEK_END)
+        end = file.seek(0, io.SEEK_END) if stop is None else stop
         while start < end:
-            file.seek(min(start + size, end))
-            file.readline()
-            stop = file.tell()
-            yield start, stop
-            start = stop
+            file.seek(min(start + size, end - 1))
+            # A file that has become shorter ends here, and is refused when it is looked at again.
+            reached = file.tell() if file.readline() else end
+            yield start, reached
+            start = reached
 
 
 @dataclass(frozen=True)

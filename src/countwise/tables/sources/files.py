@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from countwise.errors import ChangedSourceError, TableError, quote
+from countwise.notes import Note
 from countwise.tables.formats import detect
 from countwise.tables.formats.blocks import Parser, plain_dialect, segments
 from countwise.tables.formats.csv_dialect import Dialect
@@ -33,6 +34,8 @@ SEGMENT = 16 << 20
 PIECE_ROWS = 1 << 18
 #: Bytes of a text file that are looked at first.
 HEAD_BYTES = 1 << 21
+#: Bytes by which the length of lines is judged.
+_LINES = 1 << 16
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _PATTERN = frozenset("*?[")
 
@@ -64,24 +67,50 @@ def _is_path(given: Any) -> bool:
 def _expand(path: str) -> tuple[list[str], str]:
     """Return the files of a path, a pattern or a folder in order, and where partitions begin."""
     if os.path.isdir(path):
-        found = [
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(path)
-            for name in names
-            if detect.is_known(name) and not _is_hidden(os.path.relpath(folder, path), name)
-        ]
-        if not found:
-            raise TableError(
-                f"scan: directory {path!r} must hold files of a known format; got none."
-            )
-        return sorted(found), path
+        return _files_in(path), path
     if os.path.exists(path) or not _PATTERN & set(path):
         return [path], ""
-    found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+    found: dict[str, None] = {}
+    for name in glob.glob(path, recursive=True):
+        if os.path.isfile(name):
+            found[name] = None
+        elif os.path.isdir(name) and detect.is_known(name):
+            found |= dict.fromkeys(_files_in(name))  # such as Spark writes
     if not found:
         raise TableError(f"scan: a file must match {path!r}; none does. Check the pattern.")
     fixed = path[: min(path.index(sign) for sign in _PATTERN if sign in path)]
     return sorted(found), os.path.dirname(fixed)
+
+
+def _files_in(path: str) -> list[str]:
+    """Return the files of a known format in a folder and those below it."""
+
+    def refuse(error: OSError) -> None:
+        raise TableError(f"scan: {error.filename!r} cannot be read ({error.strerror}).")
+
+    found = []
+    for folder, below, names in os.walk(path, onerror=refuse, followlinks=True):
+        below[:] = [name for name in below if not _leads_back(folder, name, path)]
+        for name in names:
+            if detect.is_known(name) and not _is_hidden(os.path.relpath(folder, path), name):
+                found.append(os.path.join(folder, name))
+    if not found:
+        raise TableError(f"scan: directory {path!r} must hold files of a known format; got none.")
+    return sorted(found)
+
+
+def _leads_back(folder: str, name: str, root: str) -> bool:
+    """Return whether a folder is a link to one that it is in, by whatever way it was reached."""
+    link = os.path.join(folder, name)
+    if not os.path.islink(link):
+        return False
+    above = [root]
+    for part in os.path.relpath(folder, root).split(os.sep):
+        above.append(os.path.join(above[-1], part))
+    target = os.path.realpath(link)
+    return any(
+        os.path.commonpath([target, real]) == target for real in map(os.path.realpath, above)
+    )
 
 
 def _is_hidden(folder: str, name: str) -> bool:
@@ -190,9 +219,14 @@ class FileSource(RowSource):
             raw, options = load_columns(_first_bytes(first), options)
         columns = dict(raw.columns)
         for name in every:
-            if name not in columns and options.is_needed(name):
+            if (name not in columns or name in self._keys) and options.is_needed(name):
                 columns[name] = self._lacking(name, len(raw), options)
-        return RawTable(columns, raw.notes, raw.kinds), options
+        return RawTable(columns, (*raw.notes, *self._shadowed()), raw.kinds), options
+
+    def _shadowed(self) -> list[Note]:
+        """Return notes on columns that are in the files, too, but taken from their folders."""
+        inside = {name for file in self._files for name in file.names}
+        return [Note.of("S14", name) for name in self._keys if name in inside]
 
     def _lacking(self, name: str, rows: int, options: ReadOptions) -> Any:
         """Return a column that the first file lacks: the key of a partition, or all missing."""
@@ -216,7 +250,7 @@ class FileSource(RowSource):
             if file.form == "parquet":
                 yield from _row_groups(file, (size, time))
             elif file.dialect is not None:
-                for start, stop in segments(file.source, file.dialect, SEGMENT):
+                for start, stop in segments(file.source, file.dialect.start, SEGMENT):
                     key = f"{file.label}@{start}"
                     name = f"{file.path!r} from byte {start}"
                     yield Piece(name, key, 0, (size, time), stop - start, (file, start, stop))
@@ -236,7 +270,10 @@ class FileSource(RowSource):
         if file.form == "parquet":
             found = _parquet_blocks(file, where[0], options, rows, piece.first_row)
         elif file.dialect is not None:
-            found = Parser.of(file.source, file.dialect, options).parse(*where)
+            parser = Parser.of(file.source, file.dialect, options)
+            start, stop = where
+            parts = segments(file.source, start, _size_of_rows(file.source, start, rows), stop)
+            found = (raw for part in parts for raw in parser.parse(*part))
         else:
             found = detect.blocks(file.source, options, rows)
         for raw in found:
@@ -257,7 +294,7 @@ class FileSource(RowSource):
         columns = {name: Column(name, "nominal")}
         one = ReadOptions(columns=columns, default=Column("", "drop"))
         parser = Parser.of(file.source, file.dialect, one)
-        before = segments(file.source, file.dialect, SEGMENT)
+        before = segments(file.source, file.dialect.start, SEGMENT)
         parts = (parser.parse(start, stop) for start, stop in before if start < where[0])
         return first + sum(len(raw) for part in parts for raw in part)
 
@@ -324,6 +361,14 @@ def _parquet_head(file: _File, options: ReadOptions, rows: int) -> RawTable:
     wanted = [name for name in names if not options.column(name).left_out]
     batch = next(footer.iter_batches(batch_size=rows, columns=wanted))
     return RawTable(to_raw_columns(batch, options, names))
+
+
+def _size_of_rows(source: Source, start: int, rows: int) -> int:
+    """Return about how many bytes so many lines take, judged by those from `start` on."""
+    with source.open() as file:
+        file.seek(start)
+        head = file.read(_LINES)
+    return max(rows * len(head) // max(head.count(b"\n"), 1), 1)
 
 
 def _row_groups(file: _File, stamp: tuple[int, ...]) -> Iterator[Piece]:
