@@ -308,6 +308,13 @@ def _pieces(place: Any, options: ReadOptions, look: Any) -> Iterator[tuple[Any, 
         yield partial(iter, (block,)), 0
 
 
+def _blocks(place: Any, options: ReadOptions, rows: int) -> Iterator[RawTable]:
+    """Yield the rows of a file or of a source of many pieces, in order."""
+    if not isinstance(place, RowSource):
+        return detect.blocks(place, options, rows)
+    return (block for piece in place.pieces() for block in place.blocks(piece, options, rows))
+
+
 def load_model(model: Any, who: str) -> Any:
     """Return a model, loaded if it is a path; refuse what cannot predict."""
     loaded = load(model) if isinstance(model, str | os.PathLike) else model
@@ -791,12 +798,13 @@ class Scorer:
         return {name: _to_kept(columns[name], name in dates) for name in self.keep}
 
     def read_rows(
-        self, path: str, options: ReadOptions, wanted: Sequence[int]
+        self, place: Any, options: ReadOptions, wanted: Sequence[int]
     ) -> tuple[Table, Tally]:
-        """Return some rows of a file, by number from 1, reading no further than needed."""
+        """Return some rows of a source, by number from 1, reading no further than needed."""
         parts: dict[int, Table] = {}
         tally, done = Tally(), 0
-        for block in detect.blocks(path, options, 10_000):
+        what = place.what if isinstance(place, RowSource) else repr(place)
+        for block in _blocks(place, options, 10_000):
             columns = self._complete(block, tally)
             _check_finite(columns, self.schema, done)
             found = [row for row in wanted if done < row <= done + len(block)]
@@ -812,7 +820,7 @@ class Scorer:
         absent = [row for row in wanted if row not in parts]
         if absent:
             raise ParameterError(
-                f"explain: row {absent[0]} does not exist; {path!r} has {done} rows."
+                f"explain: row {absent[0]} does not exist; {what} has {done} rows."
             )
         schema = self.schema.without_target()
         data = {

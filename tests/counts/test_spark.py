@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import polars
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,6 +26,7 @@ import countwise as cw
 from countwise.cli.app import app
 from countwise.counts.engines.stream import BlockCounter, finish
 from countwise.errors import CountwiseError, MissingColumnWarning
+from countwise.models.additive import additive, prepare
 from countwise.models.discrete_bayes import discrete_bayes
 from countwise.tables.scan_pass import PartAdder, RemotePass, run_pass
 from countwise.tables.scan_sample import hash_rows
@@ -44,6 +50,11 @@ SETTINGS = {
     # Times with a zone mean the same whatever the zone of the session.
     "spark.sql.session.timeZone": "America/New_York",
     "spark.task.maxFailures": "3",
+    # Spark runs a slow task again on another host only, so in one test only.
+    "spark.speculation": "true",
+    "spark.speculation.minTaskRuntime": "1s",
+    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.quantile": "0.5",
 }
 
 
@@ -92,8 +103,35 @@ def credit(session, tmp_path_factory):
     )
 
 
+@pytest.fixture(scope="session")
+def weighted(session, credit, tmp_path_factory):
+    """Give two scans of the same rows with weights, by Spark and by polars here."""
+    given = pq.read_table(credit[0])
+    given = given.append_column("often", pa.array(np.arange(600) * 7 % 4))
+    path = str(tmp_path_factory.mktemp("weighted") / "credit.parquet")
+    pq.write_table(given, path)
+    frame = session.read.parquet(path).repartition(3)
+
+    def scan(**options):
+        options = {"target": "class", "key": "customer", "weight": "often"} | options
+        here = cw.scan(polars.scan_parquet(path), **options)
+        here.engine = "stream"
+        return cw.scan(frame, **options), here
+
+    return scan
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    monkeypatch.setattr(discrete_bayes, "SEARCHED_ROWS", 200)
+    monkeypatch.setattr(prepare, "SAMPLE_ROWS", 150)
+
+
 def everything(schema: cw.Schema) -> cw.Plan:
     return cw.Plan.each(schema, "both") | cw.Plan.pairs(schema)
+
+
+GAINS = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
 
 
 def count_together(session, tables: dict[int, tuple[pa.Table, cw.Scan]]) -> dict[int, object]:
@@ -191,18 +229,20 @@ def test_many_levels_and_a_level_of_the_last_partition(session):
     assert counts.moments == again.moments
 
 
-def test_models_are_those_of_rows_in_memory(credit, monkeypatch):
+def test_models_are_those_of_rows_in_memory(credit, weighted, monkeypatch):
     _, frame, table = credit
-    rows = cw.scan(frame, target="class", key="customer")
-    for model in (
-        cw.NaiveBayes(),
-        cw.NaiveBayes(numeric="gaussian"),
-        cw.TAN(),
-        cw.AODE(),
-        cw.KDB(),
-        cw.KDB(selective=True),
+    rows, (rows_with_weights, _) = cw.scan(frame, target="class", key="customer"), weighted()
+    weights = np.arange(600) * 7 % 4
+    for model, given, weight in (
+        (cw.NaiveBayes(), rows_with_weights, weights),
+        (cw.NaiveBayes(numeric="gaussian"), rows, None),
+        (cw.TAN(), rows_with_weights, weights),
+        (cw.AODE(), rows, None),
+        (cw.KDB(), rows, None),
+        (cw.KDB(selective=True), rows_with_weights, weights),
     ):
-        found, known = type(model)(**model.get_params()).fit(rows), model.fit(table)
+        found = type(model)(**model.get_params()).fit(given)
+        known = model.fit(table, sample_weight=weight)
         assert found.counts_ == known.counts_
         np.testing.assert_allclose(
             found.predict_proba(table), known.predict_proba(table), rtol=1e-9
@@ -237,6 +277,52 @@ def test_folds_by_a_key_give_the_scores_of_rows_in_memory(credit):
             assert found.score(what, name).values == pytest.approx(values, rel=1e-12)
     grouped = cw.evaluate(cw.NaiveBayes(), rows, folds=2, groups="purpose")
     assert grouped.names[0] == "NaiveBayes"
+
+
+def assert_same_scores(found, known):
+    assert found.names == known.names
+    for name in found.names:
+        assert np.array_equal(found.confusion(name).counts, known.confusion(name).counts)
+        rel = 1e-6 if name == "additive" else 1e-12
+        for what in ("log_loss", "brier"):
+            expected = known.score(what, name).values
+            assert found.score(what, name).values == pytest.approx(expected, rel=rel)
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.0], ids=["memory", "file"])
+def test_models_of_all_folds_are_trained_by_the_workers(weighted, small_samples, monkeypatch, kept):
+    """Codes that go to a file are made here, whoever else waits for the scan."""
+    monkeypatch.setattr(additive, "KEPT_SHARE", kept)
+    models = {"additive": cw.Additive(pairs=0), "bag": cw.Bagging(cw.TAN(), n_estimators=2)}
+    if kept:
+        models |= {
+            "discrete": cw.DiscreteBayes(random_state=0),
+            "kdb": cw.KDB(selective=True),
+            "decide": cw.Decide(cw.ID3(max_depth=2), GAINS),
+            "neighbors": cw.Neighbors(),
+        }
+    there, here = (cw.evaluate(models, rows, folds=2, groups="age") for rows in weighted())
+    assert_same_scores(there, here)
+    assert len(there.names) == (6 if kept else 3)  # all but neighbors, and the baseline
+
+
+def test_curves_members_and_sampled_fits_are_those_of_rows_without_spark(weighted, small_samples):
+    models = {"bayes": cw.NaiveBayes(), "tan": cw.TAN()}
+    curves = [cw.learning_curve(models, rows, points=[0.3, 1.0]) for rows in weighted()]
+    assert curves[0].sizes == curves[1].sizes
+    for there, here in zip(*(curve.trials for curve in curves), strict=True):
+        assert_same_scores(there, here)
+    there, here = (
+        cw.Bagging(cw.NaiveBayes(numeric="gaussian"), n_estimators=3, oob_score=True).fit(rows)
+        for rows in weighted()
+    )
+    for one, other in zip(there.members_, here.members_, strict=True):
+        assert one.counts_ == other.counts_
+    assert there.out_of_bag_.to_dict() == pytest.approx(here.out_of_bag_.to_dict(), rel=1e-12)
+    one, other = (cw.Additive(pairs=1, max_seconds=1e-6).fit(rows) for rows in weighted())
+    table = weighted()[1].sample(600)
+    np.testing.assert_allclose(one.predict_proba(table), other.predict_proba(table), rtol=1e-9)
+    assert {"A01", "A02", "A03"} <= {note.code for note in one.notes_}
 
 
 def test_rows_of_files_need_no_key_and_others_do(session, credit):
@@ -282,8 +368,7 @@ def test_answers_are_frames(session, credit):
     known = model.explain(table.take([0])).to_dict()
     assert (first["class"], first.log_odds) == (known["class"], known["log_odds"])
     assert [part.asDict() for part in first.parts] == known["parts"]
-    gains = {"good": {"good": 0, "bad": -1}, "bad": {"good": -5, "bad": 0}}
-    decide = cw.Decide(cw.TAN(), gains).fit(table)
+    decide = cw.Decide(cw.TAN(), GAINS).fit(table)
     decided = decide.predict(some).select("customer", "decision").toArrow().sort_by("customer")
     assert decided["decision"].to_pylist() == decide.predict(table).tolist()
     with pytest.warns(MissingColumnWarning, match="age"):
@@ -292,6 +377,44 @@ def test_answers_are_frames(session, credit):
         model.predict(session.range(3))
     with pytest.raises(CountwiseError, match="draws"):
         cw.Decide(cw.TAN(), "roulette").fit(table).predict(some)
+
+
+@pytest.mark.filterwarnings("ignore::countwise.errors.MissingColumnWarning")
+@pytest.mark.filterwarnings("ignore::countwise.errors.UnseenLevelWarning")
+def test_models_answer_rows_with_new_levels_and_without_a_column(credit):
+    from pyspark.sql.functions import expr
+
+    _, frame, table = credit
+    unlike = expr("CASE WHEN customer % 3 = 0 THEN 'moon trip' ELSE purpose END")
+    odd = frame.drop("class", "age").withColumn("purpose", unlike)
+    models = {
+        "bag": cw.Bagging(cw.NaiveBayes(), n_estimators=3),
+        "additive": cw.Additive(pairs=0),
+        "discrete": cw.DiscreteBayes(random_state=0),
+        "decide": cw.Decide(cw.TAN(), GAINS),
+    }
+    here = odd.toArrow().sort_by("customer")
+    for name, model in models.items():
+        model.fit(table)
+        # One after the other, so that the same Python processes answer.
+        found = model.predict_proba(odd).toArrow().sort_by("customer")
+        proba = np.stack([found["p_bad"], found["p_good"]], axis=1)
+        assert np.array_equal(proba, model.predict_proba(here))
+        word = "decision" if name == "decide" else "class"
+        found = model.predict(odd).toArrow().sort_by("customer")
+        assert found[word].to_pylist() == model.predict(here).tolist()
+    first, row = odd.where("customer = 0"), here.slice(0, 1)
+    told = models["additive"].explain(first).collect()[0]
+    assert [part.asDict() for part in told.parts] == models["additive"].explain(row).to_dict()[
+        "parts"
+    ]
+    regressor = cw.NeighborsRegressor().fit(table.to_pandas().drop(columns="class"), "age")
+    told, why = regressor.explain(first).collect()[0], regressor.explain(row).to_dict()
+    assert (told["prediction"], told["mean"]) == (why["prediction"], why["mean"])
+    assert [part.asDict() for part in told["parts"]] == why["parts"]
+    strict = cw.NaiveBayes(unseen="error").fit(table)
+    with pytest.raises(Exception, match="every level must be known from training"):
+        strict.predict(first).toArrow()
 
 
 def test_marks_are_missing_in_rows_to_predict(session, tmp_path):
@@ -455,3 +578,45 @@ def test_the_command_line_reaches_tables_of_the_session(session, credit, tmp_pat
     assert done.stdout.startswith("customer,class,p_bad,p_good,decision")
     words = ["--key", "customer", "--target", "class", "-m", "naive-bayes", "--folds", "2"]
     assert "naive-bayes" in run("compare", "spark:credit", *words).output
+    words = ["--key", "customer", "--target", "class", "--group", "age", "--points", "2"]
+    done = run("curve", "spark:credit", *words, "--models", "naive-bayes")
+    assert "groups of age kept together" in done.output
+    done = run("explain", model, "spark:credit", "--row", "2")
+    assert done.output.startswith("row 2:")
+
+
+@pytest.fixture
+def other_host(session, tmp_path):
+    """Let a worker with another loopback name join the cluster, for a test."""
+    java, deploy = session.sparkContext._jvm, session.sparkContext._jvm.org.apache.spark.deploy
+    cluster = getattr(getattr(deploy, "LocalSparkCluster$"), "MODULE$").get().get()
+    masters = session.sparkContext._gateway.new_array(java.java.lang.String, 1)
+    with closing(HTTPConnection("localhost", cluster.masterWebUIPort())) as connection:
+        connection.request("GET", "/json/")
+        masters[0] = json.load(connection.getresponse())["url"]
+    none, settings = java.scala.Option.empty(), session.sparkContext._jsc.sc().conf()
+    worker = deploy.worker.Worker.startRpcEnvAndEndpoint(
+        "127.0.0.2", 0, 0, 1, 1024, masters, str(tmp_path), none, settings, none
+    )
+    yield
+    worker.shutdown()
+
+
+def test_a_slow_task_that_is_run_twice_counts_once(session, numbers, other_host, tmp_path):
+    folder = str(tmp_path)
+
+    def wait_for_another(schema):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is not None and context.partitionId() == 1:
+            (Path(folder) / f"attempt {context.attemptNumber()}").touch()
+            until = time.monotonic() + 60
+            while time.monotonic() < until and not (Path(folder) / "attempt 1").exists():
+                time.sleep(0.1)
+        return everything(schema)
+
+    known = cw.read(numbers, target="y")
+    rows = cw.scan(session.createDataFrame(numbers).repartition(4), target="y")
+    assert cw.count(rows, wait_for_another) == cw.count(known, everything(known.schema))
+    assert (tmp_path / "attempt 1").exists()

@@ -12,13 +12,18 @@ from countwise.errors import MissingColumnWarning, ParameterError, TableError, l
 
 #: Rows that are answered together.
 _ROWS = 1 << 16
+#: A list of columns, each with its value and a number of this name.
+_OF_COLUMNS = " of columns"
+#: What `explain` tells of a row.
 _EXPLAINED = {
     "class": "string",
     "against": "string",
     "prior_log_odds": "double",
     "log_odds": "double",
-    "parts": "array<struct<attribute:string,value:string,log_odds:double>>",
+    "parts": f"log_odds{_OF_COLUMNS}",
 }
+#: The same of a model that predicts a number.
+_EXPLAINED_NUMBER = {"prediction": "double", "mean": "double", "parts": f"change{_OF_COLUMNS}"}
 
 
 def to_spark(given: Any) -> Any:
@@ -43,7 +48,7 @@ def answer_rows(
 def _predict(model: Any, frame: Any) -> Any:
     name = "prediction"
     labels: Sequence[Any] = (0.5,)
-    if hasattr(model, "decisions_"):
+    if hasattr(model, "rule_"):
         name, labels = "decision", model.decisions_.tolist()
         if hasattr(model.rule_, "random_state"):
             raise ParameterError(
@@ -72,14 +77,17 @@ def _predict_proba(model: Any, frame: Any) -> Any:
 
 
 def _explain(model: Any, frame: Any) -> Any:
+    kinds = _EXPLAINED if hasattr(model, "classes_") else _EXPLAINED_NUMBER
+
     def work(rows: Any) -> dict[str, Any]:
         found = model.explain(rows)
         facts = [found.to_dict(row) for row in range(len(found))]
-        for fact in facts:
-            fact["class"], fact["against"] = str(fact["class"]), str(fact["against"])
-        return {name: [fact[name] for fact in facts] for name in _EXPLAINED}
+        return {
+            name: [str(fact[name]) if kind == "string" else fact[name] for fact in facts]
+            for name, kind in kinds.items()
+        }
 
-    return _add_columns(frame, model, _EXPLAINED, work)
+    return _add_columns(frame, model, kinds, work)
 
 
 _ANSWERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -139,11 +147,11 @@ def _parse(kind: str) -> Any:
     """Return a type of Spark by its name."""
     from pyspark.sql import types
 
-    if kind.startswith("array"):
+    if kind.endswith(_OF_COLUMNS):
         part = types.StructType()
         for name in ("attribute", "value"):
             part = part.add(name, types.StringType())
-        return types.ArrayType(part.add("log_odds", types.DoubleType()))
+        return types.ArrayType(part.add(kind.removesuffix(_OF_COLUMNS), types.DoubleType()))
     return {
         "boolean": types.BooleanType(),
         "bigint": types.LongType(),

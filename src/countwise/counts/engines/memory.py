@@ -10,9 +10,10 @@ not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ MOST_TABLE_CELLS = 1 << 27
 #: Up to so many rows each pair of columns is counted by itself: joint tables of several columns
 #: would cost more to sum than to fill.
 DIRECT_ROWS = 1 << 15
+#: Joint tables that are added up block by block have at most this many cells, or pairs are counted
+#: by themselves.
+MOST_JOINT_CELLS = 1 << 24
 #: Fewer increments than this are done before a thread has begun.
 _WORTH_A_THREAD = 1 << 22
 
@@ -49,9 +53,7 @@ def fold(table: Table, plan: Plan, weight: FloatArray | None = None) -> Counts:
     if len(table) == 0:
         return Counts.zero(table.schema, plan)
     paired = count_pairs(table, pairs_to_count(table, plan), weight)
-    jobs = Jobs(
-        table, replace(plan, tables=tuple(n for n in plan.tables if n not in paired)), weight
-    )
+    jobs = Jobs(table, without_tables(plan, paired), weight)
     parts = in_threads(jobs.chunk, blocks(len(table), CHUNK))
     joint = [reduce(np.add, pieces) for pieces in zip(*(part[0] for part in parts), strict=True)]
     moments = [reduce(Moments.__add__, p) for p in zip(*(part[1] for part in parts), strict=True)]
@@ -90,34 +92,61 @@ def _gather(
 
 
 class RunningCounts:
-    """Counts of one block after the other, of one schema and plan, added up in place."""
+    """Counts of one block after the other, of one schema and plan, added up in place.
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.rows = plan, 0
+    Several threads may add blocks. Joint tables of several columns may take a dozen times what
+    those of pairs do; where that is much, pairs are counted by themselves.
+    """
+
+    def __init__(self, plan: Plan, most_joint: int = MOST_JOINT_CELLS) -> None:
+        self.plan, self.rows, self._most_joint = plan, 0, most_joint
+        self._lock = Lock()
         self._jobs: Jobs | None = None
+        self._layout: Layout | None = None
         self._joint: list[FloatArray] = []
+        self._pairs: _PairTables | None = None
         self._rest: tuple[list[Moments], list[Grid], dict[tuple[str, int], WordCounts]]
 
     def add(self, table: Table, weight: FloatArray | None = None) -> None:
         """Count a block of rows."""
-        layout = None if self._jobs is None else self._jobs.layout
-        jobs = Jobs(table, self.plan, weight, layout)
-        if self._jobs is None:
-            self._joint = [np.zeros(shape) for _, shape in jobs.axes]
-        jobs.tally(0, len(table), self._joint)
+        with self._lock:
+            if self._layout is None:
+                self._layout = self._begin(table)
+        jobs = Jobs(table, self.plan, weight, self._layout)
         moments, grids = jobs.numbers(0, len(table))
         words = count_words(table, self.plan, weight)
-        if self._jobs is not None:
-            moments = [one + two for one, two in zip(self._rest[0], moments, strict=True)]
-            grids = [one + two for one, two in zip(self._rest[1], grids, strict=True)]
-            words = {key: self._rest[2][key] + part for key, part in words.items()}
-        self._jobs, self._rest = jobs, (moments, grids, words)
-        self.rows += len(table)
+        with self._lock:
+            jobs.tally(0, len(table), self._joint)
+            if self._pairs is not None:
+                self._pairs.add(table, weight)
+            if self._jobs is not None:
+                moments = [one + two for one, two in zip(self._rest[0], moments, strict=True)]
+                grids = [one + two for one, two in zip(self._rest[1], grids, strict=True)]
+                words = {key: self._rest[2][key] + part for key, part in words.items()}
+            self._jobs, self._rest = jobs, (moments, grids, words)
+            self.rows += len(table)
+
+    def _begin(self, table: Table) -> Layout:
+        """Lay out the tables by the first block."""
+        layout = Layout(table, self.plan)
+        pairs = [names for names in self.plan.tables if len(names) == 2]
+        if pairs and sum(map(math.prod, layout.shapes)) > self._most_joint:
+            self._pairs = _PairTables(table, pairs)
+            layout = Layout(table, without_tables(self.plan, pairs))
+        self._joint = [np.zeros(shape) for shape in layout.shapes]
+        return layout
 
     def counts(self) -> Counts:
         """Return the counts of all blocks."""
         assert self._jobs is not None
-        return _gather(self._jobs, self.plan, self.rows, self._joint, *self._rest, {})
+        paired = {} if self._pairs is None else self._pairs.tables()
+        return _gather(self._jobs, self.plan, self.rows, self._joint, *self._rest, paired)
+
+
+def without_tables(plan: Plan, tables: Collection[tuple[str, ...]]) -> Plan:
+    """Return the rest of a plan."""
+    left_out = set(tables)
+    return replace(plan, tables=tuple(names for names in plan.tables if names not in left_out))
 
 
 def count_words(
@@ -320,33 +349,50 @@ class _Coded:
         return blocks(len(pairs), -(-len(pairs) // number))
 
 
+class _PairTables:
+    """The tables of pairs of columns, class × one × other, in one array."""
+
+    def __init__(self, table: Table, pairs: Sequence[Sequence[str]]) -> None:
+        self._pairs = [(one, two) for one, two in pairs]
+        self._names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        place = {name: at for at, name in enumerate(self._names)}
+        self._ends = np.array([(place[one], place[two]) for one, two in pairs], dtype=np.int64)
+        self._slots = table.target_column.width + 1
+        width = np.array([table.schema[name].width + 1 for name in self._names], dtype=np.int64)
+        self._shapes = width[self._ends]
+        self._edges = np.concatenate([[0], np.cumsum(self._slots * self._shapes.prod(axis=1))])
+        self._cells = np.zeros(int(self._edges[-1]))
+
+    def add(self, table: Table, weight: FloatArray | None) -> None:
+        """Count rows of the same schema."""
+        coded = _Coded(table, self._names, weight)
+
+        def fill(block: slice) -> None:
+            _pairs.count_pairs(
+                coded.codes, coded.target, coded.weight, coded.width, coded.slots,
+                self._ends[block], self._edges[block], self._cells,
+            )  # fmt: skip
+
+        in_threads(fill, coded.split(self._ends))
+
+    def tables(self) -> dict[Pair, FloatArray]:
+        """Return the table of each pair."""
+        edges, shapes = self._edges.tolist(), self._shapes.tolist()
+        return {
+            pair: self._cells[edges[at] : edges[at + 1]].reshape(self._slots, *shapes[at])
+            for at, pair in enumerate(self._pairs)
+        }
+
+
 def count_pairs(
     table: Table, pairs: Sequence[Pair], weight: FloatArray | None = None
 ) -> dict[Pair, FloatArray]:
-    """Return the table of each pair of columns: class × one × other; they share one array."""
+    """Return the table of each pair of columns; they share one array."""
     if not pairs:
         return {}
-    names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    place = {name: at for at, name in enumerate(names)}
-    coded = _Coded(table, names, weight)
-    ends = np.array([(place[one], place[two]) for one, two in pairs], dtype=np.int64)
-    cells = coded.slots * coded.width[ends].astype(np.int64).prod(axis=1)
-    offset = np.concatenate([[0], np.cumsum(cells)])
-    packed = np.empty(int(offset[-1]))
-
-    def fill(block: slice) -> None:
-        _pairs.count_pairs(
-            coded.codes, coded.target, coded.weight, coded.width, coded.slots, ends[block],
-            offset[block], packed,
-        )  # fmt: skip
-
-    in_threads(fill, coded.split(ends))
-    shapes = coded.width[ends].tolist()
-    edges = offset.tolist()
-    return {
-        pair: packed[edges[at] : edges[at + 1]].reshape(coded.slots, *shapes[at])
-        for at, pair in enumerate(pairs)
-    }
+    counted = _PairTables(table, pairs)
+    counted.add(table, weight)
+    return counted.tables()
 
 
 def measure_pairs(

@@ -43,6 +43,15 @@ if TYPE_CHECKING:
     from countwise.models.views import View
 
 
+#: What the parameter `cuts` says, of models that cut numeric columns.
+CUTS_HELP = (
+    "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
+    "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
+    "where it finds no cut in a column that tells something, the best single cut or equal "
+    "frequency, by leave-one-out"
+)
+
+
 class CountedModel(Classifier):
     """A classifier that needs nothing but counts.
 
@@ -400,9 +409,9 @@ class CountedModel(Classifier):
         return self
 
     def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
-        """Return the scores of rows, each without itself (classes × rows); None if they are costly.
+        """Return the scores of rows, each without itself (classes × rows).
 
-        Cuts and structure are those of the model.
+        Cuts and structure are those of the model. None where counts do not suffice to score them.
         """
         return None
 
@@ -426,22 +435,36 @@ class CountedModel(Classifier):
         scores = self._raw_scores(table)
         if self.temperature_ != 1.0:
             # Rows without any evidence keep the prior as it is.
-            scores[~self._is_silent(scores)] /= self.temperature_
+            silent = np.flatnonzero(self._is_silent(scores))
+            kept = scores[silent]
+            scores /= self.temperature_
+            scores[silent] = kept
         return scores
+
+    @property
+    def sum_of_terms(self) -> ScoreTerms | None:
+        """The prior and the terms whose sum is the score of a row; None if there is more to it."""
+        return None if self.recode_.kept_levels else self._model
 
     def _is_silent(self, scores: FloatArray) -> NDArray[np.bool_]:
         """Return which rows (of raw scores) no attribute says anything about."""
         base = np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
-        return np.asarray((scores == base).all(axis=1))
+        silent = np.ones(len(scores), dtype=bool)
+        for column, figure in zip(scores.T, base, strict=True):
+            silent &= column == figure
+        return silent
 
     def _raw_scores(self, table: Table) -> FloatArray:
         """Return the scores of rows at temperature 1."""
         table = self._view(table)
         scores = self._model.scores(table)
-        impossible = np.flatnonzero(scores.max(axis=1) <= ZERO / 2)
-        if len(impossible):
-            scores[impossible] = self._rescue(table.take(impossible))
-        scores[scores <= ZERO / 2] = -np.inf
+        is_zero = scores <= ZERO / 2
+        # Of most tables nothing is impossible, and asking row by row is slow.
+        if is_zero.any():
+            impossible = np.flatnonzero(is_zero.all(axis=1))
+            if len(impossible):
+                scores[impossible] = self._rescue(table.take(impossible))
+            scores[scores <= ZERO / 2] = -np.inf
         return scores
 
     def _best(self, table: Table) -> NDArray[np.int64]:
@@ -552,10 +575,7 @@ class JointClassifier(CountedModel):
     _keeps_tree = False  # whether it can do with the tables of each attribute and its parents
     cuts: str = parameter(
         one_of(*METHODS),
-        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
-        "where it finds no cut in a column that tells something, the best single cut or equal "
-        "frequency, by leave-one-out",
+        CUTS_HELP,
         default="auto",
     )
     bins: int = parameter(

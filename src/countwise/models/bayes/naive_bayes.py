@@ -25,7 +25,7 @@ from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
 from countwise.discretize.cut_points import MAX_BINS, METHODS, cut_counts, cut_points, cut_table
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
-from countwise.models.bayes.counted import CountedModel
+from countwise.models.bayes.counted import CUTS_HELP, CountedModel
 from countwise.models.bayes.score_terms import (
     ZERO,
     GaussianTerm,
@@ -265,10 +265,7 @@ class NaiveBayes(CountedModel):
     )
     cuts: str = parameter(
         one_of(*METHODS),
-        "how 'numeric=\"cuts\"' chooses intervals: equal 'width', equal 'frequency', 'two-way' "
-        "(the single most informative cut), 'mdl' (Fayyad & Irani 1993) or 'auto': 'mdl', and "
-        "where it finds no cut in a column that tells something, the best single cut or equal "
-        "frequency, by leave-one-out",
+        CUTS_HELP,
         default="auto",
     )
     bins: int = parameter(
@@ -575,6 +572,11 @@ class NaiveBayes(CountedModel):
         share = np.divide(some, every, out=np.ones_like(every), where=every > 0)
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(np.log(share), ZERO))
+
+    @property
+    def sum_of_terms(self) -> ScoreTerms | None:
+        """The prior and the terms whose sum is the score of a row; None if there is more to it."""
+        return None if self._multiplies_posteriors else super().sum_of_terms
 
     def _raw_scores(self, table: Table) -> FloatArray:
         scores = super()._raw_scores(table)

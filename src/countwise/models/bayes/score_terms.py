@@ -96,7 +96,7 @@ class GaussianTerm:
 
     def add(self, table: Table, start: int, stop: int, scores: FloatArray) -> None:
         """Evaluate the densities."""
-        precision, constant = self._constants
+        precision, constant = self.constants
         _score_terms.add_gaussians(
             table.values(self.columns[0]),
             start,
@@ -111,7 +111,8 @@ class GaussianTerm:
         )
 
     @cached_property
-    def _constants(self) -> tuple[FloatArray, FloatArray]:
+    def constants(self) -> tuple[FloatArray, FloatArray]:
+        """By class, what the squared distance from the mean is multiplied by, and what is left."""
         return 0.5 / self.variance, self.weight - 0.5 * np.log(2 * np.pi * self.variance)
 
 
@@ -324,6 +325,18 @@ class BackOff:
         return _family_shares(counts, counts, 0)
 
 
+def sum_out_missing(figures: FloatArray, parents: int, slots: int) -> FloatArray:
+    """Return counts of a child by its parents, where a missing parent takes all its values.
+
+    `figures` has classes, child, parents; each parent then has so many slots for a missing one.
+    """
+    for axis in range(2, 2 + parents):
+        every = figures.sum(axis=axis, keepdims=True)
+        seen = np.take(figures, range(figures.shape[axis] - 1), axis=axis)
+        figures = np.concatenate([seen, *[every] * slots], axis=axis)
+    return figures
+
+
 def child_figures(
     table: FloatArray, rule: Smoothing | str, parents: int | None = None
 ) -> FloatArray:
@@ -337,11 +350,7 @@ def child_figures(
     """
     parents = table.ndim - 2 if parents is None else parents
     figures = table[:, :-1]
-    known = figures
-    for axis in range(2, 2 + parents):
-        every = known.sum(axis=axis, keepdims=True)
-        seen = np.take(known, range(known.shape[axis] - 1), axis=axis)
-        known = np.concatenate([seen, every, every], axis=axis)
+    known = sum_out_missing(figures, parents, 2)
     shares = (
         _family_shares(figures, known, parents) if isinstance(rule, str) else rule.shares(known)
     )

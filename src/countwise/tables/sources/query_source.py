@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import FloatArray
 from countwise.errors import CountwiseError, TableError
 from countwise.tables.formats.parquet import to_raw_columns
-from countwise.tables.raw_columns import Numbers, Raw, RawTable
+from countwise.tables.raw_columns import Numbers, RawTable
 from countwise.tables.read_options import ReadOptions, resolve
 from countwise.tables.schema import Column
 from countwise.tables.sources.row_source import ArrowSource, Piece, is_read
@@ -50,24 +51,114 @@ class Query:
             )
 
 
+#: The first rows tell how coarse the cells of a column must be so that about so many are occupied.
+_MOST_CELLS = 4096
+#: Cells never unite numbers of different exponent, nor infinity and NaN.
+MOST_SHIFT = 51
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How the numbers of a column are grouped where they are.
+
+    Attributes
+    ----------
+    shift
+        Numbers whose bits agree but for the last `shift` ones are one cell.
+    points
+        If given, all numbers from above one of these points up to the next are one cell.
+    marks
+        Numbers that mean missing.
+    summed
+        Whether each group comes with sums of those last bits and of their squares.
+    """
+
+    shift: int = 0
+    points: FloatArray | None = None
+    marks: frozenset[float] = frozenset()
+    summed: bool = False
+
+    @property
+    def holds_values(self) -> bool:
+        """Whether each cell is one number."""
+        return self.points is None and self.shift == 0
+
+    def numbers(self, keys: NDArray[np.int64]) -> FloatArray:
+        """Return a number of each cell; of those that share bits the one nearest to zero."""
+        if self.points is None:
+            return np.asarray((keys << self.shift).view(np.float64))
+        above = np.nextafter(self.points[-1:], np.inf) if len(self.points) else np.zeros(1)
+        return np.concatenate([self.points, above])[keys]
+
+
+class Extremes(NamedTuple):
+    """What a database tells of the numbers of a column without listing them.
+
+    `sums` are those of the numbers and of their squares, if they may number the rows.
+    """
+
+    rows: int
+    low: float
+    high: float
+    is_whole: bool
+    sums: tuple[int, ...] = ()
+
+    @property
+    def may_number_rows(self) -> bool:
+        """Whether each whole number from the least to the largest may occur once."""
+        return self.is_whole and self.low >= 0 and self.high - self.low + 1 == self.rows
+
+
+class NumbersSeen(NamedTuple):
+    """What the first rows tell of a column of numbers.
+
+    `shift` is the smallest one with at most 4 096 cells, `middle` a number that is neither the
+    least nor the largest.
+    """
+
+    shift: int
+    middle: float
+
+    @classmethod
+    def of(cls, distinct: FloatArray) -> NumbersSeen:
+        """Look at the different numbers of the first rows, in order."""
+        keys = (distinct + 0.0).view(np.int64)
+        shift = 0
+        while len(keys) > _MOST_CELLS and shift < MOST_SHIFT:
+            shift += 1
+            keys = np.unique(keys >> 1)
+        return cls(shift, float(distinct[len(distinct) // 2]) if len(distinct) else 0.0)
+
+
 @dataclass(frozen=True)
 class Totals:
-    """The names of what is summed over the rows of a group.
+    """What is asked of each group: how its numbers are grouped, and the names of its sums.
 
     ``rows`` is how many there are. With a column of weights ``weight`` is their sum as a double,
-    ``least`` the least of them, and ``weighed`` how many rows have one.
+    ``least`` the least of them, and ``weighed`` how many rows have one. `cells` are those of the
+    numeric columns that are not grouped by their values.
     """
 
     rows: str
     column: str | None = None
+    cells: Mapping[str, Cells] = field(default_factory=dict)
 
     @classmethod
-    def beside(cls, names: Sequence[str], column: str | None) -> Totals:
+    def beside(cls, names: Sequence[str], column: str | None, cells: Mapping[str, Cells]) -> Totals:
         """Return names that no column has."""
-        totals = cls("rows", column)
-        while any(name.startswith(totals.rows) for name in names):
-            totals = cls(f"{totals.rows}_", column)
-        return totals
+        rows = "rows"
+        while any(name.startswith(rows) for name in names):
+            rows += "_"
+        return cls(rows, column, cells)
+
+    def is_summed(self, names: Sequence[str]) -> bool:
+        """Return whether these columns are one of numbers whose last bits are summed."""
+        return any(name in self.cells and self.cells[name].summed for name in names)
+
+    @property
+    def sums(self) -> list[str]:
+        """The sums of last bits, and of the products of their two halves, as texts."""
+        return [f"{self.rows} {what}" for what in ("low", "high high", "high low", "low low")]
 
     @property
     def weight(self) -> str:
@@ -144,6 +235,12 @@ class KeyedSource(ArrowSource):
 
         return bool(pa.types.is_integer(self.schema.field(name).type))
 
+    def is_number(self, name: str) -> bool:
+        """Return whether the type of a column holds numbers."""
+        import pyarrow as pa
+
+        return self.is_whole(name) or bool(pa.types.is_floating(self.schema.field(name).type))
+
     def pieces(self) -> Iterator[Piece]:
         """Yield all rows as one piece."""
         yield Piece(self.what, "rows", 0, self.stamp, stable_rows=self.stable_rows)
@@ -179,10 +276,16 @@ class QuerySource(KeyedSource):
     ----------
     widths
         How many different values each column has among the first rows.
+    seen
+        What the first rows tell of each column of numbers.
+    counts_numbers
+        Whether it can group numbers by `Cells`, and find their `extremes`.
     """
 
     engine = "pushdown"
     widths: Mapping[str, int]
+    seen: Mapping[str, NumbersSeen]
+    counts_numbers = False
 
     def group_rows(
         self, target: str, sets: Sequence[Set], totals: Totals, rows: int
@@ -193,8 +296,40 @@ class QuerySource(KeyedSource):
     def head(self, options: ReadOptions, rows: int) -> tuple[RawTable, ReadOptions]:
         """Return the first rows, and remember how many values their columns have."""
         raw, options = super().head(options, rows)
-        self.widths = {name: _width(column) for name, column in raw.columns.items()}
+        distinct = {
+            name: np.unique(column.values[~np.isnan(column.values)])
+            for name, column in raw.columns.items()
+            if isinstance(column, Numbers)
+        }
+        self.widths = {
+            name: len(distinct[name]) if isinstance(column, Numbers) else len(column.distinct)
+            for name, column in raw.columns.items()
+        }
+        self.seen = {name: NumbersSeen.of(numbers) for name, numbers in distinct.items()}
         return raw, options
+
+    @property
+    def hashes_rows(self) -> bool:
+        """Whether it can select rows by a hash of what identifies them."""
+        return False
+
+    def rows_below(self, seed: int, share: float) -> QuerySource:
+        """Return about this share of the rows: those with the smallest hashes."""
+        raise NotImplementedError
+
+    def rows_of_fold(self, seed: int, fold: int, folds: int, others: bool = False) -> QuerySource:
+        """Return the rows of one of so many folds, or those of all other folds."""
+        raise NotImplementedError
+
+    def score(self, asked: Any) -> Any:
+        """Return sums over rows that are scored as a `ScoreQuery` says."""
+        raise NotImplementedError
+
+    def extremes(
+        self, names: Collection[str], marks: Mapping[str, frozenset[float]]
+    ) -> dict[str, Extremes]:
+        """Return the extremes of columns of numbers, of which some mean missing."""
+        raise NotImplementedError
 
     def groups(
         self, target: str, sets: Sequence[Set], totals: Totals, rows: int
@@ -239,9 +374,3 @@ def number_rows(name: str, column: Any) -> NDArray[np.int64]:
     )
     hashes = np.frombuffer(digests, "<i8").astype(np.int64)
     return np.asarray(hashes[np.asarray(codes.indices)])
-
-
-def _width(column: Raw) -> int:
-    if isinstance(column, Numbers):
-        return len(np.unique(column.values))
-    return len(column.distinct)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise.errors import TableError
 from countwise.tables.formats.parquet import to_raw_columns
@@ -37,6 +38,8 @@ class Piece:
         Where the source finds it.
     stable_rows
         Whether every scan finds its rows under the same identity.
+    hash_numbers
+        How the numbers of its rows are hashed with a seed, if the source can do so itself.
     """
 
     name: str
@@ -46,6 +49,9 @@ class Piece:
     size: int = 0
     place: Any = field(default=None, compare=False, repr=False)
     stable_rows: bool = True
+    hash_numbers: Callable[[NDArray[np.int64], int], NDArray[np.uint64]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def file(self) -> str:
