@@ -333,6 +333,24 @@ NOTES: dict[str, NoteKind] = {
         "count one half, as equal ones do. So an AUC is wrong by at most half the pairs of rows "
         "that share a bin without being equal.",
     ),
+    "S13": NoteKind(
+        "More scans because of memory",
+        "info",
+        "More scans were taken than with more memory, because counts may take {room} (twice "
+        "`memory=`): {why}.",
+        "What is counted for all models, folds and sizes may take twice the `memory=` of the scan, "
+        "and at least 1 GB. Where that is too little, columns are surveyed before they are "
+        "counted, or the first models are trained and scored before the next ones begin. The "
+        "results are the same.",
+    ),
+    "S14": NoteKind(
+        "A column in files and in the names of folders",
+        "caution",
+        "Column {column!r} is in the files and in the names of their folders; the names of the "
+        "folders count.",
+        "Folders named `key=value` give a column. The files below them hold a column of the same "
+        "name, which is not read, as in other tools. Rename one of them if they differ.",
+    ),
     "S12": NoteKind(
         "Bagging by Poisson weights",
         "info",
@@ -341,6 +359,14 @@ NOTES: dict[str, NoteKind] = {
         "In memory each member draws a fixed number of rows. Outside memory that number is not "
         "known in advance; Poisson weights give nearly the same samples, and do not depend on the "
         "order in which rows arrive.",
+    ),
+    "S15": NoteKind(
+        "Evaluated in the database",
+        "info",
+        "The database selected the rows of each fold and grouped them; {scans} scans read rows. "
+        "Which rows are tested follows from their key, so the folds are not stratified.",
+        "Groups of equal rows are counted and scored once. Rows are read where a model needs them, "
+        "or where they form too many groups.",
     ),
     "S04": NoteKind(
         "A sample of the rows",

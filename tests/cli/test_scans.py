@@ -180,6 +180,10 @@ def test_pairs_are_counted_for_models_of_pairs(run, folder):
         (("fit", "no/*.csv", "-t", "y"), "none does"),
         (("fit", "data", "-t", "clas"), "Did you mean 'class'"),
         (("fit", "data", "-t", "class", "--memory", "much"), "--memory"),
+        (("fit", "data", "-t", "class", "--memory", "0"), "--memory must be at least 1MB"),
+        (("fit", "data", "-t", "class", "--max-levels", "0"), "--max-levels"),
+        (("fit", "empty", "-t", "class"), "'empty' must hold files of a known format; got none"),
+        (("fit", "round.csv", "-t", "class"), "Too many levels of symbolic links"),
         (("fit", "data", "-t", "class", "--engine", "strem"), "--engine"),
         (("count", "data", "-t", "class"), "-o"),
         (("merge", "all.csv", "-o", "model.cw"), "damaged or something else"),
@@ -187,6 +191,9 @@ def test_pairs_are_counted_for_models_of_pairs(run, folder):
     ],
 )
 def test_bad_input_is_one_sentence(run, folder, words, said):
+    (folder / "empty").mkdir(exist_ok=True)
+    if not (folder / "round.csv").is_symlink():
+        (folder / "round.csv").symlink_to("round.csv")
     done = run(*words)
     assert done.exit_code == 2
     assert said in done.output
@@ -198,3 +205,18 @@ def test_predict_takes_a_pattern(run, folder):
     assert run("predict", "model.cw", "data/*.csv", "-o", "many.csv").exit_code == 0
     assert run("predict", "model.cw", "all.csv", "-o", "one.csv").exit_code == 0
     assert (folder / "many.csv").read_text() == (folder / "one.csv").read_text()
+
+
+@pytest.mark.parametrize("source", ["data/*.csv", "data"])
+def test_rows_of_a_folder_are_explained(run, folder, source):
+    assert run("fit", "all.csv", "-t", "class", "--model", "tan", "-o", "model.cw").exit_code == 0
+    # The first file has 69 rows.
+    words = ("--rows", "3,70,150", "--json")
+    done = run("explain", "model.cw", source, *words)
+    assert done.exit_code == 0, done.output
+    known = json.loads(run("explain", "model.cw", "all.csv", *words).stdout)
+    assert json.loads(done.stdout)["rows"] == known["rows"]
+    done = run("explain", "model.cw", source, "--row", "151")
+    assert done.exit_code == 2
+    assert "row 151 does not exist; " in done.stderr
+    assert " has 150 rows." in done.stderr

@@ -77,6 +77,20 @@ def test_every_point_is_that_of_refits_in_memory(credit_frame, credit_folder, pr
                 assert one == pytest.approx(two, rel=1e-12)
 
 
+def test_weights_train_and_score(credit_folder):
+    """The last point of a curve is the cross-validation by the same folds."""
+    rows = scan(credit_folder, weight="existing_credits")
+    curve = cw.learning_curve(cw.TAN(), rows, points=[0.4, 1.0], folds=3)
+    known = cw.evaluate(cw.TAN(), rows, folds=3)
+    assert known.confusion("TAN").counts.sum() > len(rows)
+    np.testing.assert_array_equal(
+        curve.trials[-1].confusion("TAN").counts, known.confusion("TAN").counts
+    )
+    np.testing.assert_allclose(
+        curve.trials[-1].score("log_loss", "TAN").values, known.score("log_loss", "TAN").values
+    )
+
+
 @pytest.mark.parametrize("holdout", [None, 0.3])
 def test_training_counts_are_those_of_the_rows(credit_frame, credit_folder, holdout):
     rows = scan(credit_folder)
@@ -86,7 +100,7 @@ def test_training_counts_are_those_of_the_rows(credit_frame, credit_folder, hold
     known = splits(rows, None if holdout else 2)
     for size, pairs in known.items():
         for fold, (train, _) in enumerate(pairs):
-            counts = task.training[Place(0, fold, size)]
+            counts = task.passes.first[Place(0, fold, size)]
             assert counts == cw.count(table.take(train), counts.plan)
 
 

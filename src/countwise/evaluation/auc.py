@@ -126,15 +126,15 @@ class PosteriorBins:
     ) -> PosteriorBins | None:
         """Count posteriors in as many bins as there is room for; None if that is too few."""
         classes = posteriors.shape[1]
-        columns = [1] if classes == 2 else range(classes)
-        bins = min(MOST_BINS, room // (classes * len(columns)))
-        if bins < _FEWEST_BINS:
+        columns, edges = bin_edges(classes, room)
+        if not columns:
             return None
+        bins = len(edges) + 1
         cells = np.zeros((len(columns), classes, bins))
         least, most = np.full((len(columns), bins), np.inf), np.full((len(columns), bins), -np.inf)
         for place, column in enumerate(columns):
             values = np.ascontiguousarray(posteriors[:, column], dtype=np.float64)
-            at = np.searchsorted(_edges(bins), values, side="right")
+            at = np.searchsorted(edges, values, side="right")
             found = np.bincount(truth.astype(np.intp) * bins + at, weight, classes * bins)
             cells[place] = found.reshape(classes, bins)
             np.minimum.at(least[place], at, values)
@@ -183,6 +183,13 @@ class PosteriorBins:
             square = float((high @ figures[0] ** 2 + low @ figures[1] ** 2) / total)
         same = len({duel[1:] for duel in duels}) == 1 and duels[0].down is None
         return value, square if same else float("nan"), error
+
+
+def bin_edges(classes: int, room: int) -> tuple[Sequence[int], FloatArray]:
+    """Return the classes whose posteriors are counted by bins, none without room, and the edges."""
+    columns = [1] if classes == 2 else range(classes)
+    bins = min(MOST_BINS, room // (classes * len(columns)))
+    return ([], np.empty(0)) if bins < _FEWEST_BINS else (columns, _edges(bins))
 
 
 @lru_cache(maxsize=8)

@@ -114,14 +114,20 @@ class Repeat:
 
     def training_rows(self, part: Part) -> Rows:
         """Return the rows that a fold trains on, in the order of the table."""
-        blocks = [*self.blocks[: part.head], *self.blocks[part.tail :]]
-        marked = np.zeros(1 + max((int(rows.max(initial=-1)) for rows in blocks), default=-1), bool)
-        for rows in blocks:
-            marked[rows] = True
-        found = np.flatnonzero(marked)
-        # Rows that are there twice cannot be marked.
-        is_once = len(found) == sum(map(len, blocks))
-        return found if is_once else np.sort(np.concatenate(blocks))
+        if self._block_of is None:
+            return np.sort(np.concatenate([*self.blocks[: part.head], *self.blocks[part.tail :]]))
+        block = self._block_of
+        after = (block >= part.tail) & (block < len(self.blocks))
+        return np.flatnonzero((block < part.head) | after)
+
+    @cached_property
+    def _block_of(self) -> NDArray[Any] | None:
+        """The block of each row, one past the last for none; None where rows are there twice."""
+        number, rows = len(self.blocks), np.concatenate([*self.blocks, np.zeros(0, np.intp)])
+        block = np.full(1 + int(rows.max(initial=-1)), number, dtype=np.min_scalar_type(number))
+        for place, inside in enumerate(self.blocks):
+            block[inside] = place
+        return block if np.count_nonzero(block < number) == len(rows) else None
 
     def sum_training(self, sums: Mapping[int, Any]) -> list[Any]:
         """Return, for each fold, the sum of what belongs to the blocks it trains on."""
@@ -129,14 +135,21 @@ class Repeat:
 
 
 def sum_training(sums: Mapping[int, Any], parts: Sequence[Part], blocks: int) -> list[Any]:
-    """Return, for each fold, the sum over the blocks it trains on; None if they have none."""
-    # Sums run from both ends and meet, so that k folds cost about 3 k additions, not k².
-    heads = range(max(part.head for part in parts))
+    """Return, for each fold, the sum over the blocks it trains on; None if they have none.
+
+    The folds are in the order of their heads and tails.
+    """
+    # Sums run from both ends and meet, so that k folds cost about 3 k additions, not k². Of those
+    # from the front only the last one is kept, and those from the back are dropped on the way.
     tails = range(min(part.tail for part in parts), blocks)
-    front = [None, *accumulate(map(sums.get, heads), _add)]
-    from_end = accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last))
-    back = [None, *from_end]
-    return [_add(front[part.head], back[tails.stop - part.tail]) for part in parts]
+    back = [None, *accumulate(map(sums.get, reversed(tails)), lambda last, one: _add(one, last))]
+    front, head, found = None, 0, list[Any]()
+    for part in parts:
+        while head < part.head:
+            front, head = _add(front, sums.get(head)), head + 1
+        del back[tails.stop - part.tail + 1 :]
+        found.append(_add(front, back[-1]))
+    return found
 
 
 def group_rows(numbers: Numbers, groups: int) -> list[Rows]:

@@ -7,7 +7,7 @@ of its group, never from its content or the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -49,19 +49,25 @@ class Dealt(NamedTuple):
         others = self.folds[:, place.repeat] != place.fold
         return np.asarray(others & (self.slices[:, place.repeat] <= place.slice))
 
-    def parts(self) -> Iterator[tuple[Place, Rows]]:
-        """Yield the rows of each fold and slice that a block has rows of."""
-        folds = int(self.folds.max(initial=0)) + 1
-        for repeat in range(self.folds.shape[1]):
-            slices = self.slices[:, repeat]
-            numbers = np.where(
-                slices < self.never,
-                self.folds[:, repeat] * self.never + slices,
-                folds * self.never,
-            ).astype(np.min_scalar_type(folds * self.never))
-            for number, rows in enumerate(group_rows(numbers, folds * self.never)):
+    def parts(self, places: Sequence[Place]) -> Iterator[tuple[Place, Rows]]:
+        """Yield rows in parts, of which the training rows of these places are sums.
+
+        Folds that no place leaves out are one part, which has the number after the last of the
+        others. A slice goes with the next one that some place ends with.
+        """
+        for repeat in sorted({place.repeat for place in places}):
+            left_out = np.unique([place.fold for place in places if place.repeat == repeat])
+            ends = np.unique([place.slice for place in places if place.repeat == repeat])
+            folds, others = self.folds[:, repeat], int(left_out[-1]) + 1
+            folds = np.where(np.isin(folds, left_out), folds, others)
+            slices = np.searchsorted(ends, self.slices[:, repeat])
+            never = (others + 1) * len(ends)
+            numbers = np.where(slices < len(ends), folds * len(ends) + slices, never)
+            groups = group_rows(numbers.astype(np.min_scalar_type(never)), never)
+            for number, rows in enumerate(groups):
                 if len(rows):
-                    yield Place(repeat, *divmod(number, self.never)), rows
+                    fold, end = divmod(number, len(ends))
+                    yield Place(repeat, fold, int(ends[end])), rows
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,12 @@ class Dealing:
         sizes = range(len(self.fractions))
         return [Place(at.repeat, at.fold, size) for at in self.tested_folds for size in sizes]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the fold of a row is its hash modulo the number of folds, and all is tested."""
+        is_whole = self.holdout is None and self.fractions == (1.0,) and self.tested == 1.0
+        return is_whole and self.groups is None
+
     def deal(self, block: Block) -> Dealt:
         """Return the fold and the slice of each row of a block."""
         folds, slices = [], []
@@ -107,16 +119,14 @@ class Dealing:
             slices.append(place)
         return Dealt(np.stack(folds, axis=1), np.stack(slices, axis=1), never)
 
-    def tests(self, block: Block) -> Iterator[tuple[Place, Rows]]:
-        """Yield the rows of a block that are tested in each fold."""
-        folds = self.deal(block).folds
-        for place in self.tested_folds:
-            rows = np.flatnonzero(folds[:, place.repeat] == place.fold)
-            if self.tested < 1.0:
-                drawn = to_fractions(hash_rows(block, f"{self.seed + place.repeat} test"))
-                rows = rows[drawn[rows] < self.tested]
-            if len(rows):
-                yield place, rows
+    def tests(self, block: Block, dealt: Dealt, place: Place) -> Rows:
+        """Return the rows of a block that the model of a place is tested on."""
+        rows = np.flatnonzero(dealt.folds[:, place.repeat] == place.fold)
+        if self.tested < 1.0:
+            numbered = replace(block, numbers=block.numbers[rows])
+            drawn = to_fractions(hash_rows(numbered, f"{self.seed + place.repeat} test"))
+            rows = rows[drawn < self.tested]
+        return rows
 
     def _fold(self, block: Block, seed: int) -> NDArray[np.intp]:
         hashes = self._hash(block, seed)

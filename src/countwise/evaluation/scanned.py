@@ -5,20 +5,25 @@ No row and no prediction is kept: scores follow from sums over the rows of each 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import Counts
+from countwise.counts.engines.pushdown import group_rows
 from countwise.counts.plan import Plan
+from countwise.counts.room import note_scans
 from countwise.decisions.gain_matrix import GainMatrix, Gains
+from countwise.decisions.rules import Argmax, ExpectedGain
 from countwise.errors import CountwiseError, ParameterError, listing
+from countwise.evaluation.auc import PosteriorBins, bin_edges
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.folds import describe_holdout
 from countwise.evaluation.from_counts import predict_rows
@@ -31,6 +36,7 @@ from countwise.evaluation.predictions import (
 )
 from countwise.evaluation.scan_folds import Dealing, Place
 from countwise.evaluation.scores import (
+    MIN_POSTERIOR,
     MOST_CELLS,
     FoldResult,
     bound_areas,
@@ -39,11 +45,15 @@ from countwise.evaluation.scores import (
 )
 from countwise.evaluation.shared_passes import SharedPasses
 from countwise.evaluation.trials import Trials
+from countwise.models.bayes.query_writer import QueryWriter
 from countwise.notes import Note
 from countwise.progress import Progress
+from countwise.tables.labels import plain
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import add_by_key
 from countwise.tables.schema import Schema
+from countwise.tables.sources.query_source import QuerySource
+from countwise.tables.sources.score_statement import TOTALS, ScoreQuery
 from countwise.tables.table import Table
 
 #: The cells of all histograms of posteriors together.
@@ -61,10 +71,8 @@ class ScanTask:
     passes: SharedPasses
     candidates: Sequence[Candidate]
     learners: Sequence[Learner]
-    #: What each place trains on.
+    #: The classes that each place trains on.
     training: Mapping[Place, Counts] = field(default_factory=dict)
-    #: Models by name and place; None stands for the baseline.
-    fitted: dict[tuple[str, Place], Any] = field(default_factory=dict)
     fit_seconds: float = 0.0
     #: Models that need rows in memory, and what they say.
     left_out: dict[str, CountwiseError] = field(default_factory=dict)
@@ -89,7 +97,8 @@ class ScanTask:
         candidates = read_candidates(who, models, None)
         passes = SharedPasses(scan, dealing, progress)
         task = cls(who, scan, dealing, None, passes, candidates, list_learners(candidates))
-        task.training = passes.count_training(task.first_plan)
+        counted = passes.count_training(task.first_plan)
+        task.training = {place: counts.restricted(Plan()) for place, counts in counted.items()}
         if gain is not None:
             task.gain = GainMatrix.of(gain, scan.classes)
             task.candidates = read_candidates(who, models, task.gain)
@@ -124,8 +133,11 @@ class ScanTask:
             return rows
         return rows.map(self.see, self.see_schema(rows.schema))
 
-    def fit_models(self, places: Sequence[Place]) -> None:
-        """Train every model of these places; leave those out that need rows in memory."""
+    def judge(self, places: Sequence[Place]) -> None:
+        """Train and score every model of these places; leave out those that need rows in memory.
+
+        A model and its counts go once it is scored.
+        """
         for place in places:
             if place not in self.training or not self.training[place].rows:
                 raise ParameterError(
@@ -133,51 +145,109 @@ class ScanTask:
                     "too few.",
                     hint="Read the rows with `read`",
                 )
+        started, last = perf_counter(), [0.0]
+        writer = QueryWriter(self.scan) if self.passes.selects else None
 
-        def fit(learner: Learner, place: Place) -> Any:
-            if learner.baseline or learner.name in self.left_out:
-                return None
-            try:
-                return clone(learner.model).fit(self.training_rows(place))
-            except CountwiseError as error:
-                self.left_out.setdefault(learner.name, error)
-                return None
+        def fit_and_score(learner: Learner, place: Place) -> dict[str, Tally]:
+            model = None
+            if not learner.baseline:
+                if learner.name in self.left_out:
+                    return {}
+                try:
+                    model = clone(learner.model).fit(self.training_rows(place))
+                except CountwiseError as error:
+                    self.left_out.setdefault(learner.name, error)
+                    return {}
+            last[0] = perf_counter()
+            shares = self._class_shares(place)
+            if writer is not None:
+                with self.passes.turn:
+                    selected = self._score_selected(learner.name, place, model, writer)
+                if selected is not None:
+                    return selected
+            found: dict[str, Tally] = self.passes.score(
+                place, partial(self._score, learner.name, model, shares)
+            )
+            return found or {}
 
-        started = perf_counter()
         jobs = {
-            (learner.name, place): partial(fit, learner, place)
-            for learner in self.learners
+            (learner.name, place): partial(fit_and_score, learner, place)
             for place in places
+            for learner in self.learners
         }
-        self.fitted = self.passes.fit_all(jobs)
-        self.fit_seconds = (perf_counter() - started) / len(jobs)
+        judged = self.passes.fit_all(jobs)
+        self.fit_seconds = (last[0] - started) / len(jobs)
         self.candidates = [one for one in self.candidates if one.learner not in self.left_out]
         if self.left_out and all(one.baseline for one in self.candidates):
             raise next(iter(self.left_out.values()))
+        self.tallies = {
+            (name, place): tally
+            for (learner, place), tallies in judged.items()
+            if learner not in self.left_out
+            for name, tally in tallies.items()
+        }
 
-    def score_rows(self, dealing: Dealing) -> None:
-        """Score every tested row by the models of its places, in one scan."""
-        used = {one.learner for one in self.candidates}
-        places = sorted({place for _, place in self.fitted})
-        shares = {place: self._class_shares(place) for place in places}
+    def _score(
+        self, learner: str, model: Any, shares: FloatArray, block: Block
+    ) -> dict[str, Tally]:
+        """Score a block of tested rows by a model, under every name it is compared by."""
+        table = self.see(block.table)
+        return self._tally_rules(learner, _predict(model, table, shares), table, block.weight)
 
-        def fold(block: Block) -> dict[tuple[str, Place], Tally]:
-            seen, found = self.see(block.table), {}
-            for tested, rows in dealing.tests(block):
-                table = seen.take(rows)
-                weight = None if block.weight is None else block.weight[rows]
-                for place in (p for p in places if p[:2] == tested[:2]):
-                    outputs = {
-                        name: _predict(self.fitted[name, place], table, shares[place])
-                        for name in used
-                    }
-                    for one in self.candidates:
-                        found[one.name, place] = self._tally(
-                            one, outputs[one.learner], table, weight
-                        )
-            return found
+    def _tally_rules(
+        self, learner: str, output: Output, table: Table, weight: FloatArray | None
+    ) -> dict[str, Tally]:
+        """Return the tally of what a model answers, under every name it is compared by."""
+        return {
+            one.name: self._tally(one, output, table, weight)
+            for one in self.candidates
+            if one.learner == learner
+        }
 
-        self.tallies = self.passes.run_scan(fold, add_by_key)
+    def _score_selected(
+        self, learner: str, place: Place, model: Any, writer: QueryWriter
+    ) -> dict[str, Tally] | None:
+        """Score the rows of a fold where they are; None if that cannot be done."""
+        source, classes = self.passes.select(place), self.scan.classes
+        tested = self.scan.only(source)
+        cuts = getattr(model, "cut_points_", {}) if hasattr(model, "fit_counts") else {}
+        groups = group_rows(tested if model is not None else tested.part(()), cuts)
+        if groups is not None:
+            return self._tally_groups(learner, place, model, groups)
+        asked = {}
+        for one in self.candidates:
+            if one.learner == learner:
+                gains, bins = _gains_of(one, classes), bin_edges(len(classes), self._room())
+                query = None if gains is None else writer.write(model, gains, MIN_POSTERIOR, bins)
+                if query is None:
+                    return None
+                asked[one.name] = query
+        return {name: _tally_scored(source, query) for name, query in asked.items()}
+
+    def _tally_groups(
+        self,
+        learner: str,
+        place: Place,
+        model: Any,
+        groups: Iterable[tuple[Table, NDArray[np.int64]]],
+    ) -> dict[str, Tally]:
+        """Score the different rows of a fold, each once for all rules."""
+        tallies: dict[str, Tally] = {}
+        for table, rows in groups:
+            output = _predict(model, table, self._class_shares(place))
+            found = self._tally_rules(learner, output, table, rows.astype(np.float64))
+            # A group of rows is no row with a large weight.
+            total = int(rows.sum())
+            found = {
+                name: replace(tally, rows=total, squares=float(total))
+                for name, tally in found.items()
+            }
+            tallies = add_by_key(tallies, found)
+        return tallies
+
+    def _room(self) -> int:
+        # The histograms of all models and folds together have bounded room.
+        return min(MOST_CELLS, _ALL_CELLS // (len(self.candidates) * len(self.dealing.places)))
 
     def _class_shares(self, place: Place) -> FloatArray:
         weight = self.training[place].weight[:-1]
@@ -190,9 +260,8 @@ class ScanTask:
         entry = apply_rule(candidate, [output], classes)
         held_out = HeldOut(0, 0, np.arange(len(table)), table.target, weight, 0)
         result = FoldResult(classes, entry, held_out, entry.predictions[0], self.gain)
-        # The histograms of all models and folds together have bounded room.
-        room = min(MOST_CELLS, _ALL_CELLS // (len(self.candidates) * len(self.dealing.places)))
-        return replace(tally_rows(result, room), predict_seconds=output.predict_seconds)
+        tally = tally_rows(result, self._room())
+        return replace(tally, predict_seconds=output.predict_seconds)
 
     def trials(
         self, size: int, words: str, score: str | None = None, ratio: float | None = None
@@ -229,7 +298,10 @@ class ScanTask:
 
     def notes(self) -> tuple[Note, ...]:
         """Return notes on the rows and on how they were scanned."""
-        notes = [*self.scan.notes, Note.of("S08", scans=self.passes.scans)]
+        code = "S15" if self.passes.selects else "S08"
+        notes = [*self.scan.notes, Note.of(code, scans=self.passes.scans)]
+        if self.passes.took_turns:
+            notes.append(note_scans(self.scan, "models were trained and scored in turns"))
         notes += [Note.of("S09", names=name, why=str(why)) for name, why in self.left_out.items()]
         models = {one.name for one in self.candidates if not one.baseline}
         kept = [tally for (name, _), tally in self.tallies.items() if name in models]
@@ -261,8 +333,7 @@ def evaluate_scan(
         check_tallied(score)
     dealing = Dealing(int(random_state), repeats, int(folds), groups=groups)
     task = ScanTask.begin("evaluate", models, scan, dealing, gain, progress)
-    task.fit_models(dealing.places)
-    task.score_rows(dealing)
+    task.judge(dealing.places)
     return task.trials(0, describe_folds(dealing), score)
 
 
@@ -310,3 +381,54 @@ def _predict(model: Any, table: Table, shares: FloatArray) -> Output:
     if model is None:
         return Output(np.broadcast_to(shares, (len(table), len(shares))), shares, 0.0, 0.0)
     return predict_rows(model, table, shares, 0.0)
+
+
+def _gains_of(candidate: Candidate, classes: Sequence[Any]) -> FloatArray | None:
+    """Return the gains by which a candidate decides; None if it decides otherwise."""
+    names = [plain(label) for label in classes]
+    rule = None if candidate.rule is None else candidate.rule.bind(names)
+    if candidate.prior is not None:
+        return None
+    if rule is None or isinstance(rule, Argmax):
+        return np.eye(len(names))
+    if isinstance(rule, ExpectedGain):
+        gain = rule.gain
+        return gain.values if isinstance(gain, GainMatrix) else np.array(gain)
+    return None
+
+
+def _tally_scored(source: QuerySource, asked: ScoreQuery) -> Tally:
+    """Return the tally of rows that their source scores."""
+    found = source.score(asked)
+    classes, decisions = asked.gains.shape
+    columns = {name: np.asarray(found.column(name)) for name in (*TOTALS, "label", "which")}
+    label, which = columns["label"].astype(np.intp), columns["which"]
+    keys = ["decided", *(f"h{at}" for at in asked.binned)]
+    every = (1 << len(keys)) - 1
+
+    def of_set(place: int) -> tuple[Any, Any]:
+        # A bit is cleared for the column that was grouped by, the first one highest.
+        rows = which == every - (1 << (len(keys) - 1 - place))
+        return rows, found.column(keys[place]).filter(rows).to_numpy().astype(np.intp)
+
+    rows, decided = of_set(0)
+    cells = np.zeros((classes, decisions))
+    np.add.at(cells, (label[rows], decided), columns["rows"][rows])
+    sums = {
+        name: (float(columns[one][rows].sum()), float(columns[two][rows].sum()))
+        for name, one, two in (("log_loss", "loss", "loss2"), ("brier", "brier", "brier2"))
+    }
+    total = int(cells.sum())
+    bins = None
+    if asked.binned:
+        shape = (len(asked.binned), classes, len(asked.edges) + 1)
+        counted = np.zeros(shape)
+        least, most = np.full(shape[::2], np.inf), np.full(shape[::2], -np.inf)
+        for place, at in enumerate(asked.binned):
+            rows, key = of_set(place + 1)
+            np.add.at(counted[place], (label[rows], key), columns["rows"][rows])
+            low, high = (np.asarray(found.column(f"{end}{at}"))[rows] for end in ("low", "high"))
+            np.minimum.at(least[place], key, low)
+            np.maximum.at(most[place], key, high)
+        bins = PosteriorBins(counted, least, most)
+    return Tally(cells, sums, total, float(total), bins)

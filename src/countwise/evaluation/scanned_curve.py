@@ -57,10 +57,10 @@ def trace_scan(
     task = ScanTask.begin(who, models, scan, dealing, gain, progress)
     is_number = np.ndim(points) == 0
     sizes = _count_sizes(task, max(10, 2 * len(scan.classes)) if is_number else None)
-    task.fit_models([place for place in dealing.places if place.slice in sizes])
     rows = len(scan)
     aside = n_tested(holdout, rows) if folds is None else -(-rows // int(folds))
-    task.score_rows(replace(dealing, tested=min(1.0, test_rows / aside)))
+    task.passes.dealing = replace(dealing, tested=min(1.0, test_rows / aside))
+    task.judge([place for place in dealing.places if place.slice in sizes])
     words = describe_folds(dealing)
     any_trials = task.trials(next(iter(sizes)), words)
     tested = float(np.mean([fold.tested for fold in any_trials.folds]))

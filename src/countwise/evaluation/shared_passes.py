@@ -7,26 +7,30 @@ sum of the slices so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import add as _add
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import FloatArray
+from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
-from countwise.counts.engines import memory
 from countwise.counts.engines.stream import PlanOf
 from countwise.counts.plan import Plan
-from countwise.counts.side_by_side import Request, SideBySide
+from countwise.counts.side_by_side import CountsByKey, Request, SideBySide, engine_of
 from countwise.discretize.cut_points import collapse_cuts, cut_table
 from countwise.discretize.rare_levels import MOST_PAIR_CELLS, width_limit
+from countwise.errors import TableError
 from countwise.evaluation.folds import Part, sum_training
 from countwise.evaluation.scan_folds import Dealing, Dealt, Place
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import add_by_key
+from countwise.tables.scan_sample import hash_seed
+from countwise.tables.sources.query_source import QuerySource
 from countwise.tables.table import Table
 
 Change = Callable[[Table], Table] | None
@@ -40,6 +44,7 @@ class _Group:
     requests: list[Request] = field(default_factory=list)
     #: The cut points of all places together, where each place has its own.
     fine: Mapping[str, FloatArray] | None = None
+    add, engine = staticmethod(add_by_key), None
 
     @cached_property
     def plan(self) -> Plan:
@@ -50,28 +55,33 @@ class _Group:
             plan |= request.plan
         return plan
 
-    def fold(self, block: Block, dealt: Dealt) -> dict[Any, Counts]:
-        """Count a block: all of it on the fine cuts, and what a place leaves out on its own.
+    def parts(self, block: Block, dealt: Dealt) -> Iterator[tuple[Any, Block, Plan]]:
+        """Yield the parts of a block that are counted, by a key, and what is counted of them.
 
-        The counts of a request have its number.
+        That is all of it on the fine cuts, and what a place leaves out on its own cuts; the latter
+        is taken off the total. The key is then the number of the request.
         """
         if self.change is not None:
             block = replace(block, table=self.change(block.table))
         if self.fine is None:
-            return {place: _count(block.take(rows), self.plan) for place, rows in dealt.parts()}
-        # What a place leaves out is counted by its own cuts, and taken off the total.
-        found: dict[Any, Counts] = {"all": _count(block, self.plan, self.fine)}
+            for place, rows in dealt.parts(self._places):
+                yield place, block.take(rows), self.plan
+            return
+        yield "all", replace(block, table=cut_table(block.table, self.fine)), self.plan
         for number, request in enumerate(self.requests):
             assert request.scan.cuts is not None
             assert request.plan is not None
             left_out = block.take(~dealt.trains(request.place))
-            found[number] = _count(left_out, request.plan, request.scan.cuts)
-        return found
+            cut = replace(left_out, table=cut_table(left_out.table, request.scan.cuts))
+            yield number, cut, request.plan
+
+    @property
+    def _places(self) -> list[Place]:
+        return [request.place for request in self.requests]
 
     def answer(self, counted: dict[Any, Counts]) -> None:
         """Give every request the counts of the rows that its place trains on."""
-        places = [request.place for request in self.requests]
-        training = sum_others(counted, places) if self.fine is None else {}
+        training = sum_others(counted, self._places) if self.fine is None else {}
         for number, request in enumerate(self.requests):
             assert request.plan is not None
             if self.fine is None:
@@ -79,13 +89,8 @@ class _Group:
                 continue
             assert request.scan.cuts is not None
             total = collapse_cuts(counted["all"], self.fine, request.scan.cuts)
-            request.result = total.restricted(request.plan) - counted[number]
-
-
-def _count(block: Block, plan: Plan, cuts: Mapping[str, FloatArray] | None = None) -> Counts:
-    """Count a block of rows, its numbers cut at these points."""
-    table = block.table if cuts is None else cut_table(block.table, cuts)
-    return memory.fold(table, plan, block.weight)
+            total = total.restricted(request.plan)
+            request.result = total - counted.pop(number) if number in counted else total
 
 
 def sum_others(counted: Mapping[Place, Counts], places: Sequence[Place]) -> dict[Place, Counts]:
@@ -99,7 +104,7 @@ def sum_others(counted: Mapping[Place, Counts], places: Sequence[Place]) -> dict
         for size in range(1 + max(place.slice for place in places)):
             fresh = {p.fold: c for p, c in counted.items() if (p.repeat, p.slice) == (repeat, size)}
             of_fold = add_by_key(of_fold, fresh)
-            asked = [p for p in places if (p.repeat, p.slice) == (repeat, size)]
+            asked = [p for p in sorted(places) if (p.repeat, p.slice) == (repeat, size)]
             if asked:
                 parts = [Part(place.fold, place.fold + 1, place.fold) for place in asked]
                 sums = sum_training(of_fold, parts, folds)
@@ -115,50 +120,100 @@ class SharedPasses(SideBySide):
 
     def __init__(self, scan: Scan, dealing: Dealing, progress: Progress | None) -> None:
         super().__init__(scan, progress, expected=4)
-        self._dealing = dealing
+        self.dealing = dealing
+        #: Whether the rows of a fold are selected and grouped where they are.
+        self.selects = (
+            dealing.is_plain
+            and isinstance(scan.source, QuerySource)
+            and scan.source.hashes_rows
+            and scan.engine != "stream"
+        )
 
     def count_training(self, plan_of: PlanOf) -> dict[Place, Counts]:
         """Count every fold and slice once; return what each place trains on."""
-        dealing = self._dealing
-        counted = self.count_first(
-            plan_of,
-            lambda block: ((p, block.take(rows)) for p, rows in dealing.deal(block).parts()),
-        )
-        self.first = sum_others(counted, self._dealing.places) if counted else {}
+        dealing = self.dealing
+        places = dealing.places
+        if self.selects:
+            counted = self._count_selected(plan_of)
+        else:
+            counted = self.count_first(
+                plan_of,
+                lambda block: (
+                    (p, block.take(rows)) for p, rows in dealing.deal(block).parts(places)
+                ),
+            )
+        self.first = sum_others(counted, places) if counted else {}
         return self.first
+
+    def score(self, place: Place, fold: Callable[[Block], Any]) -> Any:
+        """Wait until a pass has folded the rows that a place is tested on; add them up by key."""
+        return self.wait(Request(self.scan, place, None, fold, add_by_key, tests=True))
+
+    def _count_selected(self, plan_of: PlanOf) -> dict[Place, Counts]:
+        """Count the rows of each fold, of all columns, where they are."""
+        rows = count(self.scan, Plan(), progress=self._progress).rows
+        counted = {
+            place: count(self.scan.only(self.select(place)), plan_of, progress=self._progress)
+            for place in self.dealing.tested_folds
+        }
+        if sum(counts.rows for counts in counted.values()) != rows * self.dealing.repeats:
+            raise TableError(
+                f"scan: the rows of {self.scan.source.what} changed while they were counted.",
+                hint="Evaluate a copy",
+            )
+        return counted
+
+    def select(self, place: Place, others: bool = False) -> QuerySource:
+        """Return the rows of a fold, or those of all other folds, by a source of their own."""
+        source, dealing = self.scan.source, self.dealing
+        assert isinstance(source, QuerySource)
+        (piece, *_) = source.pieces()
+        seed = hash_seed(dealing.seed + place.repeat, piece)
+        return source.rows_of_fold(seed, place.fold, dealing.folds, others)
+
+    def rows_of(self, place: Any) -> Scan:
+        """Return the rows of a place, as a scan whose passes are shared."""
+        rows = super().rows_of(place)
+        rows.selected = self.select(place, others=True) if self.selects else None
+        return rows
 
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
         groups, single = self._group([one for one in requests if one.plan is not None])
         single += [request for request in requests if request.plan is None]
+        dealing = self.dealing
+        counted = CountsByKey(self.scan)
 
         # The scan may run elsewhere, so results are found by number, not by who waits for them.
-        adders: dict[tuple[str, int], Any] = {
-            **{("group", number): add_by_key for number in range(len(groups))},
-            **{("single", number): request.add for number, request in enumerate(single)},
-        }
-        dealing = self._dealing
-
-        def fold(block: Block) -> dict[tuple[str, int], Any]:
+        def fold(block: Block) -> dict[tuple[int | None, Any], Any]:
             dealt = dealing.deal(block)
-            found: dict[tuple[str, int], Any] = {
-                ("group", number): group.fold(block, dealt) for number, group in enumerate(groups)
-            }
-            for number, request in enumerate(single):
-                rows = np.flatnonzero(dealt.trains(request.place))
+            found: dict[tuple[int | None, Any], Any] = {}
+            for at, group in enumerate(groups):
+                for key, part, plan in group.parts(block, dealt):
+                    found |= counted.add((at, key), part, plan)
+            for at, request in enumerate(single):
+                if request.tests:
+                    rows = dealing.tests(block, dealt, request.place)
+                else:
+                    rows = np.flatnonzero(dealt.trains(request.place))
                 if len(rows):
                     part = request.scan.changed(block.take(rows))
-                    found["single", number] = _fold_single(request, part)
+                    if request.fold is not None:
+                        found[None, at] = request.fold(part)
+                    elif request.plan is not None:
+                        found |= counted.add((None, at), part, request.plan)
             return found
 
-        def add(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
-            return add_by_key(left, right, adders.__getitem__)
+        adders = [request.add for request in single]
 
-        total = self.run_scan(fold, add)
-        for number, group in enumerate(groups):
-            group.answer(total["group", number])
+        def add(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
+            return add_by_key(left, right, lambda key: adders[key[1]] if key[0] is None else _add)
+
+        total = {**(self.run_scan(fold, add, engine_of(single)) or {}), **counted.collect()}
         for number, request in enumerate(single):
-            request.result = total["single", number]
+            request.result = total.pop((None, number), None)
+        for number, group in enumerate(groups):
+            group.answer({key: total.pop((at, key)) for at, key in list(total) if at == number})
 
     def _group(self, requests: Sequence[Request]) -> tuple[list[_Group], list[Request]]:
         """Put requests together that counting each row once can serve; return the others, too."""
@@ -166,6 +221,9 @@ class SharedPasses(SideBySide):
         single: list[Request] = []
         for request in requests:
             is_cut = request.scan.cuts is not None
+            if self.is_tight:
+                single.append(request)  # sums of parts would take more memory than its own rows
+                continue
             if is_cut and 2 * self.first[request.place].rows < len(self.scan):
                 single.append(request)  # it leaves out more rows than it trains on
                 continue
@@ -184,13 +242,6 @@ class SharedPasses(SideBySide):
                 groups.remove(group)
                 single += group.requests
         return groups, single
-
-
-def _fold_single(request: Request, part: Block) -> Any:
-    if request.plan is not None:
-        return _count(part, request.plan)
-    assert request.fold is not None
-    return request.fold(part)
 
 
 def _unite(cuts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:

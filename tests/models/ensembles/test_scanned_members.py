@@ -44,13 +44,26 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_counts_of_members_are_those_of_the_weights(credit_frame, credit_folder, name):
-    rows = scan(credit_folder)
-    model = cw.Bagging(MODELS[name], n_estimators=4, random_state=7).fit(rows)
+def weigh(credit_frame, credit_folder, weight):
+    """Scan the rows, and give them as a table and the weight of each row."""
+    rows = scan(credit_folder, weight=weight)
     table = cw.read(credit_frame, target="class", drop=["customer"])
+    if weight is None:
+        return rows, table, np.ones(len(table))
+    return rows, without(table, [weight]), table.values(weight)
+
+
+def without(table, names):
+    return table.select([c.name for c in table.schema.attributes if c.name not in names])
+
+
+@pytest.mark.parametrize("weight", [None, "existing_credits"])
+@pytest.mark.parametrize("name", MODELS)
+def test_counts_of_members_are_those_of_the_weights(credit_frame, credit_folder, name, weight):
+    rows, table, weights = weigh(credit_frame, credit_folder, weight)
+    model = cw.Bagging(MODELS[name], n_estimators=4, random_state=7).fit(rows)
     for place, member in enumerate(model.members_):
-        times = times_of(rows, place, model._seed)
+        times = times_of(rows, place, model._seed) * weights
         some = np.flatnonzero(times)
         alone = uncalibrated(MODELS[name]).fit(
             table.take(some), sample_weight=times[some].astype(float)
@@ -61,22 +74,22 @@ def test_counts_of_members_are_those_of_the_weights(credit_frame, credit_folder,
         )
 
 
-def test_trees_are_those_of_the_weights(credit_frame, credit_folder):
-    numeric = [
-        column.name
-        for column in cw.read(credit_frame, target="class", drop=["customer"]).schema.numeric
-    ]
-    rows = scan(credit_folder, drop=[*numeric, "customer"])
+@pytest.mark.parametrize("weight", [None, "existing_credits"])
+def test_trees_are_those_of_the_weights(credit_frame, credit_folder, weight):
+    _, table, weights = weigh(credit_frame, credit_folder, weight)
+    numeric = [column.name for column in table.schema.numeric]
+    rows = scan(credit_folder, drop=[*numeric, "customer"], weight=weight)
     model = cw.Bagging(cw.ID3(max_depth=3), n_estimators=3).fit(rows)
-    table = cw.read(credit_frame, target="class", drop=[*numeric, "customer"])
+    table = without(table, numeric)
     for place, member in enumerate(model.members_):
-        weight = times_of(rows, place, model._seed).astype(float)
-        alone = cw.ID3(max_depth=3).fit(table, sample_weight=weight)
+        times = times_of(rows, place, model._seed) * weights
+        alone = cw.ID3(max_depth=3).fit(table, sample_weight=times)
         np.testing.assert_allclose(member.predict_proba(table), alone.predict_proba(table))
 
 
-def test_out_of_bag_is_a_recount(credit_frame, credit_folder):
-    rows, table = scan(credit_folder), cw.read(credit_frame, target="class", drop=["customer"])
+@pytest.mark.parametrize("weight", [None, "existing_credits"])
+def test_out_of_bag_is_a_recount(credit_frame, credit_folder, weight):
+    rows, table, weights = weigh(credit_frame, credit_folder, weight)
     model = cw.Bagging(cw.TAN(), n_estimators=6, oob_score=True).fit(rows)
     times = np.stack([times_of(rows, place, model._seed) for place in range(6)], axis=1)
     truth = table.target
@@ -86,13 +99,32 @@ def test_out_of_bag_is_a_recount(credit_frame, credit_folder):
     some = left.any(axis=1)
     wrong = np.where(left, each.argmax(axis=2) != truth[:, None], 0.0).sum(axis=1)
     found = model.out_of_bag_
-    assert found.coverage == some.mean()
-    assert found.error == np.mean(votes.argmax(axis=1)[some] != truth[some])
-    assert found.single_error == pytest.approx(np.mean(wrong[some] / left.sum(axis=1)[some]))
-    whole = cw.TAN().fit(table).predict_proba(table).argmax(axis=1)
-    assert found.apparent_error == np.mean(whole != truth)
+    total, covered = weights.sum(), weights[some].sum()
+    assert found.coverage == covered / total
+    assert found.error == weights[some] @ (votes.argmax(axis=1)[some] != truth[some]) / covered
+    single = weights[some] @ (wrong[some] / left.sum(axis=1)[some]) / covered
+    assert found.single_error == pytest.approx(single)
+    whole = cw.TAN().fit(table, sample_weight=weights).predict_proba(table).argmax(axis=1)
+    assert found.apparent_error == weights @ (whole != truth) / total
     assert model.votes_.shape == (0, 2)
     assert found.apparent_error <= found.error_632 <= found.single_error
+
+
+def test_rows_without_weight_are_neither_learned_nor_tested(tmp_path):
+    """A class that has no other rows is none; a fraction is a weight as any other."""
+    lines = [f"{'ab'[i % 2]},{'pqpz'[i % 4]},{0 if i % 4 == 3 else 0.5 + i % 3}" for i in range(80)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,y,w", *lines]))
+    rows = cw.scan(tmp_path / "rows.csv", target="y", weight="w")
+    model = cw.Bagging(cw.NaiveBayes(), n_estimators=3, oob_score=True).fit(rows)
+    assert model.classes_.tolist() == ["p", "q"]
+    assert model.out_of_bag_.apparent_error == 0
+    weights = np.array([float(line.rsplit(",", 1)[1]) for line in lines])
+    times = [times_of(rows, place, model._seed) for place in range(3)]
+    for member, drawn in zip(model.members_, times, strict=True):
+        assert member.counts_.weight.sum() == pytest.approx(drawn @ weights, rel=1e-12)
+    some = np.min(times, axis=0) == 0
+    assert model.out_of_bag_.coverage == pytest.approx(weights[some].sum() / weights.sum())
+    assert "S07" in {note.code for note in model.notes_}
 
 
 def test_one_scan_serves_all_members_that_need_no_cuts(credit_folder, monkeypatch):

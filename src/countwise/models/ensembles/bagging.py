@@ -21,7 +21,7 @@ from countwise._typing import FloatArray
 from countwise.counts.engines.resampled import fold_resampled, in_one_pass
 from countwise.counts.resampling import Draws, Proportional, draws_of
 from countwise.counts.row_hash import row_keys
-from countwise.errors import ParameterError, TableError
+from countwise.errors import ParameterError
 from countwise.models.base import Classifier, check_scan, leave_out_text, refuse_scan
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import (
@@ -166,7 +166,8 @@ class Bagging(Ensemble):
 
     Rows outside memory (`Scan`) are bagged if the model learns from them. How often a member draws
     a row is then a Poisson number with the mean `fraction` (without `replace` one draw with that
-    probability), from a hash of where the row is, and one scan serves all members.
+    probability), from a hash of where the row is, times the weight of the row, if there are
+    weights. One scan serves all members.
 
     Examples
     --------
@@ -261,12 +262,6 @@ class Bagging(Ensemble):
         if not self.takes_scans:
             refuse_scan(type(base).__name__, scan)
         check_scan(self, scan, y, sample_weight)
-        if scan.weight is not None:
-            raise TableError(
-                "Bagging: rows outside memory are drawn one by one, so they must have no weights; "
-                f"got those of column {scan.weight!r}.",
-                hint="Scan them without `weight=`, or bag rows in memory",
-            )
         self._seed = draw_seed(self.random_state)
         members, fraction, again = self.n_estimators, float(self.fraction), bool(self.replace)
         passes = MemberPasses(scan, self._seed, members, fraction, again)
@@ -294,10 +289,12 @@ class Bagging(Ensemble):
         place[present] = np.arange(len(present))
 
         def fold(block: Block) -> _OutOfBagSums:
+            weight = np.ones(len(block.numbers)) if block.weight is None else block.weight
+            some = np.flatnonzero(weight)  # a class may have no other rows than those without
+            block = block.take(some)
             table = leave_out_text(self, block.table)
             times = np.stack([passes.draw(block, at) for at in range(self.n_estimators)], axis=1)
-            truth = place[table.target]
-            return self._test_rows(table, truth, np.ones(len(table)), times, alone)[1]
+            return self._test_rows(table, place[table.target], weight[some], times, alone)[1]
 
         sums: _OutOfBagSums = passes.run_scan(fold, operator.add)
         return sums

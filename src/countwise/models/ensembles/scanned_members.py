@@ -1,7 +1,7 @@
 """Train the members of a bagging ensemble side by side on rows outside memory.
 
 How often a member draws a row is a Poisson number from a hash of where the row is, the member and
-the seed. A row that is drawn three times counts as three rows.
+the seed. A row that is drawn three times counts as three rows of its weight.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.counts.engines import memory
 from countwise.counts.plan import Plan
 from countwise.counts.resampling import draws_by_hash
-from countwise.counts.side_by_side import Request, SideBySide
+from countwise.counts.side_by_side import CountsByKey, Request, SideBySide, engine_of
 from countwise.errors import TableError
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import set_seed
@@ -33,6 +32,8 @@ ALL = -1
 class MemberPasses(SideBySide):
     """Serves the passes of the members, each over the rows it draws."""
 
+    keeps_counts = "those of all members"
+
     def __init__(self, scan: Scan, seed: int, members: int, fraction: float, again: bool) -> None:
         super().__init__(scan, scan.progress, expected=2)
         self._seed, self._members = seed, members
@@ -46,12 +47,13 @@ class MemberPasses(SideBySide):
         return draws_by_hash(hashes, self._fraction, self._again)
 
     def _weigh(self, block: Block, member: int) -> Block:
-        """Return the rows that a member draws, each with the weight of its draws."""
+        """Return the rows that a member draws, each with its weight times its draws."""
         if member == ALL:
             return block
         times = self.draw(block, member)
         rows = np.flatnonzero(times)
-        return replace(block.take(rows), weight=times[rows].astype(np.float64))
+        part, weight = block.take(rows), times[rows].astype(np.float64)
+        return replace(part, weight=weight if part.weight is None else weight * part.weight)
 
     def begin(self, base: Any) -> FloatArray:
         """Count what members learn from in a first scan; return the weights of the classes."""
@@ -64,7 +66,7 @@ class MemberPasses(SideBySide):
 
         plan_of = base._first_plan if is_counted else lambda schema: Plan()
         self.first = self.count_first(plan_of, parts_of)
-        if any(place not in self.first or not self.first[place].rows for place in places):
+        if any(place not in self.first or not self.first[place].weight.any() for place in places):
             raise TableError(
                 f"Bagging: every member must draw a row; {len(self.scan)} rows are too few.",
                 hint="Read the rows with `read`",
@@ -84,21 +86,26 @@ class MemberPasses(SideBySide):
 
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
+        counted = CountsByKey(self.scan)
 
         def fold(block: Block) -> dict[int, Any]:
-            return {number: self._fold(request, block) for number, request in enumerate(requests)}
+            found: dict[int, Any] = {}
+            for number, request in enumerate(requests):
+                if request.plan is None:
+                    found[number] = self._fold(request, block)
+                else:
+                    part = request.scan.changed(self._weigh(block, request.place))
+                    found |= counted.add(number, part, request.plan)
+            return found
 
         def add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
             return add_by_key(left, right, lambda number: requests[number].add)
 
-        total = self.run_scan(fold, add)
+        total = self.run_scan(fold, add, engine_of(requests)) | counted.collect()
         for number, request in enumerate(requests):
             request.result = total[number]
 
     def _fold(self, request: Request, block: Block) -> Any:
-        if request.plan is not None:
-            part = request.scan.changed(self._weigh(block, request.place))
-            return memory.fold(part.table, request.plan, part.weight)
         assert request.fold is not None
         times = self.draw(block, request.place)
         rows = np.repeat(np.arange(len(times)), times)
