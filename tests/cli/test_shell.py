@@ -43,7 +43,7 @@ def test_the_way_in_imports_nothing_heavy(args):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": SOURCE},
     )
     assert not set(json.loads(done.stderr.rsplit("|", 1)[1])) & HEAVY
@@ -61,7 +61,7 @@ def test_help_of_every_command_has_an_example_and_imports_nothing_heavy():
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": SOURCE},
     )
     assert done.stdout.count("Examples:\n  countwise ") == len(COMMANDS)
@@ -131,7 +131,7 @@ def test_a_full_disk_is_said(tmp_path):
             [sys.executable, "-m", "countwise", "samples", "--json"],
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=300,
             check=False,
             env={**os.environ, "PYTHONPATH": SOURCE},
         )
@@ -162,7 +162,7 @@ def test_a_stopped_command_leaves_nothing_behind(tmp_path, sign, code):
         time.sleep(0.02)  # until the draft is there, so that the signal meets it half-written
         waited += 0.02
     process.send_signal(sign)
-    errors = process.communicate(timeout=60)[1]
+    errors = process.communicate(timeout=300)[1]
     assert process.returncode == code
     assert os.listdir(tmp_path / "out") == ["answers.csv"]
     assert (tmp_path / "out" / "answers.csv").read_text() == "as it was"

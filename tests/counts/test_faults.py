@@ -342,7 +342,7 @@ main()
     ids=["fit", "count", "compare"],
 )
 def test_ctrl_c_ends_a_command_without_a_half_file(words, path, tmp_path):
-    done = run_program(INTERRUPTED, tmp_path, *words, timeout=60)
+    done = run_program(INTERRUPTED, tmp_path, *words, timeout=300)
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines()[-1] == "countwise: stopped before it was done."
     assert {*os.listdir(tmp_path)} <= {"rows.csv", "run.counts"}

@@ -14,7 +14,7 @@ HEAVY = {"sklearn", "pandas", "duckdb", "pyarrow", "polars", "scipy", "narwhals"
 def modules_after(code: str) -> set[str]:
     script = f"import sys, json\n{code}\nprint(json.dumps([m.split('.')[0] for m in sys.modules]))"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 

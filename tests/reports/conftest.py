@@ -41,7 +41,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-PATIENCE = 60.0
+PATIENCE = 180.0
 # Puts the ends of the pipes where Chromium looks for them, 3 and 4, and becomes Chromium.
 PLACING = """
 import fcntl, os, sys

@@ -142,7 +142,7 @@ def test_forged_members_with_mended_checksums(any_model, rows, zips, tmp_path, r
             packed(path, made, mended=False)
         start = time.perf_counter()
         tried(path, any_model, rows, equal=False)
-        assert time.perf_counter() - start < 20
+        assert time.perf_counter() - start < 300  # it ends, however busy the machine is
 
 
 @pytest.mark.slow
