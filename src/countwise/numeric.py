@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -46,6 +47,24 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(largest))
     return int(check_random_state(random_state).randint(largest))
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """Write a number with so many significant digits, but all digits before its point.
+
+    Only numbers that are very small or very large are written with a power of ten.
+
+    Examples
+    --------
+    >>> number_text(1234567.8), number_text(0.123456789), number_text(2e20)
+    ('1234568', '0.123457', '2e+20')
+    """
+    size = abs(value)
+    if not 1e-4 <= size < 1e15:
+        return f"{value:.{digits}g}"
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 #: Numbers as people write them in text cells, labels and marks.

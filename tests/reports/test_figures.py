@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from countwise.reports.draw import Picture
-from countwise.reports.figures.axes import Scale, log_ticks, tick_words, ticks
+from countwise.reports.figures.axes import Scale, date_marks, log_ticks, tick_words, ticks
 from countwise.reports.figures.bar_chart import balance_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
 from countwise.reports.figures.line_plot import curve_figure
@@ -192,6 +192,23 @@ def test_ticks_are_round_and_within():
     assert tick_words([0.0, 1e-7]) == ["0", "1e−07"]
     assert log_ticks(Scale(10, 10_000_000, 0, 60, log=True), 11)
     assert Scale(3, 3, 0, 10)(3) == 5.0
+
+
+def test_a_narrow_plot_has_more_than_one_tick():
+    assert ticks(12, 95, 4) == [20.0, 40.0, 60.0, 80.0]
+
+
+def test_marks_of_dates_are_first_days_of_years_or_months():
+    years = Scale(18200, 19300, 0, 200)
+    assert [text for _, text in date_marks(years, 4)] == ["2020", "2021", "2022"]
+    months = Scale(18270, 18400, 0, 200)
+    assert [text for _, text in date_marks(months, 4)] == [
+        "2020-02",
+        "2020-03",
+        "2020-04",
+        "2020-05",
+    ]
+    assert date_marks(Scale(0, 1e12, 0, 200), 4)[0] == (0.0, "0")
 
 
 def test_odd_facts_still_draw():

@@ -93,12 +93,13 @@ def _shape(column: ColumnTerm, schema: Schema, strength: float, share: float) ->
         missing=column.table[bins.width] if bins.counts[bins.width] > 0 else None,
         strength=strength,
         share=share,
+        dates=bins.numeric and schema[bins.name].dates,
     )
 
 
 def _level_names(column: ColumnTerm, schema: Schema) -> tuple[str, ...]:
     if column.bins.numeric:
-        return interval_names(column.bins.cuts)
+        return interval_names(column.bins.cuts, schema[column.bins.name].dates)
     if column.bins.word is not None:
         return ("without", "with")
     return tuple(text(level) for level in schema[column.bins.name].levels)
@@ -141,7 +142,8 @@ def _group_names(column: ColumnTerm, schema: Schema) -> list[str]:
     group, width = column.group[:-2], column.bins.width
     if column.bins.numeric:
         first = np.flatnonzero(np.diff(group.astype(np.int64), prepend=-1))
-        return [*interval_names(column.bins.cuts[first[1:] - 1]), "missing", "never seen"]
+        cuts, dates = column.bins.cuts[first[1:] - 1], schema[column.bins.name].dates
+        return [*interval_names(cuts, dates), "missing", "never seen"]
     levels = _level_names(column, schema)
     names = []
     for place in range(column.groups - 2):

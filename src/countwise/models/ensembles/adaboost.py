@@ -41,6 +41,7 @@ from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.parallel import in_threads
 from countwise.params import boolean, derived, fitted, nothing, one_of, parameter, seed, whole
+from countwise.tables.labels import value_text
 from countwise.tables.schema import Column
 from countwise.tables.table import Table, code_type
 
@@ -201,7 +202,8 @@ def describe_rule(rule: Rule, table: Table, points: Mapping[str, FloatArray], mo
         if rule.threshold >= len(cuts):
             return f"{rule.column}: always {labels[0]}"
         cut = cuts[rule.threshold]
-        return f"{rule.column} ≤ {cut:.4g}: {labels[0]}; else: {labels[rule.threshold + 1]}"
+        edge = value_text(float(cut), column.dates, 4)
+        return f"{rule.column} ≤ {edge}: {labels[0]}; else: {labels[rule.threshold + 1]}"
     levels: dict[Any, list[str]] = {}
     for level, label in zip(column.levels, labels, strict=False):
         levels.setdefault(label, []).append(str(level))
@@ -584,6 +586,7 @@ class _RuleLearner(_Learner):
         recode = Recode(fine_cuts(table, stated))
         super().__init__(recode.apply(table), stated, method, seed)
         self.recode, self.numeric = recode, tuple(recode.cut_points)
+        self.uncut = table
         self.tables = WeightedTables(self.table, self.weight)
         self.last: Rule | None = None
 
@@ -599,7 +602,7 @@ class _RuleLearner(_Learner):
 
     def describe(self, rule: Rule) -> tuple[str, str]:
         """Return the column of a rule, and the rule in words."""
-        return rule.column, describe_rule(rule, self.table, self.recode.cut_points)
+        return rule.column, describe_rule(rule, self.uncut, self.recode.cut_points)
 
 
 class _MemberLearner(_Learner):
