@@ -179,7 +179,7 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
             )
             for attribute, edges in parents.items()
         ),
-        f"{name} lets an attribute depend on others beside the class: on those with which it "
+        f"{name} lets an attribute depend on others besides the class: on those with which it "
         "shares most information, given the class.",
         len({column.name for column in counts.schema.nominal}.difference(*counts.tables)),
     )
