@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -59,12 +58,8 @@ def number_text(value: float, digits: int = 6) -> str:
     >>> number_text(1234567.8), number_text(0.123456789), number_text(2e20)
     ('1234568', '0.123457', '2e+20')
     """
-    size = abs(value)
-    if not 1e-4 <= size < 1e15:
-        return f"{value:.{digits}g}"
-    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if decimals else text
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 #: Numbers as people write them in text cells, labels and marks.

@@ -37,3 +37,9 @@ def orders():
 )
 def test_dates_are_written_as_dates(orders, model):
     assert "2021-" in str(model_facts(model.fit(orders)))
+
+
+@pytest.mark.parametrize("model", [cw.Additive(pairs=0), cw.NaiveBayes(numeric="gaussian")])
+def test_an_axis_of_dates_marks_years(orders, model):
+    picture = cw.draw(model.fit(orders), "ordered").svg
+    assert ">2021<" in picture

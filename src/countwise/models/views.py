@@ -44,7 +44,10 @@ class ProbabilityTables:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The density of one numeric attribute at the points ``x``, classes × points."""
+    """The density of one numeric attribute at the points ``x``, classes × points.
+
+    With ``dates`` the points are days since 1970-01-01.
+    """
 
     name: str
     bits: float
@@ -52,6 +55,7 @@ class Density:
     deviation: FloatArray
     x: FloatArray
     density: FloatArray
+    dates: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -255,7 +255,8 @@ def _densities(model: NaiveBayes) -> tuple[Density, ...]:
         mean = np.where(moments.weight[present] > 0, moments.mean[present], np.nan)
         bits = information(model.class_prior_, density)
         deviation = np.sqrt(moments.variance()[present])
-        densities.append(Density(name, bits, mean, deviation, grids[name], density))
+        dates = model.schema_[name].dates
+        densities.append(Density(name, bits, mean, deviation, grids[name], density, dates))
     return tuple(sorted(densities, key=lambda density: -density.bits))
 
 
