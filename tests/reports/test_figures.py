@@ -218,7 +218,8 @@ def test_odd_facts_still_draw():
     curve = {"score": "accuracy", "sizes": [10], "lines": [{"name": "a", "points": [nothing]}]}
     ElementTree.fromstring(curve_figure(curve))
     spike = {"name": "s", "bits": 0.1, "x": [0.0, 1.0], "mean": [0.0, None],
-             "deviation": [0.0, None], "dates": False, "density": [[1e6, 0.0], [0.1, 0.2]]}  # fmt: skip
+             "deviation": [0.0, None], "dates": False,
+             "density": [[1e6, 0.0], [0.1, 0.2]]}  # fmt: skip
     ElementTree.fromstring(density_panel(spike, ["a", "b"]))
     zero = {"name": "m", "classes": ["a"], "decisions": ["a", "ask"], "counts": [[0, 0]],
             "joint": [[0, 0]]}  # fmt: skip

@@ -157,7 +157,7 @@ def date_marks(scale: Scale, most: int) -> list[tuple[float, str]]:
             if 12 <= month < 120_000
         ]
         inside = [day for day in days if scale.low <= day <= scale.high]
-        if 2 <= len(inside) <= most:
+        if 2 <= len(inside) <= most + 1:
             end = 4 if step >= 12 else 7
             return [(day, date_text(day)[:end]) for day in inside]
     return [(day, date_text(day)) for day in ticks(scale.low, scale.high, most)]
