@@ -472,8 +472,7 @@ NOTES: dict[str, NoteKind] = {
     "P01": NoteKind(
         "Rare levels merged",
         "caution",
-        "Column {column!r}: only the {levels} most frequent levels are kept{why}; the others are "
-        "merged into one.",
+        "Column {column!r}: all levels but the {levels} most frequent are merged into one{why}.",
         "The size of a table over several columns is the product of their numbers of levels, so "
         "only the most frequent levels are kept. If rare levels matter, group the levels yourself.",
     ),

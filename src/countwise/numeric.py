@@ -48,6 +48,20 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(largest))
 
 
+def number_text(value: float, digits: int = 6) -> str:
+    """Write a number with so many significant digits, but all digits before its point.
+
+    Only numbers that are very small or very large are written with a power of ten.
+
+    Examples
+    --------
+    >>> number_text(1234567.8), number_text(0.123456789), number_text(2e20)
+    ('1234568', '0.123457', '2e+20')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
+
+
 #: Numbers as people write them in text cells, labels and marks.
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 NUMBER = re.compile(

@@ -264,14 +264,19 @@ def fraction(zero: bool = False) -> Constraint:
     )
 
 
+#: Seeds of NumPy's `RandomState`, which scikit-learn uses, have 32 bits.
+LARGEST_SEED = 2**32 - 1
+
+
 def seed() -> Constraint:
     """What scikit-learn takes as `random_state`: a whole number, a generator, or None."""
     kinds = (np.random.RandomState, np.random.Generator)
+    in_range = whole(0, LARGEST_SEED)
     return Constraint(
-        "a whole number of at least 0, a random generator, or None",
-        lambda value: value is None or isinstance(value, kinds) or whole(0).admits(value),
+        f"a whole number from 0 to {LARGEST_SEED}, a random generator, or None",
+        lambda value: value is None or isinstance(value, kinds) or in_range.admits(value),
         good=(0, 7, None, np.random.RandomState(0)),
-        bad=(-1, 1.5, "seed"),
+        bad=(-1, 1.5, "seed", LARGEST_SEED + 1),
     )
 
 

@@ -46,3 +46,9 @@ def test_a_monotone_column_is_given_as_json(run, folder):
     monotone = 'monotone={"humidity": -1}'
     options = ["--model", "additive", "--param", monotone, "-o", "model.cw"]
     assert run("fit", "sample:weather-numeric", *options).exit_code == 0
+
+
+def test_show_names_the_file_that_the_model_was_trained_on(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("fit", "sample:weather", "-o", "m.cw")
+    assert "Trained on sample:weather: class 'play'" in run("show", "m.cw").stdout

@@ -84,3 +84,18 @@ def test_bad_names_are_refused(run, notes):
     assert "'nte'" in said
     both = run("fit", notes, "--text", "note", "--nominal", "note", "-o", "m.cw")
     assert "'note' as nominal and text" in refused(both)
+
+
+def test_a_text_column_that_rows_lack_is_taken_as_missing(run, notes):
+    run("fit", notes, "--text", "note", "-o", "m.cw")
+    with open("short.csv", "w", encoding="utf-8") as out:
+        out.write("size\n3\n")
+    result = run("predict", "m.cw", "short.csv", "-o", "a.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "no column 'note'" in result.stderr
+
+
+def test_neighbors_leave_text_out(run, notes):
+    result = run("neighbors", notes, "--text", "note", "-k", "1", "-p", "2", "--folds", "2")
+    assert result.exit_code == 0, result.stderr
+    assert "was left out by Neighbors" in result.stderr

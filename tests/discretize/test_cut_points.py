@@ -133,3 +133,30 @@ def test_measures():
         "windy": 0.048,
     }
     assert information_gain(np.zeros((2, 2))) == 0
+
+
+def test_intervals_of_large_numbers_are_written_in_full():
+    assert interval_names(np.array([10483.5, 1234567.0])) == (
+        "≤ 10484",
+        "10484 – 1234567",
+        "> 1234567",
+    )
+    assert interval_names(np.array([10483.25, 10483.375])) == (
+        "≤ 10483.2",
+        "10483.2 – 10483.4",
+        "> 10483.4",
+    )
+
+
+def test_intervals_of_dates_are_written_as_dates():
+    assert interval_names(np.array([18274.5, 18284.0]), dates=True) == (
+        "≤ 2020-01-13",
+        "2020-01-13 – 2020-01-23",
+        "> 2020-01-23",
+    )
+    assert interval_names(np.array([18274.25, 18274.75]), dates=True)[1] == (
+        "2020-01-13 06:00 – 2020-01-13 18:00"
+    )
+    assert interval_names(np.array([18274.0, 18274.5]), dates=True)[1] == (
+        "2020-01-13 – 2020-01-13 12:00"
+    )

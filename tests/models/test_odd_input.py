@@ -1,11 +1,12 @@
 """What once went wrong with odd input to neighbours, ensembles and linear models."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import countwise as cw
-from countwise.errors import CountwiseError, ParameterError, TableError
+from countwise.errors import CountwiseError, ParameterError, SchemaError, TableError
 
 
 @pytest.fixture
@@ -317,3 +318,23 @@ def test_what_a_quantizer_cannot_cut(cloud, tmp_path):
             made.transform(rows)
     with pytest.raises(CountwiseError, match="cut_points_ are plain numbers"):
         cw.save(made, tmp_path / "q.cw")
+
+
+def test_new_levels_are_refused_with_the_ways_that_the_model_has():
+    rows = pd.DataFrame({"city": ["Rome", "Bonn"] * 20})
+    model = cw.Additive(unseen="error").fit(rows, ["a", "b"] * 20)
+    with pytest.raises(SchemaError, match=r"Use unseen='ignore', or train with them\."):
+        model.predict(pd.DataFrame({"city": ["Oslo"]}))
+
+
+def test_a_seed_of_more_than_32_bits_is_refused():
+    rows = pd.DataFrame({"x": range(20)})
+    with pytest.raises(ParameterError, match="random_state must be a whole number from 0 to"):
+        cw.Additive(random_state=2**32).fit(rows, ["a", "b"] * 10)
+
+
+def test_the_columns_of_a_model_are_those_that_a_file_would_have(tmp_path):
+    rows = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=60), "note": ["x"] * 60})
+    model = cw.NaiveBayes().fit(cw.read(rows.assign(y=["a", "b"] * 30), target="y", text=["note"]))
+    with pytest.raises(SchemaError, match=r"The model uses 'day', 'note'\."):
+        model.predict(pd.DataFrame({"other": [1]}))

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from countwise.reports.draw import Picture
-from countwise.reports.figures.axes import Scale, log_ticks, tick_words, ticks
+from countwise.reports.figures.axes import Scale, date_marks, log_ticks, tick_words, ticks
 from countwise.reports.figures.bar_chart import balance_figure
 from countwise.reports.figures.cell_grid import confusion_figure, gain_figure
 from countwise.reports.figures.line_plot import curve_figure
@@ -194,6 +194,23 @@ def test_ticks_are_round_and_within():
     assert Scale(3, 3, 0, 10)(3) == 5.0
 
 
+def test_a_narrow_plot_has_more_than_one_tick():
+    assert ticks(12, 95, 4) == [20.0, 40.0, 60.0, 80.0]
+
+
+def test_marks_of_dates_are_first_days_of_years_or_months():
+    years = Scale(18200, 19300, 0, 200)
+    assert [text for _, text in date_marks(years, 4)] == ["2020", "2021", "2022"]
+    months = Scale(18270, 18400, 0, 200)
+    assert [text for _, text in date_marks(months, 4)] == [
+        "2020-02",
+        "2020-03",
+        "2020-04",
+        "2020-05",
+    ]
+    assert date_marks(Scale(0, 1e12, 0, 200), 4)[0] == (0.0, "0")
+
+
 def test_odd_facts_still_draw():
     nothing = {"value": 0.5, "low": None, "high": None}
     entry = {"name": "x" * 200, "baseline": False, "scores": {"accuracy": nothing}}
@@ -201,7 +218,8 @@ def test_odd_facts_still_draw():
     curve = {"score": "accuracy", "sizes": [10], "lines": [{"name": "a", "points": [nothing]}]}
     ElementTree.fromstring(curve_figure(curve))
     spike = {"name": "s", "bits": 0.1, "x": [0.0, 1.0], "mean": [0.0, None],
-             "deviation": [0.0, None], "density": [[1e6, 0.0], [0.1, 0.2]]}  # fmt: skip
+             "deviation": [0.0, None], "dates": False,
+             "density": [[1e6, 0.0], [0.1, 0.2]]}  # fmt: skip
     ElementTree.fromstring(density_panel(spike, ["a", "b"]))
     zero = {"name": "m", "classes": ["a"], "decisions": ["a", "ask"], "counts": [[0, 0]],
             "joint": [[0, 0]]}  # fmt: skip

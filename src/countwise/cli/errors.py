@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 import shlex
 import signal
 import sys
@@ -35,6 +36,8 @@ _FLAGS = {
     ("strict", "True"): "strict",
     ("folds", "'leave-one-out'"): "leave_one_out",
 }
+#: How Click says that a value is refused.
+_REFUSED = re.compile(r"(.+?) is not (?:a valid .+|in the range .+|one of .+|'.+)", re.DOTALL)
 #: Parameters of models that ``fit`` sets by an option; the others are set by ``--param``.
 _SHARED = ("nominal", "gain", "random_state")
 
@@ -140,9 +143,40 @@ def _usage(error: click.ClickException) -> str:
             near = did_you_mean(error.option_name, [word for one in params for word in one.opts])
         message = f"there is no option {error.option_name!r}.{near}"
     message = " ".join(message.split())
-    message = message[:1].lower() + message[1:]
+    message = _rule(error) or message[:1].lower() + message[1:]
     end = "" if message.endswith(("?", ".")) else "."
     return f"{who}{message}{end} See {path} --help."
+
+
+def _rule(error: click.ClickException) -> str:
+    """Return what an option or argument must be and what it got; nothing if that is not known."""
+    param = error.param if isinstance(error, click.BadParameter) else None
+    found = _REFUSED.fullmatch(error.format_message() if param is None else error.message)
+    if param is None or found is None:
+        return ""
+    kind, value = param.type, found[1]
+    if isinstance(kind, click.Choice):
+        rule = "one of " + ", ".join(map(repr, kind.choices))
+        hint = did_you_mean(ast.literal_eval(value), kind.choices)
+    elif isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        rule = "a whole number" if isinstance(kind, click.types.IntParamType) else "a number"
+        rule, hint = rule + _bounds(kind), ""
+    else:
+        return ""
+    name = (
+        max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+    )
+    return f"{name} must be {rule}; got {value}.{hint}"
+
+
+def _bounds(kind: Any) -> str:
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    words = []
+    if low is not None:
+        words.append(f"{'above' if getattr(kind, 'min_open', False) else 'of at least'} {low}")
+    if high is not None:
+        words.append(f"{'below' if getattr(kind, 'max_open', False) else 'at most'} {high}")
+    return f" {' and '.join(words)}" if words else ""
 
 
 def _system(error: OSError) -> None:

@@ -93,8 +93,9 @@ def command(
 
     FILE may also be a folder, a pattern such as "data/*.parquet", a database (duckdb:FILE or
     postgresql://HOST/NAME with --table or --query) or spark:TABLE of the session of Spark. Such
-    rows, and large files, stay where they are, if the model is made from counts or additive, which
-    is fitted to codes of a byte a cell: --param max_seconds=600 ends its last fit.
+    rows, and large files, stay where they are if the model is made from counts or is additive. The
+    rows are coded for additive, a byte a cell, in memory or in a temporary file; --param
+    max_seconds=600 ends its last fit after ten minutes.
 
     The model file holds data only, no code. With --gain the saved model decides by the gain
     matrix; with --rule roulette it draws its decisions at random. neighbors-regressor and

@@ -195,7 +195,10 @@ def _grids(
 ) -> tuple[list[Any], list[Any], list[str]]:
     """Return the grid of each file, notes and remarks; of several files these name the file."""
     from countwise.evaluation.neighbor_grid import neighbor_grid
+    from countwise.models import registry
+    from countwise.models.base import leave_out_text
 
+    model = registry.ENTRIES["Neighbors"].load()()
     grids: list[Any] = []
     notes: list[Any] = []
     remarks: list[str] = []
@@ -204,9 +207,10 @@ def _grids(
             read = read_source(reading, file, "neighbors")
             head = f"{file}: " if len(files) > 1 else ""
             remarks += [f"{head}{remark}" for remark in read.remarks]
-            notes += [replace(note, text=f"{head}{note.text}") for note in read.table.notes]
+            table = leave_out_text(model, read.table)
+            notes += [replace(note, text=f"{head}{note.text}") for note in table.notes]
             step = None if tell is None else _part_of(tell, place, len(files), file)
-            grids.append(replace(neighbor_grid(read.table, progress=step, **settings), data=file))
+            grids.append(replace(neighbor_grid(table, progress=step, **settings), data=file))
     return grids, notes, remarks
 
 

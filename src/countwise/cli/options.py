@@ -242,8 +242,8 @@ def check_trainable(who: str, table: Table | Scan) -> None:
     attributes = [column.name for column in table.schema.attributes]
     if missing.issuperset(attributes):
         raise TableError(
-            f"{who}: at least one column beside the class must hold values; {listing(attributes)} "
-            "hold none.",
+            f"{who}: at least one column besides the class must hold values; got only missing "
+            f"cells in {listing(attributes)}.",
             hint="Check `missing=`.",
         )
 

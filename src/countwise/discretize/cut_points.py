@@ -22,6 +22,7 @@ from countwise.counts.engines import _kernels
 from countwise.counts.histogram import Grid
 from countwise.counts.plan import Plan
 from countwise.errors import ParameterError, listing
+from countwise.tables.labels import distinct_texts
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table, code_type
 
@@ -138,15 +139,11 @@ def mdl_cuts(counts: FloatArray, margin: float = np.inf) -> list[int]:
     return find_cuts(np.ascontiguousarray(counts.T, dtype=np.float64), margin)
 
 
-def interval_names(points: FloatArray) -> tuple[str, ...]:
+def interval_names(points: FloatArray, dates: bool = False) -> tuple[str, ...]:
     """Name the intervals that cut points make, with as many digits as tell them apart."""
     if not len(points):
-        return ("any number",)
-    texts: list[str] = []
-    for digits in range(4, 18):
-        texts = [f"{point:.{digits}g}" for point in points]
-        if len(set(texts)) == len(texts):
-            break
+        return ("any date",) if dates else ("any number",)
+    texts = distinct_texts(points.tolist(), dates)
     inner = [f"{low} – {high}" for low, high in pairwise(texts)]
     return (f"≤ {texts[0]}", *inner, f"> {texts[-1]}")
 
@@ -160,15 +157,17 @@ def interval_codes(points: FloatArray, values: FloatArray) -> NDArray[np.intp]:
 
 def _schema_of(schema: Schema, points: Mapping[str, FloatArray]) -> Schema:
     return schema.with_columns(
-        _interval_column(name, np.asarray(cuts, np.float64).tobytes(), schema[name].missing)
+        _interval_column(
+            name, np.asarray(cuts, np.float64).tobytes(), schema[name].missing, schema[name].dates
+        )
         for name, cuts in points.items()
     )
 
 
 @lru_cache(maxsize=1024)
-def _interval_column(name: str, cuts: bytes, missing: tuple[str, ...]) -> Column:
+def _interval_column(name: str, cuts: bytes, missing: tuple[str, ...], dates: bool) -> Column:
     # A scan cuts every block of rows at the same points, and names take longer than to cut them.
-    return Column(name, "nominal", interval_names(np.frombuffer(cuts)), missing)
+    return Column(name, "nominal", interval_names(np.frombuffer(cuts), dates), missing)
 
 
 def cut_table(table: Table, points: Mapping[str, FloatArray]) -> Table:

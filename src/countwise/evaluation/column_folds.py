@@ -43,7 +43,7 @@ def _read_column(who: str, table: Table, parameter: str, name: str) -> NDArray[A
         hint = did_you_mean(name, names).strip() or f"The columns are {listing(names)}."
         if left_out:
             hint = f"It was left out when the table was read; read it with `nominal=[{name!r}]`."
-        raise ParameterError(who, parameter, "a column of the table beside the class", name, hint)
+        raise ParameterError(who, parameter, "a column of the table besides the class", name, hint)
     column, missing = table.schema[name], int(np.count_nonzero(table.missing(name)))
     if parameter == "folds":
         return _fold_numbers(table, name)

@@ -28,6 +28,7 @@ from countwise.evaluation.folds import (
     split_holdout,
 )
 from countwise.models import registry
+from countwise.models.base import leave_out_text
 from countwise.models.neighbors.attribute_weights import learn_weighted_spaces
 from countwise.models.neighbors.base import POWER
 from countwise.models.neighbors.index import BLOCK, Index
@@ -218,6 +219,7 @@ def neighbor_grid(
         drop_least=drop_least,
         smoothing=smoothing,
     )
+    table = leave_out_text(model, table)
     known = table.target < table.target_column.width
     table, given, _, _ = drop_zero_weight(who, table, sample_weight, known)
     rng = generator(who, random_state)

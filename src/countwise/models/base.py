@@ -237,7 +237,7 @@ def leave_out_text(model: Any, table: Rows) -> Rows:
     rest = table.without_text()
     if not rest.schema.attributes:
         raise TableError(
-            f"{who}: there must be a nominal or numeric column beside the class; got only text, "
+            f"{who}: there must be a nominal or numeric column besides the class; got only text, "
             f"which {models} can use.",
             hint="Choose such a model.",
         )

@@ -44,7 +44,10 @@ class ProbabilityTables:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The density of one numeric attribute at the points ``x``, classes × points."""
+    """The density of one numeric attribute at the points ``x``, classes × points.
+
+    With ``dates`` the points are days since 1970-01-01.
+    """
 
     name: str
     bits: float
@@ -52,6 +55,7 @@ class Density:
     deviation: FloatArray
     x: FloatArray
     density: FloatArray
+    dates: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +181,8 @@ class CellColumn:
     """A column of a grid of cells: its levels, where they begin and end, their class weights.
 
     ``spans`` are the ends of numeric levels (None for nominal ones), ``start`` the cut points at
-    the beginning of the search, ``cut_points`` those found. ``width`` counts the levels without
-    the one of missing values.
+    the beginning of the search, ``cut_points`` those found (``dates``: they are days since
+    1970-01-01). ``width`` counts the levels without the one of missing values.
     """
 
     name: str
@@ -191,6 +195,7 @@ class CellColumn:
     weights: FloatArray
     bits: float
     more_levels: int = 0
+    dates: bool = False
 
 
 @dataclass(frozen=True)
@@ -272,7 +277,8 @@ class Coefficients:
 class Shape:
     """What the values of one column add to the log-odds, levels × classes.
 
-    ``edges`` are the ends of the intervals of a numeric column (None for a nominal one), ``errors``
+    ``edges`` are the ends of the intervals of a numeric column (None for a nominal one; ``dates``:
+    they are days since 1970-01-01), ``errors``
     the standard errors (None: not known), ``missing`` what a missing cell adds (None: there was
     none). ``strength`` is the mean absolute log-odds over the training rows, ``share`` its share
     of all terms.
@@ -288,6 +294,7 @@ class Shape:
     strength: float
     share: float
     more_levels: int = 0
+    dates: bool = False
 
 
 @dataclass(frozen=True, eq=False)

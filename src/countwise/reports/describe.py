@@ -192,18 +192,17 @@ def _about(saved: Any, model: Any, notes: Any, found: Sequence[str]) -> list[str
     """Return sentences about the data, the decisions and the training of a model."""
     schema = model.schema_
     remarks = notes.get("saved_with") if isinstance(notes, Mapping) else None
-    source = (
-        f" of {remarks['source']}" if isinstance(remarks, Mapping) and "source" in remarks else ""
-    )
+    source = remarks.get("source") if isinstance(remarks, Mapping) else None
     summary = model.file_summary()
     rows = summary.get("weight", summary.get("rows"))
-    rows = "" if rows is None else f" {counted(rows)} rows"
+    trained_on = [] if rows is None else [f"{counted(rows)} rows"]
+    trained_on += [] if source is None else [str(source)]
     target = f"the number {getattr(model, 'target_name_', None) or 'given'!r}"
     if schema.target is not None:
         labels = listing([text(label) for label in model.classes_.tolist()])
         target = f"class {schema.target.name!r} ({labels})"
     used = [f"{column.name} ({column.kind})" for column in schema.attributes]
-    lines = [f"Trained on{rows or ' rows'}{source}: {target}."]
+    lines = [f"Trained on {' of '.join(trained_on) or 'rows'}: {target}."]
     lines += [f"{len(used)} columns: {_cut(used)}."]
     if summary.get("temperature", 1.0) != 1.0:
         lines += [f"Its log scores are divided by the temperature {summary['temperature']:.3g}."]

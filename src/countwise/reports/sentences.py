@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise.tables.labels import text
+from countwise.tables.labels import text, value_text
 
 if TYPE_CHECKING:
     from countwise.evaluation.intervals import Estimate
@@ -103,9 +103,9 @@ def percent(fraction: float | None) -> str:
     return f"{100 * fraction:.{decimals}f} %"
 
 
-def cut_points_words(points: Sequence[float], levels: int) -> str:
+def cut_points_words(points: Sequence[float], levels: int, dates: bool = False) -> str:
     """Return the first cut points; facts of a column of many `levels` hold only the first."""
-    shown = ", ".join(f"{point:.5g}" for point in points[:MAX_LISTED])
+    shown = ", ".join(value_text(point, dates, 5) for point in points[:MAX_LISTED])
     more = (len(points) if len(points) != MAX_LISTED else levels - 1) - MAX_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 

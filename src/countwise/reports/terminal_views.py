@@ -167,7 +167,7 @@ def _cell_grid(screen: Screen, view: Facts, most: int) -> None:
     table = grid("column", "bits", "levels", "cut points or levels", right=(1, 2))
     for column in view["columns"][:most]:
         if column["numeric"]:
-            words = cut_points_words(column["cut_points"], column["width"])
+            words = cut_points_words(column["cut_points"], column["width"], column["dates"])
         else:
             rest = column["width"] - most
             words = ", ".join(column["levels"][: min(most, column["width"])])

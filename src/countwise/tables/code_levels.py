@@ -239,7 +239,7 @@ def check_attributes(schema: Schema) -> None:
     """Refuse a table that has no column beside its class."""
     if not schema.attributes:
         raise TableError(
-            "Table: there must be at least one nominal, numeric or text column beside the class; "
+            "Table: there must be at least one nominal, numeric or text column besides the class; "
             "none is left.",
             hint=("check `target=` and `drop=`", "read the notes about identifiers"),
         )

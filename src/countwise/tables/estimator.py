@@ -68,7 +68,7 @@ def drop_zero_weight(
     if weight is not None:
         keep = keep & (weight > 0)
     if not keep.any():
-        raise ParameterError(f"{who}: sample_weight must not all be zero; got no other row.")
+        raise ParameterError(f"{who}: sample_weight must not all be zero; got zeros only.")
     if keep.all():
         return Training(table, weight, None, len(table))
     kept = np.flatnonzero(keep)
@@ -187,9 +187,11 @@ class TableEstimator(DeclaredEstimator):
             f"{name!r}: {listing(levels, 3)}" for name, levels in list(table.unseen.items())[:5]
         )
         if policy == "error":
+            ways = [way for way in self.PARAMETERS["unseen"].constraint.choices if way != policy]
             raise SchemaError(
                 f"{type(self).__name__}: every level must be known from training; {rows} cells "
-                f"hold new ones ({parts}). Use unseen='ignore' or 'smooth', or train with them."
+                f"hold new ones ({parts}). Use unseen={' or '.join(map(repr, ways))}, or train "
+                "with them."
             )
         warnings.warn(
             f"{type(self).__name__}: {rows} cells hold levels that training never saw ({parts}); "

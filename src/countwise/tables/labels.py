@@ -1,4 +1,4 @@
-"""Match class labels between files, frames and models.
+"""Match class labels between files, frames and models; write labels, numbers and dates.
 
 A label matches a class when the two are equal or, failing that, when they read the same: the
 ``1`` of a CSV file is text, the class ``1`` a number. Failing that too, they match when both read
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import CountwiseError, GainError, ParameterError
-from countwise.numeric import WHOLE, read_number
+from countwise.numeric import WHOLE, number_text, read_number
 
 Label: TypeAlias = Hashable
 Labels: TypeAlias = NDArray[Any]
@@ -45,6 +45,33 @@ def text(label: Label) -> str:
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label).strip()
+
+
+def value_text(value: float, dates: bool, digits: int = 6) -> str:
+    """Write a number of a column, or a threshold between two; of dates as a date."""
+    if not dates:
+        return number_text(value, digits)
+    from countwise.tables.cell_forms import date_text
+
+    # A threshold between two days is noon or midnight; whole days up to it end with its own day.
+    return date_text(math.floor(value) if (2 * value).is_integer() else value)
+
+
+def distinct_texts(values: Sequence[float], dates: bool = False) -> list[str]:
+    """Write thresholds of a column with as many digits as tell them apart."""
+    texts: list[str] = []
+    if dates:
+        from countwise.tables.cell_forms import date_text
+
+        for write in (lambda value: value_text(value, True), date_text):
+            texts = [write(value) for value in values]
+            if len(set(texts)) == len(values):
+                return texts
+    digits = 4
+    while len(set(texts)) < len(values) and digits < 18:
+        texts = [number_text(value, digits) for value in values]
+        digits += 1
+    return texts
 
 
 def quoted(labels: Iterable[Label]) -> str:

@@ -403,9 +403,10 @@ def complete(
     is lacking if `strict`, or if there is no other. `source_names` returns the names of a source of
     which `columns` holds only those that are known.
     """
-    needed = [column for column in known if column.kind in ("nominal", "numeric")]
+    needed = [column for column in known if column.kind in ("nominal", "numeric", "text")]
     lacking = [column for column in needed if _is_lacking(column, columns)]
     names = [column.name for column in needed]
+    given_names = [column.name for column in needed if not column.part_of]
     if not lacking:
         return dict(columns), []
     present = source_names() if source_names is not None else list(columns)
@@ -416,12 +417,12 @@ def complete(
         raise SchemaError(
             f"Table: the model needs a column {name!r}, which the rows lack."
             f"{did_you_mean(name, others)}",
-            hint=f"The model uses {listing(names, 12)}.",
+            hint=f"The model uses {listing(given_names, 12)}.",
         )
     empty = {
-        column.name: Words(np.full(rows, -1, np.int32), ())
-        if column.coded
-        else missing_numbers(rows)
+        column.name: missing_numbers(rows)
+        if column.kind == "numeric"
+        else Words(np.full(rows, -1, np.int32), ())
         for column in lacking
     }
     notes = [Note.of("T27", column.name) for column in lacking if not column.part_of]

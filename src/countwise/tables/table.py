@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
+from countwise.numeric import number_text
 from countwise.show_rows import align, html_table
 from countwise.tables.schema import Column, Level, Schema, labels_array
 from countwise.tables.words import TextCodes
@@ -268,7 +269,7 @@ class Table:
                 return "missing"
             from countwise.tables.cell_forms import date_text
 
-            return date_text(number) if column.dates else f"{number:g}"
+            return date_text(number) if column.dates else number_text(number)
         code = int(self.codes(name)[row])
         if code < column.width:
             return str(column.levels[code])

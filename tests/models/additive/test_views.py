@@ -78,3 +78,14 @@ def test_no_errors_are_shown_where_there_was_one_fold(monkeypatch):
     assert view.columns[0].errors is None
     assert "band" not in view.note
     assert "<svg" in str(cw.draw(model))
+
+
+def test_only_the_page_speaks_of_bands_and_colors(cancer, tmp_path):
+    views = cancer.views()
+    assert not any("band" in view.note or "blue" in view.note for view in views)
+    rows = cw.read("sample:breast-w")
+    trials = cw.evaluate({"bayes": cw.NaiveBayes()}, rows, folds=2)
+    cw.report(trials, tmp_path / "page.html", rows, model=cancer)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "A band shows two standard errors" in page
+    assert "Blue cells are for" in page

@@ -301,7 +301,7 @@ def test_ten_thousand_levels_are_folded_and_it_is_said(monkeypatch):
     assert "common" in kept
     assert 100 < len(kept) < 2000
     assert [note.column for note in model.notes_ if note.code == "P01"] == ["code"]
-    assert f"only the {len(kept)} most frequent levels" in model.notes_[-1].text
+    assert f"all levels but the {len(kept)} most frequent are merged" in model.notes_[-1].text
     cells = sum(table.size for table in model.counts_.tables.values())
     assert cells < 1 << 16
     assert model.score(X, y) > 0.99

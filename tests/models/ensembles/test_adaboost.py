@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import countwise as cw
 from countwise.errors import ParameterError
-from countwise.models.ensembles.adaboost import AdaBoost
+from countwise.models.ensembles.adaboost import AdaBoost, best_rule
 
 TEN = {"x": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]}
 SIGNS = ["+", "+", "+", "-", "-", "-", "-", "+", "+", "+"]
@@ -171,3 +171,18 @@ def test_boosted_naive_bayes():
     assert 1 <= len(model.rounds_) <= 5
     assert model.score(credit) > 0.7
     assert model.rounds_[0].column is None
+
+
+def test_the_columns_left_out_of_a_search_are_none_that_could_win():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        tables = {}
+        for at, width in enumerate(random.integers(1, 9, 12).tolist()):
+            cells = np.zeros((3, width + 2))
+            shares = random.dirichlet(np.ones(3 * (width + 1)))
+            cells[:, :-1] = random.multinomial(100, shares).reshape(3, -1)
+            tables[f"x{at}"] = cells
+        best = best_rule(tables, tuple(tables))
+        alone = [best_rule({name: cells}, (name,)) for name, cells in tables.items()]
+        assert best.error == min(rule.error for rule in alone)
+        assert best.column == next(rule.column for rule in alone if rule.error == best.error)

@@ -284,10 +284,12 @@ class Additive(Classifier):
         for name, sign in wanted.items():
             if name not in known:
                 hint = f"{did_you_mean(name, known).strip()} The columns are {listing(known)}."
-                raise ParameterError("Additive", "monotone", "of known columns", name, hint.strip())
+                raise ParameterError(
+                    "Additive", "monotone", "a mapping of known columns", name, hint.strip()
+                )
             if known[name].kind != "numeric":
                 raise ParameterError(
-                    "Additive", "monotone", "of numeric columns", name, "Leave it out."
+                    "Additive", "monotone", "a mapping of numeric columns", name, "Leave it out."
                 )
             if isinstance(sign, bool) or sign not in (1, -1):
                 raise ParameterError("Additive", "monotone", f"1 or -1 for {name!r}", sign)

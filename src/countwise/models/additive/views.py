@@ -47,7 +47,7 @@ def shapes_of(terms: Terms, schema: Schema, classes: Sequence[Any]) -> Sequence[
             tuple(columns),
             tuple(unused),
             pairs_share,
-            _note(shown, pairs_share, any(column.errors is not None for column in columns)),
+            _note(shown, pairs_share),
         )
     ]
     pairs = [at for at in order if at >= number]
@@ -61,14 +61,13 @@ def shapes_of(terms: Terms, schema: Schema, classes: Sequence[Any]) -> Sequence[
                     for at in pairs
                 ),
                 pairs_share,
-                "What two columns add together, beyond what each adds alone: blue cells are for "
-                "the class named below a table, orange ones against it. Empty cells had no rows.",
+                "What two columns add together, beyond what each adds alone.",
             )
         )
     return tuple(views)
 
 
-def _note(shown: tuple[str, ...], pairs_share: float, has_errors: bool) -> str:
+def _note(shown: tuple[str, ...], pairs_share: float) -> str:
     of = f"log-odds of class {shown[0]!r}" if len(shown) == 1 else "score of each class"
     note = (
         f"A row's {of} is that of the average row plus what its value in each column adds. The "
@@ -76,8 +75,7 @@ def _note(shown: tuple[str, ...], pairs_share: float, has_errors: bool) -> str:
     )
     if pairs_share:
         note += f"; pairs of columns have {100 * pairs_share:.0f} %"
-    band = " A band shows two standard errors to both sides, from the folds." if has_errors else ""
-    return f"{note}.{band}"
+    return f"{note}."
 
 
 def _shape(column: ColumnTerm, schema: Schema, strength: float, share: float) -> Shape:
@@ -93,12 +91,13 @@ def _shape(column: ColumnTerm, schema: Schema, strength: float, share: float) ->
         missing=column.table[bins.width] if bins.counts[bins.width] > 0 else None,
         strength=strength,
         share=share,
+        dates=bins.numeric and schema[bins.name].dates,
     )
 
 
 def _level_names(column: ColumnTerm, schema: Schema) -> tuple[str, ...]:
     if column.bins.numeric:
-        return interval_names(column.bins.cuts)
+        return interval_names(column.bins.cuts, schema[column.bins.name].dates)
     if column.bins.word is not None:
         return ("without", "with")
     return tuple(text(level) for level in schema[column.bins.name].levels)
@@ -141,7 +140,8 @@ def _group_names(column: ColumnTerm, schema: Schema) -> list[str]:
     group, width = column.group[:-2], column.bins.width
     if column.bins.numeric:
         first = np.flatnonzero(np.diff(group.astype(np.int64), prepend=-1))
-        return [*interval_names(column.bins.cuts[first[1:] - 1]), "missing", "never seen"]
+        cuts, dates = column.bins.cuts[first[1:] - 1], schema[column.bins.name].dates
+        return [*interval_names(cuts, dates), "missing", "never seen"]
     levels = _level_names(column, schema)
     names = []
     for place in range(column.groups - 2):

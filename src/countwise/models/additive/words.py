@@ -95,7 +95,9 @@ def name_words(
             values[at][row] = f"'{words[place]}'"
         left, absent = len(held) - len(chosen), len(words) - len(held)
         is_missing = bool(codes[places[0], row] == _MISSING)
-        others = f"{left or 'no'} other word{'' if left == 1 else 's'}, {absent} absent ones"
+        others = f"{absent} absent words"
+        if left:
+            others = f"{left} other word{'' if left == 1 else 's'}, {absent} absent"
         values[-1][row] = "missing" if is_missing else others
     most = min(int(present.sum(axis=0).max(initial=0)), _NAMED_WORDS)
     for at in range(most):

@@ -179,7 +179,7 @@ def joint_views(model: JointClassifier, parents: Parents | None) -> tuple[View, 
             )
             for attribute, edges in parents.items()
         ),
-        f"{name} lets an attribute depend on others beside the class: on those with which it "
+        f"{name} lets an attribute depend on others besides the class: on those with which it "
         "shares most information, given the class.",
         len({column.name for column in counts.schema.nominal}.difference(*counts.tables)),
     )
@@ -255,7 +255,8 @@ def _densities(model: NaiveBayes) -> tuple[Density, ...]:
         mean = np.where(moments.weight[present] > 0, moments.mean[present], np.nan)
         bits = information(model.class_prior_, density)
         deviation = np.sqrt(moments.variance()[present])
-        densities.append(Density(name, bits, mean, deviation, grids[name], density))
+        dates = model.schema_[name].dates
+        densities.append(Density(name, bits, mean, deviation, grids[name], density, dates))
     return tuple(sorted(densities, key=lambda density: -density.bits))
 
 

@@ -59,7 +59,7 @@ def _list_rows(weights: dict[Any, float]) -> str:
 def level_names(axis: Axis, column: Column, kept: tuple[Any, ...] | None) -> tuple[str, ...]:
     """Return the names of the levels of an axis, that of missing values last."""
     if axis.edges is not None:
-        names = interval_names(axis.edges)
+        names = interval_names(axis.edges, column.dates)
     elif axis.size == 1 and column.width != 1:
         names = ("any level",)
     elif kept is None:
@@ -142,6 +142,7 @@ def _columns(model: DiscreteBayes) -> list[CellColumn]:
                 spans,
                 weights,
                 information_gain(weights.T),
+                dates=model.schema_[axis.name].dates,
             )
         )
     return columns

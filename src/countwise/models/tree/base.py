@@ -69,7 +69,7 @@ class TreeClassifier(Classifier):
         return [
             Attribute(column.name, table.codes(column.name), column.width, column.levels)
             if column.coded
-            else rank(column.name, table.values(column.name))
+            else rank(column.name, table.values(column.name), column.dates)
             for column in table.schema.attributes
         ]
 

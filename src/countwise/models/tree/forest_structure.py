@@ -17,7 +17,7 @@ from countwise.discretize.cut_points import equal_frequency
 from countwise.errors import StoreError
 from countwise.models.tree.splits import halfway
 from countwise.models.tree.tree_structure import LEAF
-from countwise.tables.labels import text
+from countwise.tables.labels import text, value_text
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
 
@@ -142,6 +142,7 @@ class ForestStructure:
     missing_left: Bytes
     masks: Bytes
     counts: FloatArray
+    dates: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -219,6 +220,7 @@ class ForestTree:
     left: NDArray[np.int32]
     masks: Bytes
     counts: FloatArray
+    dates: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -284,7 +286,8 @@ class ForestTree:
         bounds, cut = self.bounds[self.feature[node]], int(self.cut[node])
         if not isinstance(bounds, tuple):
             # Beyond the last cut point there is only missing.
-            edge = f"{bounds[cut]:.6g}" if cut < len(bounds) else "any number"
+            dates = self.columns[self.feature[node]] in self.dates
+            edge = value_text(float(bounds[cut]), dates) if cut < len(bounds) else "any number"
             return f"{'≤>'[slot]} {edge}" if cut < len(bounds) else (edge, "missing")[slot]
         goes_left = np.unpackbits(self.masks[cut], bitorder="little").astype(bool)
         names = [name for code, name in enumerate(bounds) if goes_left[code] != bool(slot)]
@@ -317,6 +320,7 @@ def take_tree(
         trees.left[span],
         trees.masks,
         trees.counts[span],
+        tuple(column.name for column in schema.attributes if column.dates),
     )
 
 

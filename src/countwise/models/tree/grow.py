@@ -203,6 +203,7 @@ class _Growth:
             np.cumsum(width) - width,
             np.concatenate(child).astype(np.int32) if child else np.empty(0, dtype=np.int32),
             tables,
+            tuple(column.name for column in self.columns if column.dates),
         )
 
     def _split(self, level: Open, depth: int) -> list[Split]:

@@ -291,4 +291,5 @@ class ScanGrowth:
             np.cumsum(width) - width,
             np.concatenate(child).astype(np.int32) if child else np.empty(0, np.int32),
             np.concatenate([level.counts for level in levels]),
+            tuple(column.name for column in self.columns if column.dates),
         )

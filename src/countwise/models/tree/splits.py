@@ -43,6 +43,7 @@ class Attribute:
     width: int
     levels: tuple[Level, ...] | None  # None: numeric
     points: Values | None = None  # the values the ranks stand for
+    dates: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -50,13 +51,13 @@ class Attribute:
         return self.levels is None
 
 
-def rank(name: str, values: Values) -> Attribute:
+def rank(name: str, values: Values, dates: bool = False) -> Attribute:
     """Return a numeric column as ranks of its distinct values."""
     known = ~np.isnan(values)
     points, place = np.unique(values[known], return_inverse=True)
     codes = np.full(len(values), len(points), dtype=code_type(len(points)))
     codes[known] = place
-    return Attribute(name, codes, len(points), None, points)
+    return Attribute(name, codes, len(points), None, points, dates)
 
 
 def halfway(low: FloatArray, high: FloatArray) -> FloatArray:

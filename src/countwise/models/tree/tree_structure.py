@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.moments import MAX_WEIGHT, SLACK
 from countwise.errors import StoreError
+from countwise.tables.labels import value_text
 from countwise.tables.schema import Level
 
 Numbers = NDArray[np.int64]
@@ -55,6 +56,8 @@ class TreeStructure:
     counts
         The weight of each class (columns) in each node (rows); integers where rows have no weights
         and none is divided, which takes half the memory.
+    dates
+        Names of the numeric columns that hold dates, as days since 1970-01-01.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class TreeStructure:
     slot: NDArray[np.signedinteger]
     child: NDArray[np.int32]
     counts: NDArray[np.int32] | FloatArray
+    dates: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -188,7 +192,8 @@ class TreeStructure:
         """Return what a row has in the column of a node to fall into one of its slots."""
         names = self.levels[self.feature[node]]
         if names is None:
-            return f"{'≤>'[slot]} {self.threshold[node]:.6g}"
+            dates = self.columns[self.feature[node]] in self.dates
+            return f"{'≤>'[slot]} {value_text(float(self.threshold[node]), dates)}"
         return str(names[slot])
 
     def without_below(self, closed: NDArray[np.bool_]) -> TreeStructure:
@@ -211,6 +216,7 @@ class TreeStructure:
             np.cumsum(width) - width,
             number[self.child[slots]].astype(np.int32),
             self.counts[keep],
+            self.dates,
         )
 
     def check(self) -> None:
@@ -343,7 +349,7 @@ def held_text(tree: TreeStructure, column: int, held: float) -> str:
     if held != held:
         return "missing"
     if levels is None:
-        return f"{held:g}"
+        return value_text(held, tree.columns[column] in tree.dates)
     return str(levels[int(held)]) if held >= 0 else "never seen"
 
 

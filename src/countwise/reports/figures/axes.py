@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.svg import (
@@ -21,6 +22,8 @@ from countwise.reports.figures.svg import (
 )
 
 _SIZE = 11.0
+#: Dates are marked every so many months, if there is room.
+_MONTH_STEPS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,15 @@ def padded_range(
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return at most `most` round values from `low` to `high`."""
+    """Return round values from `low` to `high`, which leave at most `most` gaps between them."""
     if not high > low:
         return [low]
-    rough = (high - low) / max(most, 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next((m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999), 10 * power)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
+    power = 10.0 ** math.floor(math.log10((high - low) / max(most, 1)))
+    for step in (m * power for m in (1, 2, 5, 10, 20)):
+        first = math.ceil(low / step - 1e-9)
+        last = math.floor(high / step + 1e-9)
+        if last - first <= max(most, 1):
+            break
     return [round(place * step, 12) + 0.0 for place in range(first, last + 1)] or [low]
 
 
@@ -135,6 +139,28 @@ def number_marks(scale: Scale, most: int) -> list[tuple[float, str]]:
     """Return round ticks of a scale with their texts."""
     values = ticks(scale.low, scale.high, most)
     return list(zip(values, tick_words(values), strict=True))
+
+
+def date_marks(scale: Scale, most: int) -> list[tuple[float, str]]:
+    """Return the first days of years, months or weeks on a scale of days since 1970-01-01."""
+    from countwise.tables.cell_forms import date_text, days_since_epoch, to_moment
+
+    low, high = to_moment(scale.low), to_moment(scale.high)
+    if low is None or high is None:
+        return number_marks(scale, most)
+    first, last = (12 * moment.year + moment.month - 1 for moment in (low, high))
+    for step in _MONTH_STEPS:
+        months = range(-(-first // step) * step, last + 1, step)
+        days = [
+            days_since_epoch(datetime(month // 12, month % 12 + 1, 1))
+            for month in months
+            if 12 <= month < 120_000
+        ]
+        inside = [day for day in days if scale.low <= day <= scale.high]
+        if 2 <= len(inside) <= most + 1:
+            end = 4 if step >= 12 else 7
+            return [(day, date_text(day)[:end]) for day in inside]
+    return [(day, date_text(day)) for day in ticks(scale.low, scale.high, most)]
 
 
 def tick_label(x: float, y: float, text: str, room: float | None = None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.reports.figures.axes import Scale, bottom_axis, legend, tick_label
+from countwise.reports.figures.axes import Scale, bottom_axis, date_marks, legend, tick_label
 from countwise.reports.figures.cell_grid import Cell, Grid
 from countwise.reports.figures.palette import HUES, shade
 from countwise.reports.figures.svg import (
@@ -185,7 +185,8 @@ def _densities(attribute: Mapping[str, Any], width: float) -> tuple[str, float]:
         closed = [(across(x[0]), up(0)), *points, (across(x[-1]), up(0))]
         areas.append(path(closed, f"a{place % HUES}", closed=True))
         lines.append(path(points, f"s{place % HUES}"))
-    axis = bottom_axis(across, _BOTTOM, most=4, width=width)
+    marks = date_marks(across, 4) if attribute["dates"] else None
+    axis = bottom_axis(across, _BOTTOM, most=4, marks=marks, width=width)
     return "".join([_heading(attribute, width), *areas, *lines, axis]), _BOTTOM + _FOOT
 
 

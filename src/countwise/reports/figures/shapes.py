@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from countwise.reports.figures.axes import Scale, bottom_axis, left_axis, padded_range, tick_room
+from countwise.reports.figures.axes import (
+    Scale,
+    bottom_axis,
+    date_marks,
+    left_axis,
+    padded_range,
+    tick_room,
+)
 from countwise.reports.figures.palette import HUES
 from countwise.reports.figures.panels import PANEL, panel_page
 from countwise.reports.figures.svg import circle, drawing, label, line, path, width_of
@@ -105,7 +112,8 @@ def _steps(shape: Mapping[str, Any], classes: Sequence[str], width: float) -> tu
         if shape["errors"]:
             bands.append(path([*above, *reversed(below)], f"a{place % HUES}", closed=True))
         lines.append(path(points, f"s{place % HUES}"))
-    axis = bottom_axis(across, bottom, most=4, width=width)
+    marks = date_marks(across, 4) if shape["dates"] else None
+    axis = bottom_axis(across, bottom, most=4, marks=marks, width=width)
     return "".join([*parts, *bands, *lines, axis]), bottom + _FOOT
 
 
