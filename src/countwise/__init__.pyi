@@ -54,8 +54,8 @@ from countwise.models.tree.forest import Forest as Forest
 from countwise.models.tree.id3 import ID3 as ID3
 from countwise.models.tree.tree import Tree as Tree
 from countwise.notes import Note as Note
-from countwise.predict_files import PredictionSummary as PredictionSummary
-from countwise.predict_files import predict_file as predict_file
+from countwise.prediction.predict_file import predict_file as predict_file
+from countwise.prediction.summary import PredictionSummary as PredictionSummary
 from countwise.reports.describe import Description as Description
 from countwise.reports.describe import describe as describe
 from countwise.reports.draw import Picture as Picture

@@ -52,7 +52,7 @@ def test_a_number_is_fitted_and_predicted_with_errors(run, houses, name):
 
 
 def test_errors_of_many_blocks_are_those_of_all_rows():
-    from countwise.predict_files import Errors
+    from countwise.prediction.summary import Errors
 
     rng = np.random.default_rng(0)
     truth, predicted = rng.normal(1e6, 1, 1000), rng.normal(1e6, 1, 1000)

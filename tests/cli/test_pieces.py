@@ -15,7 +15,7 @@ from countwise.cli.fit import command as fit
 from countwise.cli.output import plain, progress
 from countwise.cli.predict import command as predict
 from countwise.errors import ParameterError, TableError, spell_parameters
-from countwise.predict_files import Kept, Predictions, csv_lines, to_arrow
+from countwise.prediction.answers import Kept, Predictions, csv_lines, to_arrow
 from countwise.reports.terminal import interval_bar, sparkline, two_sided_bar
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)

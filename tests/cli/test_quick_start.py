@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
     [
         (["inspect", "rows.csv"], ["sklearn", "scipy", "narwhals", "joblib", "countwise.store"]),
         (["models"], ["sklearn", "scipy", "narwhals", "pyarrow", "countwise.store"]),
-        (["show", "m.cw"], ["pyarrow", "countwise.predict_files"]),
+        (["show", "m.cw"], ["pyarrow", "countwise.prediction"]),
         (["predict", "m.cw", "rows.csv", "-o", "out.csv"], ["rich", "countwise.reports"]),
         (["explain", "m.cw", "rows.csv"], []),
         (["draw", "m.cw", "-o", "picture.svg"], ["pyarrow"]),

@@ -114,7 +114,7 @@ def _attribute(given: str | None) -> Any:
 
 
 def _load(file: str, what: str | None, models: str | None) -> Any:
-    from countwise.predict_files import load_model
+    from countwise.prediction.predict_file import load_model
 
     if what not in (None, "model") or models is not None:
         option = "--models" if models is not None else f"--what {what}"

@@ -84,7 +84,8 @@ def command(
     if row is not None and rows is not None:
         raise click.UsageError("--row and --rows exclude each other; choose one")
     numbers = rows or [row or 1]
-    from countwise.predict_files import load_model, locate, scorer_of
+    from countwise.prediction.predict_file import load_model, locate
+    from countwise.prediction.scorer import scorer_of
 
     scorer = scorer_of(load_model(model, "explain"), gain)
     say_gains(scorer.gain, out.quiet)

@@ -50,7 +50,7 @@ def command(
     from countwise.reports.describe import is_model_file
 
     if is_model_file(file):
-        from countwise.predict_files import load_model
+        from countwise.prediction.predict_file import load_model
         from countwise.store.files import describe
 
         facts, first = describe(file), tuple[str, ...]()

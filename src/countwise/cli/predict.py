@@ -81,7 +81,8 @@ def command(
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")
-    from countwise.predict_files import load_model, predict_file, scorer_of
+    from countwise.prediction.predict_file import load_model, predict_file
+    from countwise.prediction.scorer import scorer_of
 
     source: Any = file
     if table is not None or query is not None:

@@ -1,0 +1,1 @@
+"""Prediction of files of any size, block by block."""
