@@ -546,6 +546,8 @@ class Scan:
 
         if raw.rounded is not None or self.source.typed or is_marked(column):
             return raw.rounded
+        if self.decision.suggested.get(column.name) is False:
+            return None  # the first rows write them with a point or an exponent
         largest = float(np.fmax.reduce(np.abs(raw.values), initial=0.0))
         return int(largest) if 2.0**53 < largest < 1e300 else None
 
