@@ -186,6 +186,11 @@ class ScanTask:
             if learner not in self.left_out
             for name, tally in tallies.items()
         }
+        if not self.tallies:
+            raise ParameterError(
+                f"{self.who}: some rows must be tested; of {len(self.scan)} rows none is.",
+                hint="Read the rows with `read`",
+            )
 
     def _score(
         self, learner: str, model: Any, shares: FloatArray, block: Block
@@ -333,6 +338,9 @@ def evaluate_scan(
         check_tallied(score)
     dealing = Dealing(int(random_state), repeats, int(folds), groups=groups)
     task = ScanTask.begin("evaluate", models, scan, dealing, gain, progress)
+    if folds > len(scan):
+        rule = f"at most the number of rows, {len(scan)}"
+        raise ParameterError("evaluate", "folds", rule, folds, "Use fewer folds.")
     task.judge(dealing.places)
     return task.trials(0, describe_folds(dealing), score)
 
