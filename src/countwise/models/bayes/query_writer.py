@@ -12,7 +12,13 @@ from countwise.counts.engines.pushdown import read_levels
 from countwise.models.bayes.score_terms import ZERO, GaussianTerm, ScoreTerms, TableTerm
 from countwise.tables.scan import Scan
 from countwise.tables.sources.query_source import Cells, QuerySource
-from countwise.tables.sources.score_statement import Levels, LookUp, Normal, ScoreQuery
+from countwise.tables.sources.score_statement import (
+    MOST_CLASSES,
+    Levels,
+    LookUp,
+    Normal,
+    ScoreQuery,
+)
 from countwise.tables.text_values import numbers_among
 
 
@@ -33,6 +39,8 @@ class QueryWriter:
         """Return how rows are scored; None if that cannot be written as a query."""
         scan, terms = self.scan, getattr(model, "sum_of_terms", None)
         if terms is None or len(model.classes_) != len(scan.classes) or scan.weight is not None:
+            return None
+        if max(gains.shape) > MOST_CLASSES:
             return None
         found = self._terms(terms)
         if found is None:
