@@ -23,6 +23,7 @@ from countwise.counts.engines.pushdown import group_rows
 from countwise.errors import CountwiseError
 from countwise.evaluation import scanned
 from countwise.evaluation.shared_passes import SharedPasses
+from countwise.tables.sources import postgres
 from countwise.tables.sources.postgres import PostgresSource, hash_numbers, hide_password
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs adbc-driver-postgresql")
@@ -604,3 +605,29 @@ def test_a_key_that_is_missing_is_refused(server):
         cw.evaluate(cw.NaiveBayes(), rows, folds=3)
     with pytest.raises(CountwiseError, match="identify every row; column 'id' is missing in some"):
         cw.NaiveBayes().fit(rows)
+
+
+def test_a_model_of_many_figures_is_not_written_down(server, monkeypatch):
+    run(
+        server,
+        "CREATE TABLE fine AS SELECT i AS id, 'a' || i * 31 % 700 AS a, 'b' || i * 17 % 600 AS b, "
+        "i % 3 AS y FROM generate_series(1, 20000) i",
+    )
+    write, lengths = postgres.write_statement, []
+
+    def watch(*given):
+        lengths.append(len(write(*given)))
+        return write(*given)
+
+    monkeypatch.setattr(postgres, "write_statement", watch)
+    trials = []
+    for engine in (None, "stream"):
+        rows = cw.scan(server, "y", table="fine", key="id")
+        rows.engine = engine
+        models = {"bayes": cw.NaiveBayes(calibrate=None), "tan": cw.TAN(calibrate=None)}
+        trials.append(cw.evaluate(models, rows, folds=2))
+    assert len(lengths) == 2, "those of naive Bayes"
+    assert max(lengths) < 1 << 20
+    for name in models:
+        one, two = (found.confusion(name).counts.tolist() for found in trials)
+        assert one == two

@@ -14,6 +14,7 @@ from countwise.tables.scan import Scan
 from countwise.tables.sources.query_source import Cells, QuerySource
 from countwise.tables.sources.score_statement import (
     MOST_CLASSES,
+    MOST_FIGURES,
     Levels,
     LookUp,
     Normal,
@@ -46,6 +47,8 @@ class QueryWriter:
         if found is None:
             return None
         look_ups, normals = found
+        if sum(look_up.figures.size for look_up in look_ups) > MOST_FIGURES:
+            return None
         named = list(dict.fromkeys(name for look_up in look_ups for name in look_up.columns))
         numbers = [name for name in named if scan.schema[name].kind == "numeric"]
         if not self._are_numbers([*numbers, *(normal.column for normal in normals)]):
