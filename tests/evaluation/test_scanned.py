@@ -193,12 +193,3 @@ def test_ctrl_c_leaves_no_thread(credit_folder):
     with pytest.raises(KeyboardInterrupt):
         cw.evaluate([cw.TAN(), cw.Bagging(cw.AODE(), n_estimators=3)], rows, progress=stop)
     assert threading.active_count() == before
-
-
-def test_more_folds_than_rows_are_refused(tmp_path):
-    pd.DataFrame({"x": range(6), "k": list("aab") * 2, "y": list("uv") * 3}).to_csv(
-        tmp_path / "few.csv", index=False
-    )
-    rows = cw.scan(tmp_path / "few.csv", target="y")
-    with pytest.raises(ParameterError, match="folds must be at most the number of rows, 6; got 7"):
-        cw.evaluate(cw.NaiveBayes(), rows, folds=7)

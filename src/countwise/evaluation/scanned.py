@@ -338,9 +338,6 @@ def evaluate_scan(
         check_tallied(score)
     dealing = Dealing(int(random_state), repeats, int(folds), groups=groups)
     task = ScanTask.begin("evaluate", models, scan, dealing, gain, progress)
-    if folds > len(scan):
-        rule = f"at most the number of rows, {len(scan)}"
-        raise ParameterError("evaluate", "folds", rule, folds, "Use fewer folds.")
     task.judge(dealing.places)
     return task.trials(0, describe_folds(dealing), score)
 
