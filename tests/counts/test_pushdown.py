@@ -196,3 +196,12 @@ def test_rows_that_change_while_they_are_counted_are_refused():
     rows.source.groups = insert_then_group
     with pytest.raises(CountwiseError, match="changed while they were counted"):
         cw.count(rows)
+
+
+def test_categories_of_a_lazy_frame_count_like_texts():
+    for kind in (pl.Categorical, pl.Enum(["a", "b"])):
+        frame = pl.DataFrame({"k": ["a", "b", None] * 4}, schema={"k": kind})
+        frame = frame.with_columns(y=pl.Series(["u", "v"] * 6, dtype=pl.Categorical))
+        for engine in ("pushdown", "stream"):
+            counts = cw.count(cw.scan(frame.lazy(), "y"), engine=engine)
+            assert counts == cw.count(cw.read(frame, target="y"))

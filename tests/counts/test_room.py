@@ -149,3 +149,20 @@ def test_pairs_added_up_by_themselves_equal_joint_tables(folder, weighted):
             part = slice(start, start + 70)
             running.add(table.take(part), None if weight is None else weight[part])
         assert running.counts() == memory.fold(table, plan, weight)
+
+
+def test_a_refusal_counts_what_the_first_scan_left(folder, monkeypatch):
+    rows = scan(folder, drop=["x0", "x1"])
+    plan = Plan.pairs(rows.schema)
+    size = size_of(plan, rows.schema)
+    monkeypatch.setattr(room, "_size", str)
+    for spare in (-1, 0):
+        give_room(monkeypatch, size + 1000 + spare)
+        passes = side_by_side.SideBySide(rows, None, 1)
+        passes._held_by_all = 1000
+        request = side_by_side.Request(rows, None, plan)
+        passes._waiting, passes._held = [request], {request.fit: 0}
+        assert passes._admit() == [request]
+        assert (request.refusal is None) == (spare == 0)
+        if request.refusal is not None:
+            assert f"would take {size + 1000}." in str(request.refusal)

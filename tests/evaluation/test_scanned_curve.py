@@ -189,3 +189,10 @@ def test_too_few_rows_and_groups_in_memory_are_refused(tmp_path):
         cw.learning_curve(cw.NaiveBayes(), cw.scan(tmp_path / "tiny.csv", target="y"))
     with pytest.raises(ParameterError, match="groups"):
         cw.learning_curve(cw.NaiveBayes(), "sample:iris", groups="species")
+
+
+def test_a_curve_without_tested_rows_is_refused(tmp_path):
+    pd.DataFrame({"x": range(3), "k": list("aab"), "y": list("uvw")}).to_parquet(tmp_path / "few")
+    rows = cw.scan(tmp_path / "few", target="y")
+    with pytest.raises(ParameterError, match="some rows must be tested; of 3 rows none is"):
+        cw.learning_curve(cw.NaiveBayes(), rows, points=[0.5, 1.0], holdout=0.01)

@@ -23,6 +23,7 @@ from countwise.counts.engines.pushdown import group_rows
 from countwise.errors import CountwiseError
 from countwise.evaluation import scanned
 from countwise.evaluation.shared_passes import SharedPasses
+from countwise.tables.sources import postgres
 from countwise.tables.sources.postgres import PostgresSource, hash_numbers, hide_password
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs adbc-driver-postgresql")
@@ -561,3 +562,72 @@ def test_rows_that_change_between_folds_are_refused(server, monkeypatch):
     rows = cw.scan(server, "y", table="growing", key="id", nominal=["n"])
     with pytest.raises(CountwiseError, match="changed while they were counted"):
         cw.evaluate(cw.NaiveBayes(), rows, folds=5)
+
+
+def test_numbers_that_differ_in_their_last_bits_are_counted_in_the_end(server):
+    # By values there are too many groups, and no cells of several are few and fine enough.
+    run(
+        server,
+        "CREATE TABLE close AS SELECT 1 + i % 1024 / 1024.0::float8 + i / 1024 % 8 * 2 ^ -52 AS x, "
+        "i / 8192 % 30 AS y FROM generate_series(0, 250000) i",
+    )
+    rows, read = (cw.scan(server, "y", table="close", nominal=["y"]) for _ in range(2))
+    plan_of = lambda schema: cw.Plan.each(schema, "both")  # noqa: E731
+    assert cw.count(rows, plan_of) == cw.count(read, plan_of, engine="stream")
+
+
+@pytest.mark.parametrize("classes", [20, 40])
+def test_rows_of_many_classes_are_scored(server, classes):
+    run(
+        server,
+        "CREATE TABLE IF NOT EXISTS crowd AS SELECT i AS id, sin(i) * 9 + i % 40 AS x, i % 40 AS n "
+        "FROM generate_series(1, 10000) i",
+    )
+    query, trials = f"SELECT id, x, n % {classes} AS y FROM crowd", []
+    for engine in (None, "stream"):
+        rows = cw.scan(server, "y", query=query, key="id", nominal=["y"])
+        rows.engine = engine
+        models = {"bayes": cw.NaiveBayes(numeric="gaussian", calibrate=None)}
+        trials.append(cw.evaluate(models, rows, folds=2))
+    one, two = trials
+    assert f"{int(classes > 20)} scans read rows" in str(one.notes)
+    assert one.confusion("bayes").counts.tolist() == two.confusion("bayes").counts.tolist()
+
+
+def test_a_key_that_is_missing_is_refused(server):
+    run(
+        server,
+        "CREATE TABLE nameless AS SELECT nullif(i, 7000) AS id, sin(i) AS x, i % 2 AS y "
+        "FROM generate_series(1, 20000) i",
+    )
+    rows = cw.scan(server, "y", table="nameless", key="id")
+    with pytest.raises(CountwiseError, match="identify every row; column 'id' is missing in some"):
+        cw.evaluate(cw.NaiveBayes(), rows, folds=3)
+    with pytest.raises(CountwiseError, match="identify every row; column 'id' is missing in some"):
+        cw.NaiveBayes().fit(rows)
+
+
+def test_a_model_of_many_figures_is_not_written_down(server, monkeypatch):
+    run(
+        server,
+        "CREATE TABLE fine AS SELECT i AS id, 'a' || i * 31 % 700 AS a, 'b' || i * 17 % 600 AS b, "
+        "i % 3 AS y FROM generate_series(1, 20000) i",
+    )
+    write, lengths = postgres.write_statement, []
+
+    def watch(*given):
+        lengths.append(len(write(*given)))
+        return write(*given)
+
+    monkeypatch.setattr(postgres, "write_statement", watch)
+    trials = []
+    for engine in (None, "stream"):
+        rows = cw.scan(server, "y", table="fine", key="id")
+        rows.engine = engine
+        models = {"bayes": cw.NaiveBayes(calibrate=None), "tan": cw.TAN(calibrate=None)}
+        trials.append(cw.evaluate(models, rows, folds=2))
+    assert len(lengths) == 2, "those of naive Bayes"
+    assert max(lengths) < 1 << 20
+    for name in models:
+        one, two = (found.confusion(name).counts.tolist() for found in trials)
+        assert one == two

@@ -197,3 +197,18 @@ def test_memory_bounds_the_rows_of_a_block_of_text_and_changes_no_count(tmp_path
     assert numbers[0] == numbers[1] == numbers[2] == list(range(30_000))
     few = cw.scan(path, target="y", memory="1MB").sample(50)
     assert few.labels.tolist() == rows.sample(50).labels.tolist()
+
+
+def test_large_fractions_of_a_text_file_identify_no_rows(tmp_path):
+    path = tmp_path / "large.csv"
+    lines = [f"{at / 7 * 1e139!r},{'ab'[at % 2]}" for at in range(60)]
+    path.write_text("\n".join(["x,y", *lines]) + "\n")
+    rows, known = cw.scan(path, target="y"), cw.read(path, target="y")
+    assert cw.count(rows) == cw.count(known)
+    assert rows.schema == known.schema
+    # Whole numbers of that size do.
+    lines = [f"{2**60 + 10**4 * at},{at % 3},{'ab'[at % 2]}" for at in range(60)]
+    path.write_text("\n".join(["x,z,y", *lines]))
+    rows, known = cw.scan(path, target="y"), cw.read(path, target="y")
+    assert rows.schema == known.schema
+    assert "x" not in [column.name for column in rows.schema.attributes]

@@ -237,13 +237,14 @@ class SideBySide:
         most = room_of(self.scan) - self._held_by_all
         room, wanted = most - sum(self._held.values()), sum(one.size for one in waiting)
         self.is_tight = _COPIES * wanted > room
+        what = self.keeps_counts or "those of a model"
+        if self._held_by_all and not self.keeps_counts:
+            what += " and of the first scan"
         admitted, are_counted = list[Request](), False
         for request in waiting:
             needed = wanted if self.keeps_counts else request.size
             if request.size and needed > most:
-                request.refusal = no_room(
-                    self.scan, needed, self.keeps_counts or "those of a model"
-                )
+                request.refusal = no_room(self.scan, needed + self._held_by_all, what)
             elif request.size:
                 if are_counted and not self.keeps_counts and _COPIES * request.size > room:
                     room, self.took_turns = 0, True

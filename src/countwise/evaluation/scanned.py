@@ -186,6 +186,11 @@ class ScanTask:
             if learner not in self.left_out
             for name, tally in tallies.items()
         }
+        if not self.tallies:
+            raise ParameterError(
+                f"{self.who}: some rows must be tested; of {len(self.scan)} rows none is.",
+                hint="Read the rows with `read`",
+            )
 
     def _score(
         self, learner: str, model: Any, shares: FloatArray, block: Block

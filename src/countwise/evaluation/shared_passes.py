@@ -151,14 +151,17 @@ class SharedPasses(SideBySide):
 
     def _count_selected(self, plan_of: PlanOf) -> dict[Place, Counts]:
         """Count the rows of each fold, of all columns, where they are."""
+        source = self.scan.source
+        assert isinstance(source, QuerySource)
         rows = count(self.scan, Plan(), progress=self._progress).rows
         counted = {
             place: count(self.scan.only(self.select(place)), plan_of, progress=self._progress)
             for place in self.dealing.tested_folds
         }
         if sum(counts.rows for counts in counted.values()) != rows * self.dealing.repeats:
+            source.refuse_missing_keys()
             raise TableError(
-                f"scan: the rows of {self.scan.source.what} changed while they were counted.",
+                f"scan: the rows of {source.what} changed while they were counted.",
                 hint="Evaluate a copy",
             )
         return counted

@@ -144,25 +144,30 @@ def _words_from_dictionary(name: str, column: Any) -> Words:
     if isinstance(column, pa.ChunkedArray):
         column = column.unify_dictionaries()
         dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string())
-        parts = [_numpy(pc.fill_null(chunk.indices, -1)) for chunk in column.chunks]
+        parts = [_places(chunk.indices) for chunk in column.chunks]
         codes = np.concatenate(parts) if parts else np.empty(0, np.int32)
     else:
-        dictionary, indices = column.dictionary, column.indices
-        if pa.types.is_unsigned_integer(indices.type):
-            indices = pc.cast(indices, pa.int64())
-        codes = _numpy(pc.fill_null(indices, -1) if indices.null_count else indices)
+        dictionary, codes = column.dictionary, _places(column.indices)
     kind, kinds = dictionary.type, pa.types
     plain = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_null, _is_text)
     if not any(is_kind(kind) for is_kind in plain):
         dictionary = pc.cast(dictionary, pa.string())
     distinct = dictionary.to_pylist()
-    if codes.dtype.kind == "u":
-        codes = codes.astype(np.int64)
     if None in distinct:
         empty = distinct.index(None)
         codes = np.where(codes == empty, -1, codes - (codes > empty))
         distinct = [value for value in distinct if value is not None]
     return Words(codes, tuple(distinct), declared)
+
+
+def _places(indices: Any) -> NDArray[Any]:
+    """Return the indices of a dictionary, -1 for a missing one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_unsigned_integer(indices.type):
+        indices = pc.cast(indices, pa.int64())
+    return _numpy(pc.fill_null(indices, -1) if indices.null_count else indices)
 
 
 def _whole_numbers(column: Any) -> Numbers:

@@ -329,13 +329,19 @@ class Scan:
     ) -> Scan:
         """Return the same rows with each block changed; `cuts` if that only cuts numbers."""
         self.make_certain()
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
         before = self.change
-        other.change = change if before is None else lambda table: change(before(table))
-        other.before_cuts, other.cuts = before, cuts
-        other._changed_schema = schema
-        other.memo = {}
+        return self._with(
+            change=change if before is None else lambda table: change(before(table)),
+            before_cuts=before,
+            cuts=cuts,
+            _changed_schema=schema,
+            memo={},
+        )
+
+    def _with(self, **changes: Any) -> Scan:
+        """Return the same scan but for these of its attributes."""
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def shared_by(self, passes: Any, place: Any, parts: int = 1) -> Scan:
@@ -345,12 +351,9 @@ class Scan:
         of the memory.
         """
         self.make_certain()
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
-        other.change = other.before_cuts = other.cuts = None
-        other.memo, other.shared, other.place = {}, passes, place
-        other.memory = self.memory // parts
-        return other
+        plain: dict[str, Any] = dict.fromkeys(("change", "before_cuts", "cuts"))
+        memory = self.memory // parts
+        return self._with(**plain, memo={}, shared=passes, place=place, memory=memory)
 
     def turn(self) -> AbstractContextManager[Any]:
         """Give the turn to work that needs much memory, where fits run side by side."""
@@ -358,18 +361,12 @@ class Scan:
 
     def only(self, source: RowSource) -> Scan:
         """Return those of the rows that another source yields."""
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
-        other.source, other.memo = source, {}
-        return other
+        return self._with(source=source, memo={})
 
     def alone(self) -> Scan:
         """Return the same rows, selected by their source instead of sharing passes."""
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
         assert self.selected is not None, "its source selects no rows"
-        other.source, other.shared, other.selected = self.selected, None, None
-        return other
+        return self._with(source=self.selected, shared=None, selected=None)
 
     def part(self, names: Collection[str]) -> ScanPart:
         """Return the same rows with the class and some columns only."""
@@ -384,10 +381,7 @@ class Scan:
         if self.weight is None:
             return self
         self.make_certain()
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
-        other.options, other.memo = replace(self.options, weight=None), {}
-        return other
+        return self._with(options=replace(self.options, weight=None), memo={})
 
     def without_text(self) -> Scan:
         """Return the same rows without their texts, as models see them that count no words."""
@@ -399,10 +393,7 @@ class Scan:
 
     def with_notes(self, notes: Any) -> Scan:
         """Return the same rows with these notes instead."""
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
-        other.decision = replace(self.decision, notes=tuple(notes))
-        return other
+        return self._with(decision=replace(self.decision, notes=tuple(notes)))
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces in a fixed order."""
@@ -546,6 +537,8 @@ class Scan:
 
         if raw.rounded is not None or self.source.typed or is_marked(column):
             return raw.rounded
+        if self.decision.suggested.get(column.name) is False:
+            return None  # the first rows write them with a point or an exponent
         largest = float(np.fmax.reduce(np.abs(raw.values), initial=0.0))
         return int(largest) if 2.0**53 < largest < 1e300 else None
 

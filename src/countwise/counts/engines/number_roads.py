@@ -105,7 +105,9 @@ class NumberRoads:
             return True
         cell = counter.totals.cells.get(name, Cells())
         if counter.is_refused:
-            if counter.groups > MOST_NUMBERS and cell.holds_values:
+            # Coarse cells are tried once: finer ones may end at the values, which are too many.
+            is_new = name not in self.shifts
+            if is_new and counter.groups > MOST_NUMBERS and cell.holds_values:
                 self.shifts[name] = _COARSE
             else:
                 self.travel.add(name)

@@ -12,7 +12,14 @@ from countwise.counts.engines.pushdown import read_levels
 from countwise.models.bayes.score_terms import ZERO, GaussianTerm, ScoreTerms, TableTerm
 from countwise.tables.scan import Scan
 from countwise.tables.sources.query_source import Cells, QuerySource
-from countwise.tables.sources.score_statement import Levels, LookUp, Normal, ScoreQuery
+from countwise.tables.sources.score_statement import (
+    MOST_CLASSES,
+    MOST_FIGURES,
+    Levels,
+    LookUp,
+    Normal,
+    ScoreQuery,
+)
 from countwise.tables.text_values import numbers_among
 
 
@@ -34,10 +41,14 @@ class QueryWriter:
         scan, terms = self.scan, getattr(model, "sum_of_terms", None)
         if terms is None or len(model.classes_) != len(scan.classes) or scan.weight is not None:
             return None
+        if max(gains.shape) > MOST_CLASSES:
+            return None
         found = self._terms(terms)
         if found is None:
             return None
         look_ups, normals = found
+        if sum(look_up.figures.size for look_up in look_ups) > MOST_FIGURES:
+            return None
         named = list(dict.fromkeys(name for look_up in look_ups for name in look_up.columns))
         numbers = [name for name in named if scan.schema[name].kind == "numeric"]
         if not self._are_numbers([*numbers, *(normal.column for normal in normals)]):

@@ -26,6 +26,7 @@ from countwise.tables.sources.query_source import (
     QuerySource,
     Set,
     Totals,
+    missing_key,
     one_sentence,
 )
 from countwise.tables.sources.relations import quote_name
@@ -188,6 +189,13 @@ class PostgresSource(QuerySource):
         """Return about this share of the rows: those with the smallest hashes."""
         return self._where(f"{_high_of(self._hash(seed))} < {math.ceil(share * 2**32)}")
 
+    def refuse_missing_keys(self) -> None:
+        """Refuse rows that nothing identifies."""
+        key = str(self.key)
+        ((_, (is_missing,)),) = self._figures({key: _quote(key)}, ("bool_or({0} IS NULL)",))
+        if is_missing:
+            raise missing_key(key)
+
     def rows_of_fold(
         self, seed: int, fold: int, folds: int, others: bool = False
     ) -> PostgresSource:
@@ -211,7 +219,8 @@ class PostgresSource(QuerySource):
     def _where(self, condition: str) -> PostgresSource:
         some = object.__new__(PostgresSource)
         some.__dict__.update(self.__dict__)
-        some._rows = f"(SELECT * FROM {self._rows} AS given WHERE {condition})"
+        # Rows whose key is missing are found by whoever reads or counts them, and refused.
+        some._rows = f"(SELECT * FROM {self._rows} AS given WHERE ({condition}) IS NOT FALSE)"
         return some
 
     def _schema(self, statement: str) -> Any:

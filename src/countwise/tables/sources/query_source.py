@@ -317,6 +317,10 @@ class QuerySource(KeyedSource):
         """Return about this share of the rows: those with the smallest hashes."""
         raise NotImplementedError
 
+    def refuse_missing_keys(self) -> None:
+        """Refuse rows that nothing identifies."""
+        raise NotImplementedError
+
     def rows_of_fold(self, seed: int, fold: int, folds: int, others: bool = False) -> QuerySource:
         """Return the rows of one of so many folds, or those of all other folds."""
         raise NotImplementedError
@@ -356,16 +360,21 @@ def one_sentence(what: str, *secrets: str) -> Iterator[None]:
         raise TableError(f"scan: {what} cannot be read ({text.rstrip('.')}).") from None
 
 
+def missing_key(name: str) -> TableError:
+    """Return the refusal of a key that some rows lack."""
+    return TableError(
+        f"scan: `key=` must identify every row; column {name!r} is missing in some.",
+        hint="Name another key",
+    )
+
+
 def number_rows(name: str, column: Any) -> NDArray[np.int64]:
     """Return a number for each row, from the column that identifies it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if column.null_count:
-        raise TableError(
-            f"scan: `key=` must identify every row; column {name!r} is missing in some.",
-            hint="Name another key",
-        )
+        raise missing_key(name)
     if pa.types.is_integer(column.type):
         return np.asarray(pc.cast(column, pa.int64(), safe=False), dtype=np.int64)
     codes = pc.dictionary_encode(pc.cast(column, pa.string()))

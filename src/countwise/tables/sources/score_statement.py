@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.tables.sources.query_source import Cells
 
+#: Rows of more classes, or with more decisions, take PostgreSQL far longer to score than to send:
+#: each class has a histogram, and the time grows with the square of their number.
+MOST_CLASSES = 20
+#: Figures that a statement may hold, at about 20 bytes each.
+MOST_FIGURES = 1 << 18
 #: What is added up of each group of rows.
 TOTALS = ("rows", "loss", "loss2", "brier", "brier2")
 #: Deviations from a mean whose squares are still doubles.
