@@ -361,27 +361,27 @@ class Schema:
             )
         return self.columns[self._place[name]]
 
-    @property
+    @cached_property
     def target(self) -> Column | None:
         """The class column, or None."""
         return next((column for column in self.columns if column.kind == "target"), None)
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[Column, ...]:
         """The columns a model may use, in order."""
         return tuple(c for c in self.columns if c.kind in ("nominal", "numeric", "text"))
 
-    @property
+    @cached_property
     def nominal(self) -> tuple[Column, ...]:
         """The nominal attributes."""
         return tuple(column for column in self.columns if column.kind == "nominal")
 
-    @property
+    @cached_property
     def numeric(self) -> tuple[Column, ...]:
         """The numeric attributes."""
         return tuple(column for column in self.columns if column.kind == "numeric")
 
-    @property
+    @cached_property
     def text(self) -> tuple[Column, ...]:
         """The attributes that hold free text."""
         return tuple(column for column in self.columns if column.kind == "text")

@@ -42,10 +42,11 @@ def make_rows(rows=120, classes=3, seed=0):
     return Rows(codes, target, weight, classes, bounds, 3), Space.learn(bins, knots, [0] * 3, 80)
 
 
-def test_both_forms_give_the_same_probabilities_of_a_fold(monkeypatch):
+@pytest.mark.parametrize("classes", [2, 3])
+def test_both_forms_give_the_same_probabilities_of_a_fold(monkeypatch, classes):
     monkeypatch.setattr("countwise.models.additive.dual.LOSS_LIMIT", 1e-13)
     monkeypatch.setattr("countwise.models.additive.fit.LOSS_LIMIT", 1e-13)
-    rows, space = make_rows()
+    rows, space = make_rows(classes=classes)
     penalties = np.linspace(0.5, 2.0, KINDS)
     penalties[3] = penalties[2]
     one = TableFits(rows, space).fit_fold(1, PAIRS, penalties, None, None)[1]
@@ -53,9 +54,10 @@ def test_both_forms_give_the_same_probabilities_of_a_fold(monkeypatch):
     np.testing.assert_allclose(two, one, atol=2e-4)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("pairs", [(), PAIRS])
-def test_both_forms_give_the_same_tables_of_all_rows(pairs):
-    rows, space = make_rows()
+def test_both_forms_give_the_same_tables_of_all_rows(pairs, classes):
+    rows, space = make_rows(classes=classes)
     penalties = np.full(KINDS, 0.7)
     dual, plain = DualFits(rows, space), TableFits(rows, space)
     expected = None
@@ -65,7 +67,7 @@ def test_both_forms_give_the_same_tables_of_all_rows(pairs):
         for fold in range(3):
             found, expected = fits.fit_fold(fold, pairs, penalties, None, None)
             folds.append(FoldFit(pairs, penalties, found))
-        best = Validated(0.0, penalties, np.full((len(rows), 3), 1 / 3), tuple(folds))
+        best = Validated(0.0, penalties, np.full((len(rows), classes), 1 / classes), tuple(folds))
         tables, biases = fits.fit_all(rows.part(None), pairs, best, 1.0)
         cells = space.design(pairs, penalties)
         scores.append(_scores(rows, space, cells, tables, biases))
@@ -86,9 +88,11 @@ def _scores(rows, space, design, tables, biases):
     )
 
 
-def test_many_rows_two_classes_and_monotone_columns_keep_the_parameters():
+def test_many_rows_and_monotone_columns_keep_the_parameters():
     rows, space = make_rows()
     assert not is_dual_cheaper(*make_rows(400))
+    assert not is_dual_cheaper(*make_rows(30, classes=2))
+    assert is_dual_cheaper(*make_rows(15, classes=2))
     assert not is_dual_cheaper(rows, Space.learn(space.bins, space.knots, [1, 0, 0], 80))
     few, wide = make_rows(30)
     assert is_dual_cheaper(few, wide)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from countwise.models.additive import pairs
+from countwise.models.additive.basis import group_column
+from countwise.models.additive.bins import ColumnBins
 from countwise.models.additive.fit import Rows
 from countwise.models.additive.folds import Validated, validate
+from countwise.models.additive.pairs import rank_pairs
 
 
 class FakeFits:
@@ -59,6 +63,24 @@ def test_what_loses_against_a_rival_on_the_first_folds_is_given_up():
     fits.asked.clear()
     assert validate(fits, [()] * 10, PATH[4:], best, best) is None
     assert {fold for _, fold in fits.asked} == {0, 1, 2, 3, 4}
+
+
+def test_the_pairs_of_a_fold_know_nothing_of_its_rows(monkeypatch):
+    # Of many columns some are paired: columns chosen with a fold in view make its pairs look good.
+    monkeypatch.setattr(pairs, "_COLUMNS", 4)
+    rng = np.random.default_rng(0)
+    y, bounds = rng.integers(0, 2, 60).astype(np.int32), np.arange(0, 61, 20)
+    codes = rng.integers(0, 3, (30, 60)).astype(np.uint16)
+    none, counts = np.zeros(0), [np.bincount(code, minlength=5).astype(float) for code in codes]
+    bins = [ColumnBins("x", False, none, count, np.zeros(3)) for count in counts]
+    groups = [group_column(column, 8, 8, smooth=False) for column in bins]
+    lists = []
+    for labels in (y, np.where(np.arange(60) < 20, 1 - y, y)):
+        rows = Rows(codes, labels.astype(np.int32), np.ones(60), 2, bounds, 3)
+        lists.append(rank_pairs(rows, groups, np.full((60, 2), 0.5), range(30), 1.0))
+    assert lists[0][0] == lists[1][0]
+    assert lists[0][1:] != lists[1][1:]
+    assert all(len({at for pair in each for at in pair}) <= 4 for each in lists[0])
 
 
 def test_penalties_of_a_kind_change_if_the_loss_falls_clearly(monkeypatch):

@@ -42,17 +42,19 @@ _BIAS = 1e4
 _MOST_ROWS = 500
 #: What a step costs for each parameter of a pair, next to what it costs for each kernel.
 _PARAMETER_COST = 20
+#: With one score, what is done once for all scores costs as much again as so many steps.
+_ONE_SCORE = 4
 
 
 def is_dual_cheaper(rows: Rows, space: Space) -> bool:
-    """Return whether the dual form suits: few rows, several classes, many parameters of pairs."""
-    if rows.scores == 1 or len(rows) > _MOST_ROWS or any(space.directions):
+    """Return whether the dual form suits: few rows, many parameters of pairs."""
+    if len(rows) > _MOST_ROWS or any(space.directions):
         return False
     sizes = np.asarray([space.groups[at].basis.size for at in space.paired], dtype=np.float64)
     pairs = len(sizes) * (len(sizes) - 1) / 2
     parameters = (sizes.sum() ** 2 - (sizes**2).sum()) / 2 * min(1.0, MAX_PAIRS / max(pairs, 1.0))
     plain = len(rows) * min(pairs, MAX_PAIRS) + _PARAMETER_COST * float(parameters)
-    return len(rows) ** 2 < plain
+    return len(rows) ** 2 * (_ONE_SCORE if rows.scores == 1 else 1) < plain
 
 
 class DualFits:
@@ -69,9 +71,8 @@ class DualFits:
             part.group[code].astype(np.intp)
             for part, code in zip(space.groups, rows.codes, strict=True)
         ]
-        self._equal = {
-            place: self._grouped[place][:, None] == self._grouped[place] for place in space.paired
-        }
+        # With one score for two classes, its square is twice the sum of squares of both.
+        self._share = 0.5 if rows.scores == 1 else 1.0
         self._columns = np.zeros((KINDS, len(rows), len(rows)))
         for place, codes in enumerate(rows.codes):
             for kind, factors in self._factors(place):
@@ -112,13 +113,19 @@ class DualFits:
         size = len(self.rows)
         shared, products = np.zeros((size, size), np.uint16), []
         for a, b in pairs:
-            shared += self._equal[a] & self._equal[b]
+            cells = self._cells_of((a, b))
+            shared += cells[:, None] == cells
             one, two = self._line(a), self._line(b)
             if one is not None and two is not None:
                 products.append(one[self._grouped[a]] * two[self._grouped[b]])
         lines = np.asarray(products)
         self._pairs[pairs] = shared, lines.T @ lines if products else None
         return self._pairs[pairs]
+
+    def _cells_of(self, pair: Pair) -> Places:
+        """Return the cell of each row in the table of a pair."""
+        a, b = pair
+        return np.asarray(self._grouped[a] * self.space.groups[b].cells + self._grouped[b])
 
     def most_pairs(self) -> int:
         """Return as many as a model may have: a step costs the same with all of them."""
@@ -131,12 +138,12 @@ class DualFits:
             return last[2]
         gram = np.full((len(self.rows), len(self.rows)), _BIAS)
         for kind in (LINE, STEP, LEVEL, MISSING):
-            gram += self._columns[kind] / penalties[kind]
+            gram += self._columns[kind] / (penalties[kind] * self._share)
         if pairs:
             cells, lines = self._pair_grams(pairs)
-            gram += cells / penalties[CELL]
+            gram += cells / (penalties[CELL] * self._share)
             if lines is not None:
-                gram += lines / penalties[SURFACE]
+                gram += lines / (penalties[SURFACE] * self._share)
         self._last = pairs, penalties, gram
         return gram
 
@@ -180,7 +187,7 @@ class DualFits:
         self, train: Places, pairs: Pairs, penalties: FloatArray, coefficients: FloatArray
     ) -> FloatArray:
         """Return the tables that coefficients of training rows amount to."""
-        tables = []
+        tables, penalties = [], penalties * self._share
         for place, codes in enumerate(self.rows.codes):
             sums = _sum_cells(codes[train], len(self.space.bins[place].counts), coefficients)
             parts = [
@@ -197,8 +204,7 @@ class DualFits:
     ) -> FloatArray:
         a, b = pair
         one, two = self.space.groups[a].cells, self.space.groups[b].cells
-        cells = self._grouped[a][train] * two + self._grouped[b][train]
-        sums = _sum_cells(cells, one * two, coefficients)
+        sums = _sum_cells(self._cells_of(pair)[train], one * two, coefficients)
         table = sums / penalties[CELL]
         left, right = self._line(a), self._line(b)
         if left is not None and right is not None:

@@ -17,6 +17,11 @@ from countwise.parallel import blocks, in_threads
 MAX_PAIRS = 200
 #: Rows that are enough to compare pairs.
 _ROWS = 20_000
+#: Of more columns than this, those whose own tables promise the most are paired. Each fold has its
+#: own: columns chosen with the rows of the fold in view would make its pairs look good.
+_COLUMNS = 500
+
+Places = NDArray[np.intp]
 
 
 def rank_pairs(
@@ -46,34 +51,42 @@ def rank_pairs(
         line[:] = part.group[code[taken]]
     fold = np.searchsorted(rows.bounds[1:], np.arange(len(rows)), side="right")[taken]
     parts = np.minimum(fold, rows.folds).astype(np.int32)
-    places = np.asarray(sorted(columns), dtype=np.int64)
-    first, second = np.triu_indices(len(places), 1)
-    single = np.column_stack([np.arange(len(groups)), np.full(len(groups), -1)])
-    joint = np.column_stack([places[first], places[second]]).astype(np.int64)
-    candidates = np.concatenate([single, joint]).astype(np.int64)
-    gains = np.zeros((len(candidates), rows.folds + 1))
     widths = np.asarray([part.cells for part in groups], dtype=np.int64)
 
-    def work(part: slice) -> None:
-        screen(
-            codes,
-            widths,
-            parts,
-            rows.folds,
-            residual,
-            curvature,
-            candidates[part],
-            ridge,
-            gains[part],
-        )
+    def measure(first: Places, second: Places) -> FloatArray:
+        candidates = np.ascontiguousarray(np.column_stack([first, second]), dtype=np.int64)
+        gains = np.zeros((len(candidates), rows.folds + 1))
 
-    in_threads(work, blocks(len(candidates), 64))
-    alone = gains[: len(groups)]
-    more = gains[len(groups) :] - alone[joint[:, 0]] - alone[joint[:, 1]]
-    return [_best(joint, line) for line in more.T]
+        def work(part: slice) -> None:
+            screen(
+                codes,
+                widths,
+                parts,
+                rows.folds,
+                residual,
+                curvature,
+                candidates[part],
+                ridge,
+                gains[part],
+            )
+
+        in_threads(work, blocks(len(candidates), 64 + len(candidates) // 64))
+        return gains
+
+    every = np.arange(len(groups))
+    alone = measure(every, np.full(len(groups), -1))
+    places = np.asarray(sorted(columns), dtype=np.intp)
+    strong = np.zeros((len(groups), rows.folds + 1), dtype=bool)
+    for allowed, gain in zip(strong.T, alone[places].T, strict=True):
+        allowed[places[np.argsort(-gain, kind="stable")[:_COLUMNS]]] = True
+    places = np.flatnonzero(strong.any(axis=1))
+    first, second = (places[at] for at in np.triu_indices(len(places), 1))
+    more = measure(first, second) - alone[first] - alone[second]
+    more[~(strong[first] & strong[second])] = 0.0
+    return [_best(np.column_stack([first, second]), line) for line in more.T]
 
 
-def _best(joint: NDArray[np.int64], gain: FloatArray) -> list[Pair]:
+def _best(joint: Places, gain: FloatArray) -> list[Pair]:
     order = np.argsort(-gain, kind="stable")
     chosen = order[gain[order] > 0][:MAX_PAIRS]
     return [(int(a), int(b)) for a, b in joint[chosen]]
