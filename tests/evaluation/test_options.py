@@ -42,7 +42,9 @@ def test_a_random_state_is_what_scikit_learn_takes(who):
 @pytest.mark.parametrize("who", [who for who in CALLS if who != "bayes_error_bound"])
 @pytest.mark.parametrize("wrong", [-1, 1.5, "seed"])
 def test_other_random_states_are_refused(who, wrong):
-    with pytest.raises(ParameterError, match=f"{who}: random_state must be a whole number of at"):
+    with pytest.raises(
+        ParameterError, match=f"{who}: random_state must be a whole number from 0 to 4294967295"
+    ):
         CALLS[who](random_state=wrong)
 
 

@@ -55,9 +55,11 @@ class Choice:
 class _Search:
     """The steps of the choice; `best` holds the fits of all folds so far."""
 
-    def __init__(self, rows: Rows, space: Space, report: Report) -> None:
+    def __init__(self, rows: Rows, space: Space, report: Report, sampled: bool) -> None:
         self.rows, self.space, self.report = rows, space, report
-        self.fits: Fits = (DualFits if is_dual_cheaper(rows, space) else TableFits)(rows, space)
+        # The coefficients of the dual form belong to the rows, so it cannot go on to other rows.
+        in_dual_form = not sampled and is_dual_cheaper(rows, space)
+        self.fits: Fits = (DualFits if in_dual_form else TableFits)(rows, space)
         self.lists: list[list[Pair]] = [[]] * (rows.folds + 1)
         self.count = 0
         report("penalty")
@@ -184,9 +186,11 @@ class _Search:
         return float(np.sqrt(found))
 
 
-def choose(rows: Rows, space: Space, pairs: int | str, report: Report) -> Choice:
-    """Choose penalties, pairs and temperature for these rows."""
-    search = _Search(rows, space, report)
+def choose(
+    rows: Rows, space: Space, pairs: int | str, report: Report, sampled: bool = False
+) -> Choice:
+    """Choose penalties, pairs and temperature for these rows, or for those they are sampled from."""
+    search = _Search(rows, space, report, sampled)
     if pairs != 0 and len(space.bins) > 1:
         search.choose_pairs(pairs)
     report("penalties")

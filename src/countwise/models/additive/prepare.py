@@ -67,7 +67,8 @@ def prepare(
     ]
     space = Space.learn(bins, knots, directions, 2 * len(table) / classes)
     rows = deal_rows(codes, y, weight, classes)
-    return Prepared(bins, space, choose(rows, space, pairs, report), rows)
+    choice = choose(rows, space, pairs, report, sampled=needs_sample(total))
+    return Prepared(bins, space, choice, rows)
 
 
 def order_columns(table: Table, weight: FloatArray | None) -> Table:
