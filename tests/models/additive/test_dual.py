@@ -123,3 +123,16 @@ def test_a_model_of_a_small_table_is_nearly_the_same_in_both_forms(monkeypatch):
     monkeypatch.setattr(choose, "is_dual_cheaper", lambda rows, space: False)
     two = Additive(pairs=3).fit(glass)
     assert one.validation_loss_ == pytest.approx(two.validation_loss_, rel=0.02)
+
+
+def test_rows_sampled_from_more_keep_the_parameters(monkeypatch):
+    rows, space = make_rows(30)
+    assert is_dual_cheaper(rows, space)
+    forms = [
+        type(choose.choose(rows, space, 1, lambda _: None, sampled).fits)
+        for sampled in (False, True)
+    ]
+    assert forms == [DualFits, TableFits]
+    monkeypatch.setattr("countwise.models.additive.prepare.SAMPLE_ROWS", 150)
+    glass = read("sample:glass")
+    assert np.isfinite(Additive(pairs=1).fit(glass).predict_proba(glass)).all()
