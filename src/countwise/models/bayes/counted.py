@@ -89,16 +89,19 @@ class CountedModel(Classifier):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of the counts without that row.
 
-        With ``calibrate="auto"`` they have one temperature, that of the model of all rows.
+        With ``calibrate="auto"`` they have one temperature, that of the model of all rows. Rows
+        without any evidence keep the prior.
         """
         posteriors = self._leave_one_out(table, weight)
         if posteriors is None or self.calibrate is None:
             return posteriors
-        temperature = clone(self).fit(table, sample_weight=weight).temperature_
-        if temperature == 1.0:
+        model = clone(self).fit(table, sample_weight=weight)
+        if model.temperature_ == 1.0:
             return posteriors
         with np.errstate(divide="ignore"):
-            return softmax(np.log(posteriors) / temperature)
+            tempered = softmax(np.log(posteriors) / model.temperature_)
+        silent = model._is_silent(model._raw_scores(table))
+        return np.where(silent[:, None], posteriors, tempered)
 
     def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
         """Return the posteriors of every row without it, at temperature 1."""
