@@ -449,11 +449,15 @@ class CountedModel(Classifier):
         """The prior and the terms whose sum is the score of a row; None if there is more to it."""
         return None if self.recode_.kept_levels else self._model
 
+    @property
+    def _silent_scores(self) -> FloatArray:
+        """The raw scores, by class, of a row that no attribute says anything about."""
+        return np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
+
     def _is_silent(self, scores: FloatArray) -> NDArray[np.bool_]:
         """Return which rows (of raw scores) no attribute says anything about."""
-        base = np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
         silent = np.ones(len(scores), dtype=bool)
-        for column, figure in zip(scores.T, base, strict=True):
+        for column, figure in zip(scores.T, self._silent_scores, strict=True):
             silent &= column == figure
         return silent
 
