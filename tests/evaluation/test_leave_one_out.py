@@ -52,3 +52,35 @@ def test_leave_one_out_equals_refitting_on_nominal_columns(entry, settings):
 @pytest.mark.parametrize(("entry", "settings"), QUICK)
 def test_leave_one_out_equals_refitting_on_weighted_mixed_columns(entry, settings):
     check_leave_one_out(entry, settings, mixed(), np.arange(20) % 3 + 1.0)
+
+
+@pytest.mark.parametrize("model", [cw.NaiveBayes(), cw.TAN(), cw.AODE()])
+def test_a_row_without_any_value_keeps_the_prior_at_every_temperature(model):
+    votes = cw.read("sample:votes").take(slice(0, 200))
+    target = votes.target_column.name
+    cells = {name: [votes.cell_text(name, row) for row in range(200)] for name in votes.names}
+    for name in set(cells) - {target}:
+        cells[name][0] = ""
+    table = cw.read(cells, target=target, missing=[""])
+    others = type(model)().fit(table.take(slice(1, None)))
+    assert others.temperature_ > 2
+    np.testing.assert_allclose(
+        model.leave_one_out(table)[0], others.predict_proba(table.take([0]))[0], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_rounding_leaves_of_a_lone_row_is_no_spread(weighted):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x = rng.normal(3, 1, 10)
+        weight = rng.random(10) + 0.1 if weighted else None
+        table = cw.read({"x": x, "class": [*"aaaaaaaabb"]}, target="class")
+        model = cw.NaiveBayes(numeric="gaussian", min_deviation=0, calibrate=None)
+        left_out = model.leave_one_out(table, weight)
+        for row in range(10):
+            others = np.delete(np.arange(10), row)
+            model.fit(table.take(others), sample_weight=None if weight is None else weight[others])
+            np.testing.assert_allclose(
+                left_out[row], model.predict_proba(table.take([row]))[0], rtol=1e-7
+            )

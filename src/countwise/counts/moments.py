@@ -26,6 +26,8 @@ def freedom(weight: FloatArray | float) -> FloatArray:
 #: Bits of a word, and the exponents and words that sums of doubles can need.
 _BITS = 32
 _MOST_LOW, _MOST_WORDS = 1152, 160
+#: What rounding may do to a difference, as a share of what it is made from.
+_EPSILON = 4 * float(np.finfo(np.float64).eps)
 #: Above this a sum of whole weights may be rounded.
 MOST_EXACT = 2.0**53
 
@@ -203,7 +205,10 @@ class Moments:
             left & (other.weight > 0) & (rest < -1e-6 * size)
         ):
             raise _not_counted()
-        square = np.where(left, np.maximum(rest, 0.0), 0.0)
+        # One row that is left has no spread; what rounding leaves of it would be taken for one.
+        mean_size = np.abs(self.mean) + np.abs(other.mean)
+        rounding = _EPSILON * (size + other.weight * np.abs(gap) * mean_size)
+        square = np.where(left & (rest > rounding), rest, 0.0)
         untouched = other.weight == 0
         return Moments(
             weight,

@@ -555,7 +555,7 @@ for _entry in (
         "RandomForestClassifier",
         "sklearn.ensemble",
         "random forest of 100 trees",
-        (Command("sklearn-forest", {"n_estimators": 100, "min_samples_leaf": 2}),),
+        (Command("sklearn-forest"),),
         kind="peer",
     ),
     Entry(

@@ -495,3 +495,11 @@ def test_the_unit_of_a_column_does_not_change_its_kernels(bandwidth):
 def test_normal_densities_of_tiny_numbers():
     X, y = np.random.default_rng(0).normal(0, 1e-160, (40, 2)), np.arange(40) % 2
     assert np.isfinite(cw.NaiveBayes().fit(X, y).predict_proba(X)).all()
+
+
+def test_the_explanation_of_multiplied_posteriors_adds_up_for_a_row_without_values():
+    rows = {"x": [0.0, 1.0, 2.0, np.nan] * 10, "z": ["u", "v", "u", ""] * 10}
+    table = cw.read({**rows, "class": [*"abba"] * 10}, target="class", missing=["", "nan"])
+    why = cw.NaiveBayes(combine="posteriors").fit(table).explain(table)
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-12)
+    assert why.attributes[-1] == "prior"

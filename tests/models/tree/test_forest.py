@@ -196,6 +196,7 @@ def test_imagined_rows_are_chosen_by_rows_that_trees_did_not_draw():
     x = generator.normal(size=(400, 3)).round(1)
     sure = cw.Forest().fit(x, x[:, 0] > 0)
     noisy = cw.Forest().fit(x, generator.random(400) < 0.5)
+    assert sure.smoothing_ == 0.25
     assert sure.smoothing_ < noisy.smoothing_
     fixed = cw.Forest(smoothing=2).fit(x, x[:, 0] > 0)
     assert fixed.smoothing_ == 2

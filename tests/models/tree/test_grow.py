@@ -65,6 +65,17 @@ def test_more_columns_than_a_word_has_bits(monkeypatch):
     assert_same(*both(columns, target, "ab", Limits(min_gain=None), monkeypatch))
 
 
+def test_many_nodes_of_a_column_of_many_numbers():
+    # 800 nodes of 200 numbers: more places than sixteen bits tell apart, in codes of one byte.
+    rng = np.random.default_rng(0)
+    node, value = np.repeat(np.arange(800), 3), rng.integers(0, 200, 2400)
+    frame = {"a": [f"a{at // 29}" for at in node], "b": [f"b{at % 29}" for at in node]}
+    frame |= {"x": value.astype(float), "class": np.where((value + node) % 2, "odd", "even")}
+    table = cw.read(frame, target="class")
+    tree = cw.ID3().fit(table)
+    assert (tree.predict(table) == frame["class"]).all()
+
+
 def test_counts_beyond_the_looked_up_ones(monkeypatch):
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (80_000, 6), dtype=np.uint8)

@@ -89,16 +89,19 @@ class CountedModel(Classifier):
     def leave_one_out(self, table: Table, weight: FloatArray | None = None) -> FloatArray | None:
         """Return the posteriors of every row by the model of the counts without that row.
 
-        With ``calibrate="auto"`` they have one temperature, that of the model of all rows.
+        With ``calibrate="auto"`` they have one temperature, that of the model of all rows. Rows
+        without any evidence keep the prior.
         """
         posteriors = self._leave_one_out(table, weight)
         if posteriors is None or self.calibrate is None:
             return posteriors
-        temperature = clone(self).fit(table, sample_weight=weight).temperature_
-        if temperature == 1.0:
+        model = clone(self).fit(table, sample_weight=weight)
+        if model.temperature_ == 1.0:
             return posteriors
         with np.errstate(divide="ignore"):
-            return softmax(np.log(posteriors) / temperature)
+            tempered = softmax(np.log(posteriors) / model.temperature_)
+        silent = model._is_silent(model._raw_scores(table))
+        return np.where(silent[:, None], posteriors, tempered)
 
     def _leave_one_out(self, table: Table, weight: FloatArray | None) -> FloatArray | None:
         """Return the posteriors of every row without it, at temperature 1."""
@@ -446,11 +449,15 @@ class CountedModel(Classifier):
         """The prior and the terms whose sum is the score of a row; None if there is more to it."""
         return None if self.recode_.kept_levels else self._model
 
+    @property
+    def _silent_scores(self) -> FloatArray:
+        """The raw scores, by class, of a row that no attribute says anything about."""
+        return np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
+
     def _is_silent(self, scores: FloatArray) -> NDArray[np.bool_]:
         """Return which rows (of raw scores) no attribute says anything about."""
-        base = np.where(self._model.base <= ZERO / 2, -np.inf, self._model.base)
         silent = np.ones(len(scores), dtype=bool)
-        for column, figure in zip(scores.T, base, strict=True):
+        for column, figure in zip(scores.T, self._silent_scores, strict=True):
             silent &= column == figure
         return silent
 

@@ -539,11 +539,20 @@ class NaiveBayes(CountedModel):
 
     def _build_explanation(self, table: Table, parts: FloatArray, joint: FloatArray) -> Explanation:
         why = super()._build_explanation(table, parts, joint)
-        if not table.schema.text:
-            return why
-        from countwise.models.bayes.words import name_words
+        if table.schema.text:
+            from countwise.models.bayes.words import name_words
 
-        return name_words(why, table, self._model.terms)
+            why = name_words(why, table, self._model.terms)
+        if not self._multiplies_posteriors or not (silent := self._is_silent(joint)).any():
+            return why
+        # The prior of rows without any value has no place in the base, which all rows share.
+        last = np.where(silent[:, None], self._silent_scores, 0.0)[:, None, :]
+        return replace(
+            why,
+            attributes=(*why.attributes, "prior"),
+            values=tuple((*line, "") for line in why.values),
+            parts=np.concatenate([why.parts, last], axis=1),
+        )
 
     def _presence(
         self, seen: FloatArray, missing: FloatArray, weight: FloatArray
@@ -582,10 +591,15 @@ class NaiveBayes(CountedModel):
         scores = super()._raw_scores(table)
         if self._multiplies_posteriors:
             # No attribute adds anything: the prior is left.
-            silent = np.all(scores == 0.0, axis=1)
-            with np.errstate(divide="ignore"):
-                scores[silent] = np.log(self.class_prior_)
+            scores[np.all(scores == 0.0, axis=1)] = self._silent_scores
         return scores
+
+    @property
+    def _silent_scores(self) -> FloatArray:
+        if not self._multiplies_posteriors:
+            return super()._silent_scores
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.class_prior_))
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         if self._multiplies_posteriors:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: How many rows a thread sends through the trees at a time.
 _ROWS = 1 << 13
 #: Numbers of imagined rows that are tried; the first one where there are no rows to try them on.
-_SMOOTHING = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+_SMOOTHING = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 #: How many rows decide between them; those of smaller classes than these do not.
 _JUDGES, _CLASS_ROWS = 5000, 5
 

@@ -299,7 +299,7 @@ def _order(node: NDArray[np.uint32], codes: Codes, nodes: int, width: int) -> Pl
     """Sort by node, then by code; keys of sixteen bits sort in linear time."""
     if nodes * width <= 1 << 16:
         return np.argsort((node * width + codes).astype(np.uint16), kind="stable")
-    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    order = np.argsort(codes.astype(np.uint16), kind="stable")  # the lower half of wider codes
     if width > 1 << 16:
         order = order[np.argsort((codes >> 16)[order].astype(np.uint16), kind="stable")]
     if nodes == 1:
