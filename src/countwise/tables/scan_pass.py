@@ -6,7 +6,7 @@ That happens in threads here, or where the rows are if their source can run it t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -109,7 +109,7 @@ def _run_once(
             raise
 
     done = set(state.done)
-    todo = _numbered(scan, done)
+    todo = ((piece, 0) for piece in scan.pieces() if piece.identity not in done)
     bytes_done = 0
     for (piece, found), _ in run_overlapped(todo, lambda piece: (piece, work(piece))):
         bytes_done += piece.size
@@ -120,7 +120,7 @@ def _run_once(
         folded = _add_folded(add, state.folded, folded)
         survey = state.survey if is_certain else state.survey.add(survey, scan.max_levels)
         # Later blocks begin with the levels so far, so that most of them add none.
-        schema = _united(state.schema, schema)
+        schema = _unite_levels(state.schema, schema)
         known[0] = schema
         if sample is not None:
             drawn = sample.add(drawn, some)
@@ -219,12 +219,6 @@ def _run_remotely(
     return State(found.survey, found.folded, schema)
 
 
-def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
-    for piece in scan.pieces():
-        if piece.identity not in done:
-            yield piece, 0
-
-
 def _fold_piece(
     scan: Scan,
     piece: Piece,
@@ -261,7 +255,7 @@ def _add_folded(add: Add | None, left: Any, right: Any) -> Any:
     return add(left, right)
 
 
-def _united(left: Schema, right: Schema) -> Schema:
+def _unite_levels(left: Schema, right: Schema) -> Schema:
     """Return the schema that knows more levels of each column."""
     return left.with_columns(
         column if column.width >= left[column.name].width else left[column.name]
