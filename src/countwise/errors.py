@@ -181,9 +181,13 @@ def did_you_mean(word: object, candidates: Iterable[object]) -> str:
 
 def listing(items: Iterable[object], most: int = 5) -> str:
     """Return ``'a', 'b' and 3 more`` for a message that must stay one sentence."""
-    every = list(items)
-    shown = ", ".join(quote(item) for item in every[:most])
-    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+    return shorten(list(items), most, quote)
+
+
+def shorten(items: Sequence[object], most: int = 6, write: Callable[[object], str] = str) -> str:
+    """Return ``a, b and 3 more``."""
+    shown = ", ".join(map(write, items[:most]))
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
 
 
 def shown(path: object) -> str:

@@ -30,6 +30,12 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
+def logs_of(shares: FloatArray) -> FloatArray:
+    """Return natural logs; that of zero is minus infinity, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(shares))
+
+
 def _over_classes(join: np.ufunc, figures: FloatArray) -> FloatArray:
     """Join the columns one after the other: for few of them faster than along each row."""
     total = figures[:, 0].copy()

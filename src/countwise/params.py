@@ -239,15 +239,6 @@ def function() -> Constraint:
     return Constraint("a function", callable, good=(np.ones_like,), bad=(7.5,))
 
 
-def instance(*kinds: type) -> Constraint:
-    """An object of one of these classes."""
-    return Constraint(
-        " or ".join(f"a {kind.__name__}" for kind in kinds),
-        lambda value: isinstance(value, kinds),
-        bad=(object(),),
-    )
-
-
 def text(words: str = "a text") -> Constraint:
     """A text, such as the name of a column."""
     return Constraint(words, lambda value: isinstance(value, str), bad=(7.5, []))

@@ -17,6 +17,7 @@ from countwise.cli.options import (
     reading_options,
     scan_options,
 )
+from countwise.errors import shorten
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
@@ -111,8 +112,8 @@ def _show_model(screen: Any, file: str, facts: dict[str, Any]) -> None:
         "size": f"{facts['bytes']:,} bytes, {facts['unpacked_bytes']:,} unpacked",
         "rows": summary.get("rows"),
         "class": summary.get("target"),
-        "columns": _few(summary.get("columns") or []),
-        "classes": _few(classes),
+        "columns": shorten(summary.get("columns") or [], 12),
+        "classes": shorten(classes, 12),
         "parameters": ", ".join(parameters),
         "notes": (facts.get("notes") or {}).get("saved_with"),
     }
@@ -121,8 +122,3 @@ def _show_model(screen: Any, file: str, facts: dict[str, Any]) -> None:
         if value not in (None, ""):
             table.add_row(name, str(value))
     screen.show(table)
-
-
-def _few(names: list[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"

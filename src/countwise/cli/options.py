@@ -55,16 +55,9 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
     rows = Source.at(source) if source == STDIN else source
     if reading.target is None and not known and not source.startswith("sample:"):
         found = _find_usual_targets(reading, rows)
-        if len(found) == 1 and found[0].lower() in USUAL_TARGETS:
-            reading = replace(reading, target=found[0])
-            remarks = (
-                f"Column {found[0]!r} is taken as the class. To choose another, use --target.",
-            )
-        elif len(found) > 1 and need_target:
-            raise TableError(
-                f"{who}: the class column must be named; {listing(found, 9)} could be it.",
-                hint=f"Add `target={found[0]!r}`, or another of them",
-            )
+        target, remarks = guess_target(who, found, need_target)
+        if target is not None:
+            reading = replace(reading, target=target)
         elif len(found) > 1:
             several = listing(found, 9)
             remarks = (f"No class is assumed: {several} could be it. To choose one, use --target.",)
@@ -72,6 +65,22 @@ def read_source(reading: ReadOptions, source: str, who: str, need_target: bool =
     if need_target:
         check_trainable(who, table)
     return Read(table, remarks, weight)
+
+
+def guess_target(
+    who: str, found: list[str], need_target: bool
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return the class among columns with names that suggest one, if it is plain, and a remark."""
+    if len(found) > 1 and need_target:
+        raise TableError(
+            f"{who}: the class column must be named; {listing(found, 9)} could be it.",
+            hint=f"Add `target={found[0]!r}`, or another of them",
+        )
+    if len(found) != 1 or found[0].lower() not in USUAL_TARGETS:
+        return None, ()
+    return found[0], (
+        f"Column {found[0]!r} is taken as the class. To choose another, use --target.",
+    )
 
 
 def _read_weighted(

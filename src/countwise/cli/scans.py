@@ -14,6 +14,7 @@ from countwise.cli.options import (
     OTHER_TARGETS,
     USUAL_TARGETS,
     Scanning,
+    guess_target,
     output_options,
     read_or_scan,
     reading_options,
@@ -52,16 +53,9 @@ def open_scan(
         found = sorted(
             (n for n in names if n.lower() in words), key=lambda n: words.index(n.lower())
         )
-        if len(found) > 1 and need_target:
-            raise TableError(
-                f"{who}: the class column must be named; {listing(found, 9)} could be it.",
-                hint=f"Add `target={found[0]!r}`, or another of them",
-            )
-        if len(found) == 1 and found[0].lower() in USUAL_TARGETS:
-            remarks = (
-                f"Column {found[0]!r} is taken as the class. To choose another, use --target.",
-            )
-            rows = scan_with(rows_of, replace(reading, target=found[0]), **given)
+        target, remarks = guess_target(who, found, need_target)
+        if target is not None:
+            rows = scan_with(rows_of, replace(reading, target=target), **given)
         elif need_target:
             raise TableError(
                 f"{who}: a class column is needed; none is named, and none is called class, "

@@ -16,7 +16,7 @@ from countwise.counts.histogram import Grid
 from countwise.counts.moments import SLACK, Moments, check_amounts
 from countwise.counts.plan import Plan
 from countwise.counts.word_counts import WordCounts
-from countwise.errors import CountsError, listing, quote
+from countwise.errors import CountsError, listing, quote, shorten
 from countwise.show_rows import html_table
 from countwise.tables.schema import Column, Level, Schema, by_value, level_key
 
@@ -321,14 +321,14 @@ class Counts:
         groups = {"table": tables, "moment": list(self.moments), "grid": list(self.grids)}
         groups["word count"] = list(dict.fromkeys(name for name, _ in self.words))
         parts = [
-            f"{len(names)} {kind}{'s' if len(names) > 1 else ''} of {_shorten(names)}"
+            f"{len(names)} {kind}{'s' if len(names) > 1 else ''} of {shorten(names)}"
             for kind, names in groups.items()
             if names
         ]
         if any(moments.exact is None for moments in self.moments.values()):
             parts.append("sums of numbers rounded (fractional weights)")
         counted = f": {'; '.join(parts)}" if parts else ""
-        return f"<Counts of {self.rows} rows ({_shorten(classes)}){counted}>"
+        return f"<Counts of {self.rows} rows ({shorten(classes)}){counted}>"
 
     def _repr_html_(self) -> str:
         """Show the weight of each class in a notebook, and what is counted."""
@@ -342,11 +342,6 @@ class Counts:
         if not parts:
             raise CountsError("Counts: there must be at least one part to sum; got none.")
         return reduce(lambda left, right: left + right, parts)
-
-
-def _shorten(names: list[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def sum_out(table: NDArray[Any], columns: Key, names: Key) -> NDArray[Any]:

@@ -85,13 +85,6 @@ class WordCounts:
         cells[self.keys] = getattr(self, what)
         return cells.reshape(len(self.weight), len(self.vocabulary))
 
-    def total_rows(self) -> FloatArray:
-        """Return the weight of the rows with a class that hold each word."""
-        width = len(self.vocabulary)
-        known = self.keys < width * (len(self.weight) - 1)
-        places = self.keys[known] % max(width, 1)
-        return np.bincount(places, self.rows[known], minlength=width).astype(np.float64)
-
     def __add__(self, other: WordCounts) -> WordCounts:
         left, right = _aligned(self, other)
         keys = np.concatenate([left.keys, right.keys])

@@ -22,6 +22,11 @@ PRIOR_CONSTRAINT = (
     | mapping("a mapping from class to probability")
     | array("an array of probabilities")
 )
+PRIOR_HELP = (
+    "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
+    "the training rows), 'uniform', a mapping from class to probability, or an array in the "
+    "order of 'classes_'"
+)
 #: Probabilities written with four digits, as papers print them, may miss one by this much.
 SLACK = 1e-3
 

@@ -30,6 +30,7 @@ Method = Literal["width", "frequency", "two-way", "mdl", "auto"]
 METHODS: tuple[str, ...] = get_args(Method)
 #: More intervals than this are no discretization, and a file must not ask for more.
 MAX_BINS = 10_000
+BINS_HELP = "number of intervals for 'width' and 'frequency'"
 #: By how much the leave-one-out log loss of all rows must fall before a column is cut that MDL
 #: leaves alone. Of a hundred columns of noise about one reaches that.
 MARGIN = 5.0

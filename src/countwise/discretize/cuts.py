@@ -16,6 +16,7 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import (
+    BINS_HELP,
     MAX_BINS,
     METHODS,
     cut_points,
@@ -226,11 +227,7 @@ class Cuts(CutTransformer):
         default="width",
         kw_only=False,
     )
-    bins: int = parameter(
-        whole(at_least=2, at_most=MAX_BINS),
-        "number of intervals for 'width' and 'frequency'",
-        default=10,
-    )
+    bins: int = parameter(whole(at_least=2, at_most=MAX_BINS), BINS_HELP, default=10)
 
     _way = "method"
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, did_you_mean, listing
-from countwise.evaluation.folds import Repeat, Rows, Split, describe, describe_holdout
+from countwise.evaluation.folds import Repeat, Rows, Split, check_folds, describe, describe_holdout
 from countwise.notes import Note
-from countwise.params import Parameter, check, whole
 from countwise.tables.schema import level_number
 from countwise.tables.table import Table
 
@@ -131,7 +130,7 @@ def split_groups(
     """Deal whole groups into folds, with rows and classes spread as evenly as groups allow."""
     number = int(groups.max()) + 1
     if holdout is None:
-        check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
+        check_folds(who, folds)
     if number < 2:
         rule = "at least two different groups"
         raise ParameterError(who, "groups", rule, "one", "Name another `groups=`.")
@@ -195,7 +194,7 @@ def split_time(
     order: Rows = np.argsort(times, kind="stable")
     runs = np.flatnonzero(np.diff(times[order])) + 1  # where a later time begins
     if holdout is None:
-        check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
+        check_folds(who, folds)
         ends = np.arange(1, folds + 1) * len(table) / (folds + 1)
     else:
         ends = np.asarray([(1 - holdout) * len(table)])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.decisions.gain_matrix import GainMatrix, Gains
-from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.errors import ParameterError, did_you_mean, listing, shorten
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.column_folds import (
     read_groups,
@@ -169,10 +169,10 @@ def _note_results(split: Split, entries: Mapping[str, Entry], task: Task) -> lis
         "E08": unweighted,
         "E15": task.late,
     }
-    notes = [Note.of(code, names=_join(names)) for code, names in named.items() if names]
+    notes = [Note.of(code, names=shorten(names)) for code, names in named.items() if names]
     for why in dict.fromkeys(task.refits.values()):
         names = [name for name, reason in task.refits.items() if reason == why]
-        notes.append(Note.of("E14", names=_join(names), why=why))
+        notes.append(Note.of("E14", names=shorten(names), why=why))
     notes += _note_text(task)
     sizes = [sum(fold.posteriors.size for fold in e.predictions) for e in entries.values()]
     if max(sizes) > MAX_DOUBLES:
@@ -193,13 +193,9 @@ def _note_text(task: Task) -> list[Note]:
         return []
     able = listing([entry.name for entry in registry.models() if entry.counts_words])
     return [
-        Note.of("W02", column.name, who=_join(names), models=able)
+        Note.of("W02", column.name, who=shorten(names), models=able)
         for column in task.table.schema.text
     ]
-
-
-def _join(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def prepare_task(

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import ParameterError, did_you_mean, listing
+from countwise.errors import ParameterError, did_you_mean, listing, shorten
 from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import Parameter, boolean, check, fraction, nothing, seed, whole
@@ -240,12 +240,17 @@ def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
     return table, notes
 
 
+def check_folds(who: str, folds: Any) -> None:
+    """Refuse what is no number of folds."""
+    check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
+
+
 def split_folds(
     who: str, table: Table, folds: Any, repeats: int, stratified: bool, rng: np.random.Generator
 ) -> Split:
     """Deal the rows into folds of equal size, with the classes spread evenly (Kohavi 1995)."""
     rows = len(table)
-    check(who, {"folds": Parameter(whole(at_least=2), "how many folds")}, {"folds": folds})
+    check_folds(who, folds)
     if folds > rows:
         hint = ("Use fewer folds", *_LEAVE_ONE_OUT.get(who, ()))
         raise ParameterError(who, "folds", f"at most the number of rows, {rows}", folds, hint)
@@ -333,9 +338,7 @@ def _note_small_classes(table: Table, folds: int) -> tuple[Note, ...]:
     ]
     if not few:
         return ()
-    more = f" and {len(few) - 5} more" if len(few) > 5 else ""
-    classes = f"{', '.join(few[:5])}{more}"
-    return (Note.of("E01", table.target_column.name, classes=classes),)
+    return (Note.of("E01", table.target_column.name, classes=shorten(few, 5)),)
 
 
 def split_given(table: Table, folds: Any, groups: NDArray[np.intp] | None = None) -> Split:

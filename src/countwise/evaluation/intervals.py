@@ -60,6 +60,11 @@ class Estimate:
         high = self.high if math.isnan(self.high) else min(self.high, most)
         return replace(self, low=low, high=high)
 
+    def negated(self) -> Estimate:
+        """Return the estimate of the same figure with the other sign."""
+        values = tuple(-value for value in self.values)
+        return replace(self, value=-self.value, low=-self.high, high=-self.low, values=values)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; None for what is not known."""
 

@@ -27,13 +27,7 @@ from countwise.evaluation.auc import PosteriorBins, bin_edges
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
 from countwise.evaluation.folds import describe_holdout
 from countwise.evaluation.from_counts import predict_rows
-from countwise.evaluation.predictions import (
-    HeldOut,
-    Output,
-    Predictions,
-    Tally,
-    apply_rule,
-)
+from countwise.evaluation.predictions import HeldOut, Output, Predictions, Tally, apply_rule
 from countwise.evaluation.scan_folds import Dealing, Place
 from countwise.evaluation.scores import (
     MIN_POSTERIOR,

@@ -75,7 +75,7 @@ def _compare_yardstick(name: str, gap: Estimate, unit: str) -> str:
     if gap.low > 0:
         return f"The best yardstick, {name}, is behind by {_quote_gap(gap, unit)}."
     if gap.high < 0:
-        ahead = _quote_gap(replace(gap, value=-gap.value, low=-gap.high, high=-gap.low), unit)
+        ahead = _quote_gap(gap.negated(), unit)
         return f"The best yardstick, {name}, which cannot be saved, does better by {ahead}."
     return f"The best yardstick, {name}, is not significantly better or worse."
 
@@ -90,7 +90,7 @@ def _join(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _quote_gap(gap: Estimate, unit: str = "") -> str:
+def _quote_gap(gap: Estimate, unit: str) -> str:
     value = f"{gap.value:.3g} {unit}".rstrip()
     if math.isnan(gap.low):
         return value
@@ -361,10 +361,7 @@ class Trials:
     def improvement(self, first: str, second: str, level: float = 0.95) -> Estimate:
         """Return by how much one entry is better than another in the score that ranks."""
         gap = self.difference(first, second, self.ranked_by, level=level)
-        if not find_score("Trials", self.ranked_by).lower_is_better:
-            return gap
-        values = tuple(-value for value in gap.values)
-        return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low, values=values)
+        return gap.negated() if find_score("Trials", self.ranked_by).lower_is_better else gap
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return one flat record an entry, the best first; None where a figure is not defined.

@@ -164,8 +164,7 @@ def explain_in_turn(
             after = scores(table.with_missing(hidden)) if hidden else joint
             parts[:, names.index(order[shown - 1])] += (after - before) / 2
             before = after
-    values = tuple(tuple(table.cell_text(name, row) for name in names) for row in range(len(table)))
-    return Explanation(classes, tuple(names), values, base[0], parts, joint)
+    return Explanation(classes, tuple(names), table.cell_texts(names), base[0], parts, joint)
 
 
 def _title(facts: Mapping[str, Any]) -> str:

@@ -9,17 +9,9 @@ from time import perf_counter
 from typing import Any, BinaryIO
 
 from countwise.atomic_write import check_writable
-from countwise.errors import (
-    StoreError,
-)
-from countwise.prediction.answers import (
-    Numbered,
-    Predictions,
-)
-from countwise.prediction.scorer import (
-    InfiniteNumberError,
-    scorer_of,
-)
+from countwise.errors import StoreError
+from countwise.prediction.answers import Numbered, Predictions
+from countwise.prediction.scorer import InfiniteNumberError, scorer_of
 from countwise.prediction.summary import PredictionSummary, Tally
 from countwise.prediction.writers import EXTENSIONS, open_writer
 from countwise.progress import Progress

@@ -14,18 +14,8 @@ from countwise.decisions.decide import Decide
 from countwise.decisions.expected_gain import earned_by_row
 from countwise.decisions.gain_matrix import GainMatrix
 from countwise.decisions.rules import Argmax, RouletteWheel, Rule
-from countwise.errors import (
-    ParameterError,
-    TableError,
-    did_you_mean,
-)
-from countwise.prediction.answers import (
-    Kept,
-    Numbered,
-    Predictions,
-    output_names,
-    to_kept,
-)
+from countwise.errors import ParameterError, TableError, did_you_mean
+from countwise.prediction.answers import Kept, Numbered, Predictions, output_names, to_kept
 from countwise.prediction.summary import Errors, PredictionSummary, Tally
 from countwise.tables.formats import detect
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words
@@ -139,9 +129,7 @@ class Scorer:
 
     def predict(self, block: RawTable, tally: Tally) -> Predictions | Numbered:
         """Classify a block of rows and count what was met."""
-        columns = self._complete(block, tally)
-        _check_finite(columns, self.schema, tally.rows)
-        table = code_columns(columns, self.schema, len(block))
+        columns, table = self._code(block, tally)
         posteriors = self.decide.predict_proba(table)
         best = np.argmax(posteriors, axis=1)
         decided = best if isinstance(self.rule, Argmax) else self.rule.choose(posteriors)
@@ -207,6 +195,12 @@ class Scorer:
             unit="" if self.gain is None else self.gain.unit,
             costs=self.gain is not None and self.gain.costs,
         )
+
+    def _code(self, block: RawTable, tally: Tally) -> tuple[dict[str, Raw], Table]:
+        """Return the columns of the next block, also as a coded table."""
+        columns = self._complete(block, tally)
+        _check_finite(columns, self.schema, tally.rows)
+        return columns, code_columns(columns, self.schema, len(block))
 
     def _complete(self, block: RawTable, tally: Tally) -> dict[str, Raw]:
         """Return the columns of a block with those that it lacks, and count what was met."""
@@ -277,9 +271,7 @@ class NumberScorer(Scorer):
 
     def predict(self, block: RawTable, tally: Tally) -> Numbered:
         """Predict the numbers of a block of rows and count what was met."""
-        columns = self._complete(block, tally)
-        _check_finite(columns, self.schema, tally.rows)
-        table = code_columns(columns, self.schema, len(block))
+        columns, table = self._code(block, tally)
         numbers = self.model.predict(table)
         tally.rows += len(table)
         self._count_unseen(table, tally)
@@ -287,8 +279,7 @@ class NumberScorer(Scorer):
         if isinstance(truth, Numbers):
             known = np.isfinite(truth.values)
             tally.errors.add(Errors.of(truth.values[known], numbers[known]))
-        kept = self._keep(columns)
-        return Numbered(kept, numbers)
+        return Numbered(self._keep(columns), numbers)
 
     def summarize(self, tally: Tally, seconds: float) -> PredictionSummary:
         """Return the summary of all rows."""

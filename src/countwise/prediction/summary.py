@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import FloatArray
-from countwise.errors import (
-    listing,
-)
+from countwise.errors import listing
 from countwise.notes import Note
 
 #: Levels never seen before that are remembered by name.

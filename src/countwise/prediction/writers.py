@@ -9,24 +9,14 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
 from countwise.atomic_write import atomic_write
-from countwise.errors import (
-    ParameterError,
-    TableError,
-)
-from countwise.prediction.answers import (
-    Numbered,
-    Predictions,
-    csv_lines,
-    to_arrow,
-)
+from countwise.errors import ParameterError, TableError
+from countwise.prediction.answers import Numbered, Predictions, csv_lines, to_arrow
 from countwise.tables.formats.write_workbook import ExcelSheet, OpenDocumentSheet
 
 Pathlike = str | os.PathLike[str]
 
 _CSV = (".csv",)
-
 _PARQUET = (".parquet", ".pq")
-
 _SHEETS: dict[str, type[ExcelSheet] | type[OpenDocumentSheet]] = {
     ".xlsx": ExcelSheet,
     ".ods": OpenDocumentSheet,

@@ -27,6 +27,8 @@ from countwise.reports.sentences import (
 from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 
+#: The confidence of all intervals of a page, which is what scores have by default.
+LEVEL = 0.95
 #: With more classes the rarest are shown together.
 MAX_CLASSES = 30
 #: With more entries only the differences from the leader are listed.
@@ -36,13 +38,13 @@ OTHERS = "(other classes)"
 FURTHER = ("auc", "f1", "precision", "recall", "kappa", "mcc")
 
 
-def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) -> dict[str, Any]:
+def ranking_facts(trials: Trials, gain: GainMatrix | None) -> dict[str, Any]:
     """Return the entries in order, with every score, its interval, and both times."""
     usual = SUMMARY if gain is None else (gain.score, *SUMMARY)
     further = [what for what in FURTHER if what != "auc" or trials.has_areas]
     scores = list(dict.fromkeys([trials.ranked_by, *usual, *further]))
     entries = []
-    for line in trials.summary(level):
+    for line in trials.summary():
         name = line["model"]
         entries.append(
             {
@@ -54,9 +56,7 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
                 "yardstick": bool(line["yardstick"]),
                 "scores": {
                     what: estimate(
-                        trials.score(
-                            what, name, gain=gain if is_by_gains(what) else None, level=level
-                        )
+                        trials.score(what, name, gain=gain if is_by_gains(what) else None)
                     )
                     for what in scores
                 },
@@ -66,7 +66,7 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
         )
     return {
         "ranked_by": trials.ranked_by,
-        "level": level,
+        "level": LEVEL,
         "unit": "" if gain is None else gain.unit,
         "scores": [
             {
@@ -81,28 +81,28 @@ def ranking_facts(trials: Trials, gain: GainMatrix | None, level: float = 0.95) 
     }
 
 
-def difference_facts(trials: Trials, level: float = 0.95) -> list[dict[str, Any]]:
+def difference_facts(trials: Trials) -> list[dict[str, Any]]:
     """Return the pairwise differences in the score that ranks, the better entry first."""
-    order = [line["model"] for line in trials.summary(level)]
+    order = [line["model"] for line in trials.summary()]
     pairs = list(combinations(order, 2))
     if len(order) > MAX_PAIRED:
         pairs = [pair for pair in pairs if pair[0] == order[0]]
     differences = []
     for first, second in pairs:
-        gap = trials.difference(first, second, trials.ranked_by, level=level)
+        gap = trials.difference(first, second, trials.ranked_by)
         apart = bool(gap.low > 0 or gap.high < 0)
         differences.append({"first": first, "second": second, "apart": apart, **estimate(gap)})
     return differences
 
 
-def recommendation_facts(trials: Trials, level: float = 0.95) -> dict[str, Any] | None:
+def recommendation_facts(trials: Trials) -> dict[str, Any] | None:
     """Return the best entry against the same decision for every row, in the score that ranks."""
-    entries = [trials.entries[line["model"]] for line in trials.summary(level)]
+    entries = [trials.entries[line["model"]] for line in trials.summary()]
     best = entries[0]
     base = next((entry for entry in entries if entry.baseline), None)
     if base is None:
         return None
-    gap = trials.improvement(best.name, base.name, level)
+    gap = trials.improvement(best.name, base.name)
     often = trials.confusion(base.name).counts.sum(axis=0)
     return {
         "name": best.name,
@@ -111,21 +111,21 @@ def recommendation_facts(trials: Trials, level: float = 0.95) -> dict[str, Any] 
         "is_baseline": best.baseline,
         "always": names(base.decisions)[int(np.argmax(often))],
         "score": trials.ranked_by,
-        "value": estimate(trials.score(trials.ranked_by, best.name, level=level)),
-        "of_baseline": estimate(trials.score(trials.ranked_by, base.name, level=level)),
+        "value": estimate(trials.score(trials.ranked_by, best.name)),
+        "of_baseline": estimate(trials.score(trials.ranked_by, base.name)),
         "difference": estimate(gap),
-        "level": level,
+        "level": LEVEL,
         "unit": "" if trials.gain is None else trials.gain.unit,
     }
 
 
-def confusion_facts(trials: Trials, name: str, level: float = 0.95) -> dict[str, Any]:
+def confusion_facts(trials: Trials, name: str) -> dict[str, Any]:
     """Return counts and joint probabilities of one entry, and precision and recall by class."""
     confusion = trials.confusion(name)
     counts, joint = confusion.counts, confusion.joint
     most = MAX_CLASSES if len(counts) <= MAX_CLASSES else MAX_CLASSES - 1
     keep = largest(counts.sum(axis=1), most)
-    by_class = trials.by_class(name, level)
+    by_class = trials.by_class(name)
     classes, decisions = names(confusion.classes), names(confusion.decisions)
     hidden = len(classes) - len(keep)
     others = [OTHERS] if hidden else []
@@ -163,7 +163,7 @@ def _folded(cells: Any, keep: list[int]) -> Any:
     return np.column_stack([rows[:, keep], rows[:, rest].sum(axis=1), rows[:, len(cells) :]])
 
 
-def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95) -> dict[str, Any]:
+def gain_facts(trials: Trials, gain: GainMatrix, best: str) -> dict[str, Any]:
     """Return the gain matrix in numbers and words, the gain by rule, and where it is earned.
 
     If the matrix holds costs, so do the facts: ``word`` says which.
@@ -183,24 +183,23 @@ def gain_facts(trials: Trials, gain: GainMatrix, best: str, level: float = 0.95)
         "notes": list(gain.notes)[:5],
         "best": best,
         "contributions": plain(contributions) if small else [],
-        "rules": _rules(trials, gain, level),
+        "rules": _rules(trials, gain),
     }
 
 
-def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any]]:
+def _rules(trials: Trials, gain: GainMatrix) -> list[dict[str, Any]]:
     """Return the gain by each rule and their difference, for models that decide by both."""
     by_rule: dict[str, dict[str, str]] = {}
     for name, entry in trials.entries.items():
         rule = "gain" if entry.rule == "cost" else entry.rule
         by_rule.setdefault(entry.model, {}).setdefault(rule, name)
-    by: dict[str, Any] = {"gain": gain, "level": level}
     return [
         {
             "model": model,
-            "by_gain": estimate(trials.score(gain.score, rules["gain"], **by)),
-            "by_argmax": estimate(trials.score(gain.score, rules["argmax"], **by)),
+            "by_gain": estimate(trials.score(gain.score, rules["gain"], gain=gain)),
+            "by_argmax": estimate(trials.score(gain.score, rules["argmax"], gain=gain)),
             "difference": estimate(
-                trials.difference(rules["gain"], rules["argmax"], gain.score, **by)
+                trials.difference(rules["gain"], rules["argmax"], gain.score, gain=gain)
             ),
         }
         for model, rules in by_rule.items()
@@ -208,14 +207,11 @@ def _rules(trials: Trials, gain: GainMatrix, level: float) -> list[dict[str, Any
     ]
 
 
-def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
+def curve_facts(curve: Curve) -> dict[str, Any]:
     """Return a learning curve: sizes, and a point with its interval for every entry and size."""
     what = curve.ranked_by
     lines: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "points": [estimate(score) for score in curve.score(what, name, level=level)],
-        }
+        {"name": name, "points": [estimate(score) for score in curve.score(what, name)]}
         for name in curve.names
     ]
     sign = 1 if lower_is_better(what) else -1
@@ -224,23 +220,23 @@ def curve_facts(curve: Curve, level: float = 0.95) -> dict[str, Any]:
         "score": what,
         "words": score_words(what),
         "protocol": curve.protocol,
-        "level": level,
+        "level": LEVEL,
         "sizes": list(curve.sizes),
         "lines": lines,
     }
 
 
-def protocol_facts(trials: Trials, level: float = 0.95) -> dict[str, Any]:
+def protocol_facts(trials: Trials) -> dict[str, Any]:
     """Return the protocol in words, its folds and rows, and the kind of interval."""
     tested = [fold.tested for fold in trials.folds]
     trained = [fold.trained for fold in trials.folds]
-    best = trials.score(trials.ranked_by, trials.best, level=level)
+    best = trials.score(trials.ranked_by, trials.best)
     return {
         "words": trials.protocol,
         "parts": len(trials.folds),
         "tested": [min(tested), max(tested)],
         "trained": [min(trained), max(trained)],
-        "level": level,
+        "level": LEVEL,
         "interval": best.method,
     }
 

@@ -168,7 +168,10 @@ def _cells(table: Table, column: Column, most: int) -> dict[str, Any]:
         return {}
     if column.kind == "text":
         return _texts(table, column)
-    return _levels(table, column, most) if column.coded else _numbers(table, column)
+    if not column.coded:
+        return _numbers(table, column)
+    counts = np.bincount(table.codes(column.name), minlength=column.width + 2)
+    return _level_facts(column, counts, most)
 
 
 def _texts(table: Table, column: Column) -> dict[str, Any]:
@@ -180,11 +183,6 @@ def _texts(table: Table, column: Column) -> dict[str, Any]:
         "words": rounded(count_words(texts)),
         "missing": int(np.count_nonzero(codes < 0)),
     }
-
-
-def _levels(table: Table, column: Column, most: int) -> dict[str, Any]:
-    counts = np.bincount(table.codes(column.name), minlength=column.width + 2)
-    return _level_facts(column, counts, most)
 
 
 def _level_facts(column: Column, counts: NDArray[Any], most: int) -> dict[str, Any]:

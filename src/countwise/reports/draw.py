@@ -20,17 +20,10 @@ from countwise.reports.figures.bar_chart import (
     member_figure,
     word_figure,
 )
-from countwise.reports.figures.cell_grid import (
-    agreement_figure,
-    coefficient_grid,
-    pair_figure,
-)
+from countwise.reports.figures.cell_grid import agreement_figure, coefficient_grid, pair_figure
 from countwise.reports.figures.decision_tree import decision_tree_figure
 from countwise.reports.figures.dependency_graph import dependency_figure
-from countwise.reports.figures.line_plot import (
-    search_figure,
-    training_figure,
-)
+from countwise.reports.figures.line_plot import search_figure, training_figure
 from countwise.reports.figures.neighbors import neighbor_figure
 from countwise.reports.figures.palette import DARK, LIGHT
 from countwise.reports.figures.panels import (

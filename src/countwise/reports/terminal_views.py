@@ -279,7 +279,6 @@ def _member_list(screen: Screen, view: Facts, most: int) -> None:
             screen.say(f"Two members agree on {mean} of the training rows on average.")
 
 
-#: By kind of view what prints it.
 def _shapes(screen: Screen, view: Facts, most: int) -> None:
     """Print what the levels of every column add, the strongest columns first."""
     classes = view["classes"][-1:] if len(view["base"]) == 1 else view["classes"]

@@ -561,17 +561,13 @@ def _record(kind: Any) -> Codec:
             return known
         required = [n for n, (_, default) in fields().items() if default is dataclasses.MISSING]
         found = _object(plain, required, fields(), kind.__name__)
-        values = {}
-        for name, (codec, _) in fields().items():
-            if name in found:
-                try:
-                    values[name] = codec.decode(found[name], reader)
-                except MisfitError as why:
-                    raise why.at(f".{name}") from why.__cause__
-        try:
+        values = {
+            name: _decode_part(codec, name, found[name], reader)
+            for name, (codec, _) in fields().items()
+            if name in found
+        }
+        with _sound():
             value = kind(**values)
-        except _OBJECTIONS as why:
-            raise _objection(why) from why
         _check(value)
         if shared:
             reader.shared.append(value)
@@ -592,10 +588,8 @@ _OBJECTIONS = (CountwiseError, ValueError, TypeError, LookupError, OverflowError
 
 def _check(value: Any) -> None:
     if hasattr(value, "check"):
-        try:
+        with _sound():
             value.check()
-        except _OBJECTIONS as why:
-            raise _objection(why) from why
 
 
 @contextmanager

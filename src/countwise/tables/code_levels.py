@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import TableError
+from countwise.errors import TableError, shorten
 from countwise.notes import Note
 from countwise.numeric import read_number
 from countwise.tables.infer_schema import MANY_LEVELS
@@ -130,9 +130,8 @@ def note_spellings(name: str, plain: Words) -> list[Note]:
     alike = [levels for levels in spellings.values() if len(levels) > 1]
     if not alike:
         return []
-    pairs = ", ".join("/".join(map(repr, levels)) for levels in alike[:3])
-    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
-    return [Note.of("T24", name, pairs=pairs + more)]
+    pairs = shorten(["/".join(map(repr, levels)) for levels in alike], 3)
+    return [Note.of("T24", name, pairs=pairs)]
 
 
 def _folded(level: Level) -> Level:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from countwise.tables.raw_columns import Numbers, Raw, Words
 from countwise.tables.schema import Kind
 from countwise.tables.words import count_words
 
+if TYPE_CHECKING:
+    from countwise.tables.survey import ColumnSurvey
+
+#: What decides the kind of a column: the facts of one in memory, or of parts put together.
+Facts: TypeAlias = "RawFacts | ColumnSurvey"
 #: With fewer rows an identifier looks like any column whose values happen to differ.
 FEWEST_ROWS = 8
 MANY_LEVELS = 1000
@@ -34,72 +39,23 @@ _NAME_HINT = re.compile(
 _FEWEST_WORDS, _MOSTLY_UNIQUE = 4.0, 0.5
 
 
-class Facts(Protocol):
-    """What decides the kind of a column: of one in memory, or of parts that were put together."""
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it holds numbers; otherwise texts or booleans."""
-
-    @property
-    def declared(self) -> bool:
-        """Whether the source declares its levels."""
-
-    @property
-    def dates(self) -> bool:
-        """Whether its numbers are days."""
-
-    @property
-    def date_order(self) -> str:
-        """How its dates are written."""
-
-    @property
-    def rounded(self) -> int | None:
-        """A whole number that a double could not hold, if there is one."""
-
-    @property
-    def marks(self) -> Mapping[str, int]:
-        """The texts among numbers that were taken as missing, and how often."""
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What is odd about its cells."""
-
-    @property
-    def rows(self) -> int:
-        """The cells that hold a value."""
-
-    @property
-    def distinct(self) -> int:
-        """The different values: of numbers those that occur, of texts those that are known."""
-
-    @property
-    def occurring(self) -> int:
-        """The different texts that occur."""
-
-    @property
-    def texts(self) -> Sequence[Any]:
-        """Some of the different texts."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all numbers are whole."""
-
-    @property
-    def low(self) -> float:
-        """The least number."""
-
-    @property
-    def high(self) -> float:
-        """The largest number."""
-
-    @property
-    def is_two_valued(self) -> bool:
-        """Whether no number lies between the least and the largest."""
-
-
 class RawFacts:
-    """The facts of a column in memory, each found when it is asked for."""
+    """The facts of a column in memory, each found when it is asked for.
+
+    Attributes
+    ----------
+    is_number, declared
+        Whether it holds numbers, otherwise texts or booleans; whether the source declares its
+        levels.
+    dates, date_order
+        Whether its numbers are days, and how they are written.
+    rounded
+        A whole number that a double could not hold, if there is one.
+    marks
+        The texts among numbers that were taken as missing, and how often.
+    notes
+        What is odd about its cells.
+    """
 
     def __init__(self, raw: Raw) -> None:
         self._raw = raw

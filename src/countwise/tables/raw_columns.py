@@ -99,6 +99,11 @@ def missing_numbers(rows: int) -> Numbers:
     return Numbers(np.full(rows, np.nan))
 
 
+def missing_words(rows: int) -> Words:
+    """Return a column of texts without any value."""
+    return Words(np.full(rows, -1, np.int32), ())
+
+
 _EXACT = 2**53
 _MANY = 10_000
 

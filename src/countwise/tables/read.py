@@ -24,7 +24,7 @@ from countwise.tables.formats.frames import (
     target_column,
 )
 from countwise.tables.formats.source import Content, Source
-from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
+from countwise.tables.raw_columns import Numbers, Raw, RawTable, missing_numbers, missing_words
 from countwise.tables.read_options import (
     AnySchema,
     Marks,
@@ -420,9 +420,7 @@ def complete(
             hint=f"The model uses {listing(given_names, 12)}.",
         )
     empty = {
-        column.name: missing_numbers(rows)
-        if column.kind == "numeric"
-        else Words(np.full(rows, -1, np.int32), ())
+        column.name: missing_numbers(rows) if column.kind == "numeric" else missing_words(rows)
         for column in lacking
     }
     notes = [Note.of("T27", column.name) for column in lacking if not column.part_of]

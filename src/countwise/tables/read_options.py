@@ -70,14 +70,7 @@ class ReadOptions:
         sheet: str | int | None = None,
     ) -> ReadOptions:
         """Gather the arguments of `read`, of which some change the columns of a schema."""
-        if identifiers not in ("drop", "drop named", "keep"):
-            raise ParameterError(
-                "read", "identifiers", "'drop', 'drop named' or 'keep'", identifiers
-            )
-        if skip_lines is not None and (isinstance(skip_lines, bool) or skip_lines < 0):
-            raise ParameterError("read", "skip_lines", "a whole number from 0", skip_lines)
-        if isinstance(sheet, bool) or (sheet is not None and not isinstance(sheet, str | int)):
-            raise ParameterError("read", "sheet", "a sheet's name or its number from 1", sheet)
+        _check_options(identifiers, skip_lines, sheet)
         if missing is not None and missing_only is not None:
             raise ParameterError(
                 "read: `missing=` adds marks to the usual ones and `missing_only=` replaces them; "
@@ -87,11 +80,9 @@ class ReadOptions:
         missing = missing_only if replaces else missing
         known = None if schema is None else _schema(schema)
         every = isinstance(nominal, str) and nominal == "all"
-        marks = missing if isinstance(missing, Mapping) else {}
-        rules = when_missing if isinstance(when_missing, Mapping) else {}
-        is_same_for_all = missing is not None and not isinstance(missing, Mapping)
-        before = () if replaces else MISSING_MARKS
-        usual = _marks(missing, before) if is_same_for_all else MISSING_MARKS
+        usual = MISSING_MARKS
+        if missing is not None and not isinstance(missing, Mapping):
+            usual = _marks(missing, () if replaces else MISSING_MARKS)
         rule: Any = "omit" if isinstance(when_missing, Mapping) else when_missing
         kind: Kind = "drop" if known is not None else "nominal" if every else "infer"
         options = cls(
@@ -105,25 +96,11 @@ class ReadOptions:
             skip_lines,
             sheet,
         )
-        changes: dict[str | int, dict[str, Any]] = {}
+        changes = _change_missing(known, missing, replaces, when_missing)
         if known is not None:
-            if is_same_for_all:
-                changes = {
-                    column.name: {"missing": _marks(missing, () if replaces else column.missing)}
-                    for column in known
-                }
-            for column in known.nominal if rule != "omit" else ():
-                changes.setdefault(column.name, {})["when_missing"] = rule
             if options.target in known and known.target is not None:
                 changes.setdefault(known.target.name, {})["kind"] = "drop"
             nominal = [column.name for column in known.numeric] if every else nominal
-        for name in marks:
-            is_known = known is not None and name in known
-            before = known[name].missing if known is not None and is_known else MISSING_MARKS
-            before = () if replaces else before
-            changes.setdefault(name, {})["missing"] = _marks(marks[name], before)
-        for name in rules:
-            changes.setdefault(name, {})["when_missing"] = rules[name]
         kinds: tuple[tuple[Kind, Any], ...] = (
             ("nominal", () if every and known is None else nominal),
             ("numeric", numeric),
@@ -234,6 +211,46 @@ class ReadOptions:
         if raw.marks:
             found["missing"] = tuple(dict.fromkeys((*column.missing, *sorted(raw.marks))))
         return replace(settled, dates=raw.dates or column.dates, **found)
+
+
+#: What is changed of some columns, by the names of their options.
+Changes = dict[str | int, dict[str, Any]]
+
+
+def _change_missing(
+    known: Schema | None, missing: Marks | None, replaces: bool, when_missing: MissingRules
+) -> Changes:
+    """Return the columns that get other missing marks, or rules for missing cells.
+
+    The marks are added to those of a column unless they replace them.
+    """
+    changes: Changes = {}
+    marks: Mapping[Any, Any] = {}
+    if isinstance(missing, Mapping):
+        marks = missing
+    elif missing is not None and known is not None:
+        marks = {column.name: missing for column in known}
+    rules: Mapping[Any, Any] = {}
+    if isinstance(when_missing, Mapping):
+        rules = when_missing
+    elif known is not None and when_missing != "omit":
+        rules = {column.name: when_missing for column in known.nominal}
+    for name, given in marks.items():
+        before = known[name].missing if known is not None and name in known else MISSING_MARKS
+        changes.setdefault(name, {})["missing"] = _marks(given, () if replaces else before)
+    for name, rule in rules.items():
+        changes.setdefault(name, {})["when_missing"] = rule
+    return changes
+
+
+def _check_options(identifiers: str, skip_lines: Any, sheet: Any) -> None:
+    """Refuse what these options cannot be."""
+    if identifiers not in ("drop", "drop named", "keep"):
+        raise ParameterError("read", "identifiers", "'drop', 'drop named' or 'keep'", identifiers)
+    if skip_lines is not None and (isinstance(skip_lines, bool) or skip_lines < 0):
+        raise ParameterError("read", "skip_lines", "a whole number from 0", skip_lines)
+    if isinstance(sheet, bool) or (sheet is not None and not isinstance(sheet, str | int)):
+        raise ParameterError("read", "sheet", "a sheet's name or its number from 1", sheet)
 
 
 def _check_one_kind(name: object, kind: str, other: str | None) -> None:

@@ -256,6 +256,11 @@ class Scan:
         return self.decision.schema
 
     @property
+    def reading_schema(self) -> Schema:
+        """The schema by which the next pass codes rows."""
+        return self.decision.schema if self.is_certain else self.decision.reading_schema
+
+    @property
     def schema(self) -> Schema:
         """What the columns are, made certain by one scan of all rows."""
         self.make_certain()
@@ -467,7 +472,7 @@ class Scan:
         self, raw: RawTable, decision: Decision, piece: Piece, rows: int
     ) -> dict[str, Raw]:
         """Return the columns of a block, with those that it lacks as missing."""
-        from countwise.tables.raw_columns import Words, missing_numbers
+        from countwise.tables.raw_columns import missing_numbers, missing_words
 
         columns = dict(raw.columns)
         if self.source.open_ended and not self.options.is_schema:
@@ -483,9 +488,7 @@ class Scan:
             if name in columns or column.left_out or column.part_of:
                 continue
             is_word = column.coded or column.kind == "text"
-            columns[name] = (
-                Words(np.full(rows, -1, np.int32), ()) if is_word else missing_numbers(rows)
-            )
+            columns[name] = missing_words(rows) if is_word else missing_numbers(rows)
         return columns
 
     def _weighted(self, block: RawBlock, name: str) -> RawBlock:

@@ -6,7 +6,7 @@ That happens in threads here, or where the rows are if their source can run it t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -90,10 +90,9 @@ def _run_once(
     keeper: Keeper | None,
     progress: Progress | None,
 ) -> State:
-    decision, is_certain = scan.decision, scan.is_certain
-    start = decision.schema if is_certain else decision.reading_schema
+    is_certain = scan.is_certain
     begin = None if keeper is None else keeper.begin()
-    state = State(Survey(), None, start) if begin is None else begin
+    state = State(Survey(), None, scan.reading_schema) if begin is None else begin
     known = [state.schema]
     # A pass that goes on from a checkpoint does not see all rows.
     sample = scan.expected if keeper is None and not is_certain else None
@@ -110,7 +109,7 @@ def _run_once(
             raise
 
     done = set(state.done)
-    todo = _numbered(scan, done)
+    todo = ((piece, 0) for piece in scan.pieces() if piece.identity not in done)
     bytes_done = 0
     for (piece, found), _ in run_overlapped(todo, lambda piece: (piece, work(piece))):
         bytes_done += piece.size
@@ -118,13 +117,10 @@ def _run_once(
             scan.skip(piece, found)
             continue
         survey, folded, schema, some = found
-        if folded is not None and state.folded is not None and add is not None:
-            folded = add(state.folded, folded)
-        elif folded is None:
-            folded = state.folded
+        folded = _add_folded(add, state.folded, folded)
         survey = state.survey if is_certain else state.survey.add(survey, scan.max_levels)
         # Later blocks begin with the levels so far, so that most of them add none.
-        schema = _united(state.schema, schema)
+        schema = _unite_levels(state.schema, schema)
         known[0] = schema
         if sample is not None:
             drawn = sample.add(drawn, some)
@@ -196,12 +192,9 @@ class PartAdder:
 
     def add(self, left: RemotePart, right: RemotePart) -> RemotePart:
         """Return what was found in both parts."""
-        folded = right.folded if left.folded is None else left.folded
-        if left.folded is not None and right.folded is not None and self.adder is not None:
-            folded = self.adder(left.folded, right.folded)
         return RemotePart(
             left.survey.add(right.survey, self.max_levels),
-            folded,
+            _add_folded(self.adder, left.folded, right.folded),
             {**left.skipped, **right.skipped},
             left.refusal or right.refusal,
             left.fractions or right.fractions,
@@ -212,10 +205,9 @@ def _run_remotely(
     scan: Scan, fold: Fold | None, add: Add | None, progress: Progress | None
 ) -> State:
     """Run a pass where the rows are."""
-    decision = scan.decision
-    schema = decision.schema if scan.is_certain else decision.reading_schema
+    schema = scan.reading_schema
     work = RemotePass(scan, fold, add, schema)
-    options = decision.reading(scan.options, scan.source.open_ended)
+    options = scan.decision.reading(scan.options, scan.source.open_ended)
     adder = PartAdder(add, scan.max_levels)
     found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options)
     if found.refusal is not None:
@@ -225,12 +217,6 @@ def _run_remotely(
     if progress is not None:
         progress(1, 1, "rows folded")
     return State(found.survey, found.folded, schema)
-
-
-def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
-    for piece in scan.pieces():
-        if piece.identity not in done:
-            yield piece, 0
 
 
 def _fold_piece(
@@ -262,7 +248,14 @@ def _fold_piece(
     return survey, total, schema, drawn
 
 
-def _united(left: Schema, right: Schema) -> Schema:
+def _add_folded(add: Add | None, left: Any, right: Any) -> Any:
+    """Add up what two parts of the rows gave; None stands for nothing."""
+    if left is None or right is None or add is None:
+        return left if right is None else right
+    return add(left, right)
+
+
+def _unite_levels(left: Schema, right: Schema) -> Schema:
     """Return the schema that knows more levels of each column."""
     return left.with_columns(
         column if column.width >= left[column.name].width else left[column.name]

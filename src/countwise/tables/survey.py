@@ -211,10 +211,7 @@ class ColumnSurvey:
                 for part in {*self.held, *other.held}
             },
             texts=_some_texts(self.texts, other.texts),
-            marks={
-                mark: self.marks.get(mark, 0) + other.marks.get(mark, 0)
-                for mark in {**self.marks, **other.marks}
-            },
+            marks=_add_counts(self.marks, other.marks),
             marked=self.marked or other.marked,
             rounded=max((self.rounded, other.rounded), key=lambda number: abs(number or 0)),
         )
@@ -308,6 +305,11 @@ class ColumnSurvey:
         ]
         rest = _alike(rest)
         return tuple(by_value([*first, *rest]) if is_target else [*first, *in_order(rest)])
+
+
+def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of both parts by name."""
+    return {name: left.get(name, 0) + right.get(name, 0) for name in {**left, **right}}
 
 
 def _some_texts(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
@@ -427,8 +429,5 @@ class Survey:
             name: (self.columns[name] + part).pruned(limit) if name in self.columns else part
             for name, part in other.columns.items()
         }
-        dropped = {
-            name: self.dropped.get(name, 0) + other.dropped.get(name, 0)
-            for name in {**self.dropped, **other.dropped}
-        }
+        dropped = _add_counts(self.dropped, other.dropped)
         return Survey(self.rows + other.rows, {**self.columns, **columns}, dropped)

@@ -275,6 +275,12 @@ class Table:
             return str(column.levels[code])
         return "missing" if code == column.width else "never seen"
 
+    def cell_texts(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the cells of some columns in words, row by row."""
+        return tuple(
+            tuple(self.cell_text(name, row) for name in names) for row in range(self._rows)
+        )
+
     def without_text(self) -> Table:
         """Return the same rows without their texts, as models see them that count no words."""
         if not self.schema.text:

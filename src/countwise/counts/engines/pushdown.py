@@ -69,33 +69,37 @@ def fold_scan(
         known = stream.find_counts(scan, plan_of(scan.schema))
         if known is not None:
             return known
+
+    def read_rows() -> Counts:
+        return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
+
     if scan.shared is not None:
         plan = plan_of(scan.schema)
         is_known = scan.shared.find(scan, plan) is not None
         if is_known or scan.selected is None or not _is_grouped(scan.alone(), plan):
             # Rows that are chosen one by one, as those of a fold, are told apart by no group.
-            return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
+            return read_rows()
         with scan.turn():
             return fold_scan(scan.alone(), plan_of)
     progress = progress or scan.progress
-    numbers: NumberRoads = scan.memo.setdefault(_NUMBERS, NumberRoads())
+    numbers = _number_roads(scan)
     done: dict[Asked, Part] = {}
     while True:
         plan = plan_of(scan.first_schema)
         roads = choose_roads(scan, source, plan, numbers)
-        if checkpoint is not None or scan.checkpoint is not None:
-            roads = Roads((), roads.rest, "rows as Arrow batches, because of the checkpoint")
         source.why_engine = roads.why
+        if checkpoint is not None or scan.checkpoint is not None:
+            source.why_engine = "rows as Arrow batches, because of the checkpoint"
+            return read_rows()
         if not roads.sets:
-            return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
+            return read_rows()
         if numbers.look(scan, source, roads):
             continue
         try:
             done = _count_sets(scan, source, roads, plan, progress, numbers, done)
         except _NotExactError:
-            roads = Roads((), roads.rest, "rows as Arrow batches, because of their weights")
-            source.why_engine = roads.why
-            return stream.fold_scan(scan, plan_of, checkpoint=checkpoint, progress=progress)
+            source.why_engine = "rows as Arrow batches, because of their weights"
+            return read_rows()
         if len(done) < len(roads.sets):
             continue
         parts = [*done.values()]
@@ -113,9 +117,14 @@ def _is_grouped(scan: Scan, plan: Plan) -> bool:
     """Return whether the database can group all columns of a plan."""
     source = scan.source
     assert isinstance(source, QuerySource)
-    numbers: NumberRoads = scan.memo.setdefault(_NUMBERS, NumberRoads())
-    roads = choose_roads(scan, source, plan, numbers)
+    roads = choose_roads(scan, source, plan, _number_roads(scan))
     return bool(roads.sets) and not roads.rest
+
+
+def _number_roads(scan: Scan) -> NumberRoads:
+    """Return what is known of the columns of numbers; what is found out stays with the scan."""
+    roads: NumberRoads = scan.memo.setdefault(_NUMBERS, NumberRoads())
+    return roads
 
 
 def group_rows(
@@ -131,8 +140,7 @@ def group_rows(
     assert target is not None
     columns = [c for c in schema if not c.left_out and c.kind != "target"]
     plan = Plan(grids=tuple(column.name for column in schema.numeric))
-    numbers: NumberRoads = scan.memo.setdefault(_NUMBERS, NumberRoads())
-    cells = numbers.cells(scan, source, plan, schema.numeric, cuts)
+    cells = _number_roads(scan).cells(scan, source, plan, schema.numeric, cuts)
     widths = {c.name: _width(c, source) + 1 for c in columns if _is_small(c, source)}
     for name, cell in cells.items():
         if cell.points is not None or cell.holds_values:
@@ -204,11 +212,10 @@ class Part(NamedTuple):
 def choose_roads(scan: Scan, source: QuerySource, plan: Plan, numbers: NumberRoads) -> Roads:
     """Choose a road for every column that the plan names, or that must be surveyed."""
     schema = scan.decision.schema
-    reading = schema if scan.is_certain else scan.decision.reading_schema
     named = set(plan.columns)
     needed = [
         column
-        for column in reading
+        for column in scan.reading_schema
         if not column.left_out
         and column.kind != "target"
         and (column.name in named or not scan.is_certain)
@@ -356,9 +363,7 @@ class GroupCounter:
     @property
     def number(self) -> str | None:
         """The column of numbers, if these are the groups of one that is not cut."""
-        decision = self.part.decision
-        schema = decision.schema if self.part.is_certain else decision.reading_schema
-        if len(self.names) != 1 or schema[self.names[0]].kind != "numeric":
+        if len(self.names) != 1 or self.part.reading_schema[self.names[0]].kind != "numeric":
             return None
         cell = self.totals.cells.get(self.names[0])
         return self.names[0] if cell is None or cell.points is None else None
@@ -380,7 +385,7 @@ class GroupCounter:
         """Return the groups of a batch as coded rows and as raw columns, and their numbers."""
         part, decision = self.part, self.part.decision
         if self.schema is None:
-            self.schema = decision.schema if part.is_certain else decision.reading_schema
+            self.schema = part.reading_schema
         names = [column.name for column in decision.schema]
         rows = np.asarray(batch.column(self.totals.rows)).astype(np.int64)
         columns = to_raw_columns(batch, decision.reading(part.options, False), names)

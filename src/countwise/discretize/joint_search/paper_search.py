@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.discretize.joint_search.sweep import (
-    LEAST,
-    Aim,
-    CutSearch,
-    per_row,
-    worth_of_cells,
-)
+from countwise.discretize.joint_search.sweep import LEAST, Aim, CutSearch, per_row, worth_of_cells
 from countwise.discretize.joint_search.time_limit import SearchClock
 
 #: Random moves in a row without success that end the first part, and steps of the second.
@@ -89,7 +83,7 @@ class _Moves:
         self._place = address.astype(np.min_scalar_type(-cells * slots))
         self._table = np.zeros((cells, slots))
         self._table += self._count(slice(None)).reshape(cells, slots)
-        self._least = LEAST * max(float(np.abs(aim.train).max()), 1e-12)
+        self._least = LEAST * aim.largest
 
     def _count(self, rows: slice | NDArray[np.int32]) -> FloatArray:
         """Return the weight of rows by cell and slot, in one line."""

@@ -82,7 +82,7 @@ class Nearby:
         slot, weight = _slots(line, self.classes), _weights(line)
         np.subtract.at(room, (context, (level - band.place) * half + slot), weight)
         before = room.copy()
-        slack = 1e-9 * max(float(np.abs(aim.train).max()), 1e-12)
+        slack = 1e-9 * aim.largest
         found = walk(line, context, 0, len(line), aim, slack, room)
         if found.first < 0:
             return None

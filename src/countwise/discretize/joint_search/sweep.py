@@ -228,6 +228,11 @@ class Aim:
         """Information about the class, of all rows."""
         return cls(INFORMATION, np.ones((classes, 1)), np.ones((classes, 1)))
 
+    @property
+    def largest(self) -> float:
+        """The largest gain or loss of a row, to compare what is earned with."""
+        return max(float(np.abs(self.train).max()), 1e-12)
+
     def leaning(self, lean: float) -> Aim:
         """Return the same aim with another weight of the checking part."""
         return replace(self, lean=lean)
@@ -331,7 +336,7 @@ class View:
         self.context, self.contexts = context, number
         self._room = np.zeros((number, 4 * len(aim.train) + 5))
         self._known: dict[tuple[int, int], Swept] = {}
-        self.least = LEAST * max(float(np.abs(aim.train).max()), 1e-12)
+        self.least = LEAST * aim.largest
 
     def slab(self, start: int, stop: int) -> Swept:
         """Walk through a slab, or remember what was found."""

@@ -189,7 +189,7 @@ class _Search:
 def choose(
     rows: Rows, space: Space, pairs: int | str, report: Report, sampled: bool = False
 ) -> Choice:
-    """Choose penalties, pairs and temperature for these rows, or for those they are sampled from."""
+    """Choose penalties, pairs and temperature for these rows, or those they are sampled from."""
     search = _Search(rows, space, report, sampled)
     if pairs != 0 and len(space.bins) > 1:
         search.choose_pairs(pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from countwise.models.additive.basis import LEVEL, Design
 from countwise.models.additive.bins import Codes
 from countwise.numeric import softmax
 from countwise.parallel import blocks, in_threads
+
+if TYPE_CHECKING:
+    from countwise.models.additive.scan_rows import KeptRows, SourceRows
 
 #: Rows and slots of a pass: sums over fixed ranges do not depend on the number of threads.
 _RANGE, _MAX_RANGES = 8192, 16
@@ -37,28 +40,8 @@ Watch = Callable[[Solver], bool]
 LastWatch = Callable[[float, Solver], bool]
 
 
-class TrainingRows(Protocol):
-    """Rows that tables are fitted to, wherever they are."""
-
-    @property
-    def classes(self) -> int:
-        """How many classes there are."""
-
-    @property
-    def slots(self) -> int:
-        """In how many slots a pass sums up: they are merged in their order."""
-
-    def class_weights(self) -> FloatArray:
-        """Return the weight of the rows of each class."""
-
-    def total(self) -> float:
-        """Return the weight of the rows."""
-
-    def search(self, solver: Solver, watch: Watch | None) -> None:
-        """Search to the end, one pass over the rows a step."""
-
-    def count_cells(self, layout: Layout) -> FloatArray:
-        """Return the weight of the rows in each cell of all tables."""
+#: Rows that tables are fitted to, wherever they are.
+TrainingRows: TypeAlias = "RowRanges | KeptRows | SourceRows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +109,7 @@ class RowRanges:
 
     @property
     def slots(self) -> int:
-        """In how many slots a pass sums up."""
+        """In how many slots a pass sums up: they are merged in their order."""
         return len(self.ranges)
 
     def class_weights(self) -> FloatArray:

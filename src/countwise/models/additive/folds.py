@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from countwise.models.additive.fit import (
 )
 from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
+
+if TYPE_CHECKING:
+    from countwise.models.additive.dual import DualFits
 from countwise.parallel import in_threads
 
 #: A path of penalties stops when the loss is worse than the best one by this factor.
@@ -59,41 +62,8 @@ class Validated:
         return [fold.pairs for fold in self.folds]
 
 
-class Fits(Protocol):
-    """How the tables of a space are fitted to rows."""
-
-    rows: Rows
-    space: Space
-
-    def most_pairs(self) -> int:
-        """Return how many pairs may be tried."""
-
-    def fit_fold(
-        self,
-        fold: int,
-        pairs: Pairs,
-        penalties: FloatArray,
-        start: FoldFit | None,
-        spread: FloatArray | None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Fit all rows but those of a fold; return coefficients and the fold's probabilities."""
-
-    def tables_of(self, fold: int, fit: FoldFit) -> FloatArray:
-        """Return the tables of a fold's fit, behind each other."""
-
-    def fit_all(
-        self,
-        rows: TrainingRows,
-        pairs: Pairs,
-        best: Validated,
-        scale: float,
-        watch: LastWatch | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Fit the tables to all rows until the gradient is next to nothing.
-
-        There are `scale` times as many rows as the folds had. `watch` may end a long fit. Returns
-        the tables behind each other, and the biases.
-        """
+#: How the tables of a space are fitted to rows.
+Fits: TypeAlias = "TableFits | DualFits"
 
 
 class TableFits:
@@ -139,7 +109,11 @@ class TableFits:
         scale: float,
         watch: LastWatch | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Fit all rows, beginning at the mean of the folds; return tables and biases."""
+        """Fit all rows until the gradient is next to nothing, from the mean of the folds on.
+
+        There are `scale` times as many rows as the folds had. `watch` may end a long fit. Returns
+        the tables behind each other, and the biases.
+        """
         design = self.space.design(pairs, best.penalties)
         start = np.zeros((design.basis.parameters + 1, scores_of(rows.classes)))
         number = len(self.space.bins)

@@ -22,6 +22,7 @@ from countwise.models.bayes.score_terms import (
     sum_out_missing,
 )
 from countwise.models.explanation import Explanation
+from countwise.numeric import logs_of
 from countwise.parallel import in_chunks
 from countwise.params import number, one_of, parameter
 from countwise.tables.table import Table
@@ -108,8 +109,7 @@ class AODE(JointClassifier):
                 parent.fill(table, start, stop, scores)
                 _score_terms.add_up(scores, may_lead.view(np.uint8), top, total)
         number = allowed.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            top += np.log(total)
+        top += logs_of(total)
         top -= np.log(np.maximum(number, 1))[:, None]
         self._mend(part, number == 0, top)
 
@@ -157,8 +157,7 @@ class AODE(JointClassifier):
         from countwise.models.bayes.leave_one_out import LogProducts
 
         rule, names = self._rule(), list(self._often)
-        with np.errstate(divide="ignore"):
-            prior = np.log(left_out.class_weights())
+        prior = logs_of(left_out.class_weights())
         codes = [left_out.codes(name) for name in names]
         shape = (len(left_out.table), len(prior))
         alone, led = LogProducts((1, *shape)), LogProducts((len(names), *shape))
@@ -171,8 +170,7 @@ class AODE(JointClassifier):
         for score, often, code in zip(scores, self._often.values(), codes, strict=True):
             may_lead = often[code] - left_out.weight >= least
             _score_terms.add_up(score, may_lead.view(np.uint8), top, total)
-        with np.errstate(divide="ignore"):
-            joined = prior + (top + np.log(total)).T
+        joined = prior + (top + logs_of(total)).T
         joined[joined <= ZERO / 2] = -np.inf
         found = np.isfinite(joined).any(axis=0)
         return np.asarray(np.where(found, joined, prior + alone.sums()[0].T))

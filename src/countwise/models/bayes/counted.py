@@ -18,7 +18,7 @@ from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts, merge_schemas
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Smoothing, smoothing_of
-from countwise.discretize.cut_points import MAX_BINS, METHODS
+from countwise.discretize.cut_points import BINS_HELP, MAX_BINS, METHODS
 from countwise.discretize.recode import RECODE_NOTES, Recode
 from countwise.errors import CountsError, ParameterError, PrecisionWarning, listing
 from countwise.models.base import Classifier, check_scan, leave_out_text
@@ -30,7 +30,7 @@ from countwise.models.bayes.score_terms import (
     prior_logs,
 )
 from countwise.notes import Note
-from countwise.numeric import softmax
+from countwise.numeric import logs_of, softmax
 from countwise.params import derived, fitted, nothing, one_of, parameter, whole
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Level, Schema, labels_array
@@ -98,8 +98,7 @@ class CountedModel(Classifier):
         model = clone(self).fit(table, sample_weight=weight)
         if model.temperature_ == 1.0:
             return posteriors
-        with np.errstate(divide="ignore"):
-            tempered = softmax(np.log(posteriors) / model.temperature_)
+        tempered = softmax(logs_of(posteriors) / model.temperature_)
         silent = model._is_silent(model._raw_scores(table))
         return np.where(silent[:, None], posteriors, tempered)
 
@@ -580,16 +579,8 @@ class JointClassifier(CountedModel):
 
     smoothing: Any  # each model says which it takes
     _keeps_tree = False  # whether it can do with the tables of each attribute and its parents
-    cuts: str = parameter(
-        one_of(*METHODS),
-        CUTS_HELP,
-        default="auto",
-    )
-    bins: int = parameter(
-        whole(at_least=2, at_most=MAX_BINS),
-        "number of intervals for 'width' and 'frequency'",
-        default=10,
-    )
+    cuts: str = parameter(one_of(*METHODS), CUTS_HELP, default="auto")
+    bins: int = parameter(whole(at_least=2, at_most=MAX_BINS), BINS_HELP, default=10)
     unseen: str = parameter(
         one_of("ignore", "error"),
         "treatment of a level that did not occur in training: 'ignore' leaves the attribute out, "
@@ -663,8 +654,7 @@ class JointClassifier(CountedModel):
         return ScoreTerms(prior_logs(self.by_class(counts.weight)), terms)
 
     def _scores_without(self, left_out: LeftOut) -> FloatArray | None:
-        with np.errstate(divide="ignore"):
-            scores = np.log(left_out.class_weights())
+        scores = logs_of(left_out.class_weights())
         for term in self._model.terms:
             scores += left_out.log_shares(term.columns, self._rule())
         return scores

@@ -30,13 +30,7 @@ from countwise.models.bayes.families import (
 )
 from countwise.models.bayes.score_terms import ScoreTerms
 from countwise.notes import Note
-from countwise.params import (
-    boolean,
-    fitted,
-    one_of,
-    parameter,
-    whole,
-)
+from countwise.params import boolean, fitted, one_of, parameter, whole
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table

@@ -33,11 +33,12 @@ from countwise.models.bayes.score_terms import (
     ZERO,
     backed_off,
     estimate_normal,
+    floored_logs,
     presence_logs,
     share_of_column,
     sum_out_missing,
 )
-from countwise.numeric import log_softmax, softmax
+from countwise.numeric import log_softmax, logs_of, softmax
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
@@ -108,8 +109,7 @@ def _losses(
     left_out: LeftOut, families: Sequence[Family], rule: Smoothing | str, weight: FloatArray
 ) -> FloatArray:
     """Return the summed loss after none, one, two … families."""
-    with np.errstate(divide="ignore"):
-        scores = np.log(left_out.class_weights())
+    scores = logs_of(left_out.class_weights())
     losses = [_loss(left_out, scores, weight)]
     for family in families:
         scores += left_out.log_shares(family, rule)
@@ -349,8 +349,7 @@ def naive_bayes_scores(model: Any, left_out: LeftOut) -> FloatArray:
 
 
 def _add_terms(rows: _NaiveBayesLeftOut) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        scores = np.maximum(np.log(rows.prior()), ZERO)
+    scores = floored_logs(rows.prior())
     for column in rows.table.schema.attributes:
         scores += rows.term(column)
     return scores

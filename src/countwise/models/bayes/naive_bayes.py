@@ -21,8 +21,15 @@ from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.plan import Plan
 from countwise.counts.smoothing import Laplace, Smoothing, a_smoothing, smoothing_of
-from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
-from countwise.discretize.cut_points import MAX_BINS, METHODS, cut_counts, cut_points, cut_table
+from countwise.decisions.class_prior import PRIOR_CONSTRAINT, PRIOR_HELP, prior_of
+from countwise.discretize.cut_points import (
+    BINS_HELP,
+    MAX_BINS,
+    METHODS,
+    cut_counts,
+    cut_points,
+    cut_table,
+)
 from countwise.discretize.recode import Recode
 from countwise.errors import CountsError, ParameterError, did_you_mean, listing
 from countwise.models.bayes.counted import CUTS_HELP, CountedModel
@@ -34,20 +41,12 @@ from countwise.models.bayes.score_terms import (
     TableTerm,
     Term,
     estimate_normal,
+    floored_logs,
     presence_logs,
 )
 from countwise.notes import Note
-from countwise.numeric import softmax
-from countwise.params import (
-    boolean,
-    derived,
-    mapping,
-    names,
-    number,
-    one_of,
-    parameter,
-    whole,
-)
+from countwise.numeric import logs_of, softmax
+from countwise.params import boolean, derived, mapping, names, number, one_of, parameter, whole
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -220,11 +219,7 @@ class NaiveBayes(CountedModel):
         default="cuts",
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
-        PRIOR_CONSTRAINT,
-        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
-        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
-        "order of 'classes_'",
-        default="empirical",
+        PRIOR_CONSTRAINT, PRIOR_HELP, default="empirical"
     )
     combine: str = parameter(
         one_of("bayes", "posteriors"),
@@ -263,16 +258,8 @@ class NaiveBayes(CountedModel):
         "bandwidth of kernel densities: the rule of 'silverman' or 'scott', or a number",
         default="silverman",
     )
-    cuts: str = parameter(
-        one_of(*METHODS),
-        CUTS_HELP,
-        default="auto",
-    )
-    bins: int = parameter(
-        whole(at_least=2, at_most=MAX_BINS),
-        "number of intervals for 'width' and 'frequency'",
-        default=10,
-    )
+    cuts: str = parameter(one_of(*METHODS), CUTS_HELP, default="auto")
+    bins: int = parameter(whole(at_least=2, at_most=MAX_BINS), BINS_HELP, default=10)
 
     _vocabularies: dict[str, Any] = derived()
     text: str = parameter(
@@ -402,8 +389,7 @@ class NaiveBayes(CountedModel):
         self.class_prior_ = prior_of(
             self.prior, self.by_class(counts.weight), self.classes_, "NaiveBayes"
         )
-        with np.errstate(divide="ignore"):
-            base = np.maximum(np.log(self.class_prior_), ZERO)
+        base = floored_logs(self.class_prior_)
         zeros = np.zeros_like(base)
         base, weight = (zeros, base) if self._multiplies_posteriors else (base, zeros)
         terms: list[Term] = []
@@ -427,9 +413,8 @@ class NaiveBayes(CountedModel):
         every = self.by_class(counts.table(name))
         known = every if self.when_missing == "value" else every[:, :-1]
         rule = smoothing_of(self.smoothing)
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(rule.shares(known)), ZERO)
-            new = np.maximum(np.log(rule.with_unseen(known)[:, -1:]), ZERO)
+        logs = floored_logs(rule.shares(known))
+        new = floored_logs(rule.with_unseen(known)[:, -1:])
         # A level no class was ever seen with says nothing when nothing is added to the counts.
         never = (logs <= ZERO).all(axis=0)
         logs[:, never] = 0.0
@@ -579,8 +564,7 @@ class NaiveBayes(CountedModel):
             some = np.where(seen > 0, seen, np.minimum(missing, 1.0))
         every = seen + missing
         share = np.divide(some, every, out=np.ones_like(every), where=every > 0)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(np.log(share), ZERO))
+        return floored_logs(share)
 
     @property
     def sum_of_terms(self) -> ScoreTerms | None:
@@ -598,8 +582,7 @@ class NaiveBayes(CountedModel):
     def _silent_scores(self) -> FloatArray:
         if not self._multiplies_posteriors:
             return super()._silent_scores
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.class_prior_))
+        return logs_of(self.class_prior_)
 
     def _best(self, table: Table) -> NDArray[np.int64]:
         if self._multiplies_posteriors:

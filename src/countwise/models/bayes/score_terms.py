@@ -22,6 +22,7 @@ from countwise.counts.moments import Moments, freedom
 from countwise.counts.smoothing import Smoothing
 from countwise.errors import CountsError
 from countwise.models.bayes import _score_terms
+from countwise.numeric import logs_of
 from countwise.parallel import in_chunks
 from countwise.tables.table import Table
 
@@ -263,12 +264,16 @@ def estimate_normal(
     return mean, np.clip(variance, least, MOST_VARIANCE)
 
 
+def floored_logs(shares: FloatArray) -> FloatArray:
+    """Return logs; that of zero is `ZERO`, which is still a number."""
+    return np.maximum(logs_of(shares), ZERO)
+
+
 def presence_logs(
     seen: FloatArray, missing: FloatArray, rule: Smoothing
 ) -> tuple[FloatArray, FloatArray]:
     """Return log shares of present and of missing cells; classes first, then alternatives."""
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(rule.shares(np.stack([seen, missing], axis=1))), ZERO)
+    logs = floored_logs(rule.shares(np.stack([seen, missing], axis=1)))
     present, absent = logs[:, 0].copy(), logs[:, 1].copy()
     # What no class was ever seen with says nothing.
     return present, np.where((absent <= ZERO).all(axis=0), 0.0, absent)
@@ -280,8 +285,7 @@ BACK_OFF = 5.0
 
 def prior_logs(weight: FloatArray) -> FloatArray:
     """Return logs of the class shares; a class never counted has the log of zero."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(np.log(weight / weight.sum()), ZERO))
+    return floored_logs(weight / weight.sum())
 
 
 def backed_off(counts: FloatArray, total: FloatArray, wider: FloatArray) -> FloatArray:
@@ -354,8 +358,7 @@ def child_figures(
     shares = (
         _family_shares(figures, known, parents) if isinstance(rule, str) else rule.shares(known)
     )
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(shares), ZERO)
+    logs = floored_logs(shares)
     # A family no class was ever seen with says nothing when nothing is added to the counts.
     logs[:, (logs <= ZERO).all(axis=0)] = 0.0
     blank = np.zeros((logs.shape[0], 2, *logs.shape[2:]))

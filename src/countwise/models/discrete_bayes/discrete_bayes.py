@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.counts.counts import merge_schemas
-from countwise.decisions.class_prior import PRIOR_CONSTRAINT, prior_of
+from countwise.decisions.class_prior import PRIOR_CONSTRAINT, PRIOR_HELP, prior_of
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.discretize.joint_search.cell_counts import CellTable
 from countwise.discretize.joint_search.cell_grid import CellGrid
@@ -32,13 +32,14 @@ from countwise.discretize.joint_search.rows import (
 from countwise.discretize.joint_search.search import SearchParameters, nominal_axis, quantize
 from countwise.discretize.joint_search.sweep import GAIN, Aim
 from countwise.discretize.joint_search.time_limit import check_history
-from countwise.errors import CountsError, ParameterError, TableError, listing
+from countwise.errors import CountsError, ParameterError, TableError, listing, shorten
 from countwise.models.base import Classifier, check_scan, leave_out_text
 from countwise.models.discrete_bayes.bin_smoothing import BinSmoothing, Levels, candidates
 from countwise.models.discrete_bayes.cell_model import CellModel, Columns, prior_factor
 from countwise.models.discrete_bayes.explanation import CellStory, describe_cells, level_names
 from countwise.models.explanation import Explanation
 from countwise.notes import Note
+from countwise.numeric import logs_of
 from countwise.params import boolean, derived, fitted, infinity, nothing, number, one_of, parameter
 from countwise.progress import Progress, open_progress
 from countwise.tables.estimator import check_class_labels
@@ -121,11 +122,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         default=None,
     )
     prior: str | Mapping[Any, float] | ArrayLike = parameter(
-        PRIOR_CONSTRAINT,
-        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
-        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
-        "order of 'classes_'",
-        default="empirical",
+        PRIOR_CONSTRAINT, PRIOR_HELP, default="empirical"
     )
     smoothing: float = parameter(
         number(at_least=0),
@@ -444,8 +441,7 @@ class DiscreteBayes(SearchParameters, Classifier):
         return np.asarray(self.classes_[self._cell_model.look_up(columns, rows, best=True)])
 
     def _scores(self, table: Table) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._cell_model.look_up(*self._columns_of(table))))
+        return logs_of(self._cell_model.look_up(*self._columns_of(table)))
 
     def cells_of(self, X: Any) -> list[CellStory]:
         """Return the cell of each row: its levels, its class weights, and what it answers by.
@@ -519,12 +515,11 @@ class DiscreteBayes(SearchParameters, Classifier):
         check_is_fitted(self, "cells_")
         grid = self.cells_.grid
         shown = [f"{axis.name} has {axis.width} levels" for axis in grid.axes if axis.size > 1]
-        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        columns = ", ".join(shown[:8]) or "no column is used"
+        columns = shorten(shown, 8) or "no column is used"
         validation = self.gain_["validation"]
         checked = "" if validation is None else f", {validation:.3f} in validation"
         return (
-            f"{grid.cells:,} cells, {len(self.cells_):,} of them with rows: {columns}{more}.\n"
+            f"{grid.cells:,} cells, {len(self.cells_):,} of them with rows: {columns}.\n"
             f"The rows in them earn {self.gain_['train']:.3f} each in training{checked}."
         )
 

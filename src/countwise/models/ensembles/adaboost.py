@@ -475,14 +475,11 @@ class AdaBoost(Ensemble):
             return super().explain(X)
         table = self._rows(X)
         cut = self.recode_.apply(table)
-        terms = self._sum.terms
+        names = tuple(term.columns[0] for term in self._sum.terms)
         return Explanation(
             classes=tuple(self.classes_.tolist()),
-            attributes=tuple(term.columns[0] for term in terms),
-            values=tuple(
-                tuple(cut.cell_text(term.columns[0], row) for term in terms)
-                for row in range(len(cut))
-            ),
+            attributes=names,
+            values=cut.cell_texts(names),
             base=self._sum.base.copy(),
             parts=self._sum.parts(cut) / self.temperature_,
             joint=self._sum.scores(cut) / self.temperature_,

@@ -206,9 +206,7 @@ class MatrixModel(Classifier):
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(columns),
-            values=tuple(
-                tuple(table.cell_text(name, row) for name in columns) for row in range(len(table))
-            ),
+            values=table.cell_texts(columns),
             base=base,
             parts=parts,
             joint=base + parts.sum(axis=1),

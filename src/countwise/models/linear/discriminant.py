@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import pinvh
 
-from countwise.decisions.class_prior import PRIOR_CONSTRAINT, Prior, prior_of
+from countwise.decisions.class_prior import PRIOR_CONSTRAINT, PRIOR_HELP, Prior, prior_of
 from countwise.models.linear.base import Layer, MatrixModel, Rows
 from countwise.params import number, parameter
 
@@ -37,13 +37,7 @@ class LinearDiscriminant(MatrixModel):
         default=0.02,
         kw_only=False,
     )
-    prior: Prior = parameter(
-        PRIOR_CONSTRAINT,
-        "class probabilities before any attribute is known: 'empirical' (the class frequencies of "
-        "the training rows), 'uniform', a mapping from class to probability, or an array in the "
-        "order of 'classes_'",
-        default="empirical",
-    )
+    prior: Prior = parameter(PRIOR_CONSTRAINT, PRIOR_HELP, default="empirical")
 
     @property
     def _sparse(self) -> bool:

@@ -19,7 +19,7 @@ from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import smooth_fractions
 from countwise.models.views import NearRow, NeighborSample, SampleRow
-from countwise.tables.labels import text
+from countwise.tables.labels import plain, text
 from countwise.tables.table import Table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Neighborhood:
         return [
             {
                 "row": int(self.rows[query, place]) + 1,
-                "label": _plain(self.labels[query, place]),
+                "label": plain(self.labels[query, place]),
                 "distance": float(self.distances[query, place]),
                 "parts": dict(zip(self.attributes, self.parts[query, place].tolist(), strict=True)),
             }
@@ -85,10 +85,6 @@ class Neighborhood:
     def __repr__(self) -> str:
         queries, k = self.rows.shape
         return f"<Neighborhood: the {k} nearest rows of each of {queries}>"
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +128,10 @@ class NeighborExplanation(Explanation):
 def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> NeighborExplanation:
     """Explain the votes of a fitted model about the rows of a table."""
     rows = model.rows_
-    columns = rows.schema.attributes
+    names = [column.name for column in rows.schema.attributes]
     prior = model.class_shares
     order = np.argsort(-information_gains(rows, model.sample_weight_), kind="stable")
-    parts = np.zeros((len(table), len(columns), len(prior)))
+    parts = np.zeros((len(table), len(names), len(prior)))
     last = np.broadcast_to(np.log(prior), (len(table), len(prior)))
     for size in range(1, len(order) + 1):
         now = np.log(_smooth_votes(model, table, index, np.sort(order[:size]), prior))
@@ -143,11 +139,8 @@ def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> Ne
         last = now
     return NeighborExplanation(
         classes=tuple(model.classes_.tolist()),
-        attributes=tuple(column.name for column in columns),
-        values=tuple(
-            tuple(table.cell_text(column.name, row) for column in columns)
-            for row in range(len(table))
-        ),
+        attributes=tuple(names),
+        values=table.cell_texts(names),
         base=np.log(prior),
         parts=parts,
         joint=np.asarray(last),
@@ -254,7 +247,7 @@ def explain_number(model: StoredRowsRegressor, table: Table) -> NumberExplanatio
                 after = _with_columns(model, chosen).predict(table.select(chosen))
             parts[:, names.index(order[shown - 1])] += (after - before) / 2
             before = after
-    values = tuple(tuple(table.cell_text(name, row) for name in names) for row in range(len(table)))
+    values = table.cell_texts(names)
     shown = min(model.k_and_weights[0], MAX_NEIGHBORS)
     near = model.find_neighbors(table, shown)
     return NumberExplanation(tuple(names), values, base, parts, predictions, near)

@@ -18,7 +18,7 @@ from countwise.models.explanation import LEAST_POSTERIOR, Explanation
 from countwise.models.tree import _forest
 from countwise.models.tree.forest_structure import Bins, Bytes, ForestStructure, join_trees
 from countwise.models.tree.tree_structure import LEAF
-from countwise.numeric import draw_seed
+from countwise.numeric import draw_seed, logs_of
 from countwise.parallel import in_chunks, in_threads
 from countwise.params import (
     boolean,
@@ -276,8 +276,7 @@ class Forest(Classifier):
         return votes
 
     def _scores(self, table: Table) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._posteriors(self.bins_.codes(table))))
+        return logs_of(self._posteriors(self.bins_.codes(table)))
 
     def path_changes(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the mean class shares at the roots, and by what each column changes them.
@@ -327,9 +326,7 @@ class Forest(Classifier):
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(names),
-            values=tuple(
-                tuple(table.cell_text(name, row) for name in names) for row in range(len(table))
-            ),
+            values=table.cell_texts(names),
             base=np.log(before),
             parts=self._changes(codes) * factor[:, None, :],
             joint=np.log(after),

@@ -16,7 +16,7 @@ from countwise.counts.moments import MAX_WEIGHT, SLACK
 from countwise.discretize.cut_points import equal_frequency
 from countwise.errors import StoreError
 from countwise.models.tree.splits import halfway
-from countwise.models.tree.tree_structure import LEAF
+from countwise.models.tree.tree_structure import LEAF, TreeNodes
 from countwise.tables.labels import text, value_text
 from countwise.tables.schema import Level, Schema
 from countwise.tables.table import Table
@@ -209,7 +209,7 @@ class ForestStructure:
 
 
 @dataclass(frozen=True, eq=False)
-class ForestTree:
+class ForestTree(TreeNodes):
     """One tree of a forest in the form that rules and pictures are made from."""
 
     columns: tuple[str, ...]
@@ -221,24 +221,6 @@ class ForestTree:
     masks: Bytes
     counts: FloatArray
     dates: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.feature)
-
-    @property
-    def split(self) -> NDArray[np.bool_]:
-        """Which nodes have a test."""
-        return np.asarray(self.feature != LEAF)
-
-    @property
-    def weight(self) -> FloatArray:
-        """The weight of the rows in each node."""
-        return np.asarray(self.counts.sum(axis=1))
-
-    @property
-    def label(self) -> NDArray[np.int64]:
-        """The class with the largest weight in each node; of equal ones the first."""
-        return np.asarray(self.counts.argmax(axis=1))
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
@@ -265,11 +247,6 @@ class ForestTree:
     def depth(self) -> int:
         """The number of splits on the longest path."""
         return int(self.depths[-1])
-
-    @property
-    def leaves(self) -> int:
-        """The number of nodes that are not split."""
-        return int(np.count_nonzero(~self.split))
 
     def children(self, node: int) -> list[tuple[int, int]]:
         """Return the two slots of a node and the children in them."""

@@ -20,7 +20,13 @@ from countwise.models.tree.splits import (
     halfway,
     tally,
 )
-from countwise.models.tree.tree_structure import LEAF, LEAST_SHARE, NO_CHILD, TreeStructure
+from countwise.models.tree.tree_structure import (
+    LEAF,
+    LEAST_SHARE,
+    NO_CHILD,
+    TreeStructure,
+    number_within,
+)
 from countwise.parallel import in_threads
 from countwise.tables.schema import Level
 from countwise.tables.table import Codes
@@ -93,6 +99,23 @@ class Limits:
     min_gain: float | None = 0.0
     as_c45: bool = False  # thresholds pay for their choice and are values of the column
 
+    @property
+    def least_part(self) -> float:
+        """The least weight of a part of a split: an empty part tells nothing apart."""
+        return max(self.min_leaf, float(np.finfo(float).tiny))
+
+    def allow_split(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
+        """Return which nodes (columns) are of several classes, not too deep and not too light."""
+        if self.max_depth is not None and depth >= self.max_depth:
+            return np.zeros(counts.shape[1], dtype=bool)
+        mixed = (counts > 0).sum(axis=0) > 1
+        return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.min_leaf))
+
+    def drop_small_gains(self, best: Best) -> None:
+        """Leave the nodes unsplit whose best split gains too little."""
+        if self.min_gain is not None:
+            best.feature[best.gain <= self.min_gain + TIE] = LEAF
+
 
 def grow(
     columns: Sequence[Attribute],
@@ -131,7 +154,7 @@ def _grow_compiled(
         np.ascontiguousarray(target),
         widths,
         len(classes),
-        max(limits.min_leaf, np.finfo(float).tiny),
+        limits.least_part,
         limits.min_leaf,
         limits.min_gain,
         limits.max_depth,
@@ -212,7 +235,8 @@ class _Growth:
         Blocks know nothing of each other and come back in order, so threads change nothing.
         """
         # Below the root only nodes that can be split are open.
-        borders = list(self._blocks(level)) if self._can_split(level.counts.T, depth).any() else []
+        is_open = self.limits.allow_split(level.counts.T, depth).any()
+        borders = list(self._blocks(level)) if is_open else []
         splits = in_threads(lambda border: self._split_block(level, depth, border), borders)
         return [split for split in splits if split is not None]
 
@@ -242,13 +266,6 @@ class _Growth:
             np.zeros((1, len(self.columns)), dtype=bool),
         )
 
-    def _can_split(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
-        """Return which nodes (columns) are of several classes, not too deep and not too light."""
-        if self.limits.max_depth is not None and depth >= self.limits.max_depth:
-            return np.zeros(counts.shape[1], dtype=bool)
-        mixed = (counts > 0).sum(axis=0) > 1
-        return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.limits.min_leaf))
-
     def _blocks(self, level: Open) -> Iterator[tuple[int, int]]:
         """Yield neighboring nodes whose rows and tables fit in a cache, at least one at a time."""
         start, nodes = 0, len(level.number)
@@ -277,12 +294,9 @@ class _Growth:
     def _find_splits(self, block: Block) -> Best:
         """Return the best splits, without those that gain too little."""
         limits = self.limits
-        # A split into parts of which all but one are empty tells nothing apart.
-        least = max(limits.min_leaf, np.finfo(float).tiny)
         many = _MANY_LEVELS * self.total if limits.as_c45 else None
-        best = best_splits(block, self.columns, self.bits, limits.ratio, least, many)
-        if limits.min_gain is not None:
-            best.feature[best.gain <= limits.min_gain + TIE] = LEAF
+        best = best_splits(block, self.columns, self.bits, limits.ratio, limits.least_part, many)
+        limits.drop_small_gains(best)
         return best
 
     def _find_thresholds(self, best: Best, split: NDArray[np.intp]) -> FloatArray:
@@ -311,7 +325,7 @@ class _Growth:
         reached = table.sum(axis=0) > 0
         child = np.where(reached, np.cumsum(reached) - 1, NO_CHILD)
         counts = table.compress(reached, axis=1)
-        still = self._can_split(counts, depth)
+        still = self.limits.allow_split(counts, depth)
         open_slot = np.zeros(slots, dtype=bool)
         open_slot[reached] = still
         goes_on = open_slot[slot]
@@ -378,8 +392,7 @@ def share_out(
     begin = np.cumsum(number) - number
     times = number[node[many]]
     taken = np.repeat(many, times)
-    step = np.arange(len(taken)) - np.repeat(np.cumsum(times) - times, times)
-    where = filled[np.repeat(begin[node[many]], times) + step]
+    where = filled[np.repeat(begin[node[many]], times) + number_within(times)]
     parts = part[taken] * heavy[where] / np.bincount(owner, heavy, nodes)[owner[where]]
     return (
         np.concatenate([alone, taken]),

@@ -20,8 +20,14 @@ from countwise.counts.engines import memory
 from countwise.counts.plan import Plan
 from countwise.models.tree.grow import Limits
 from countwise.models.tree.predict import Parts, begin, values_of
-from countwise.models.tree.splits import TIE, Attribute, Bits, Groups, choose_splits, halfway
-from countwise.models.tree.tree_structure import LEAF, LEAST_SHARE, NO_CHILD, TreeStructure
+from countwise.models.tree.splits import Attribute, Bits, Groups, choose_splits, halfway
+from countwise.models.tree.tree_structure import (
+    LEAF,
+    LEAST_SHARE,
+    NO_CHILD,
+    TreeStructure,
+    number_within,
+)
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import add_by_key, run_pass
 from countwise.tables.schema import Column, Level
@@ -79,7 +85,7 @@ class ScanGrowth:
                 level.counts[node] = counts.weight[self.present]
             level.feature = np.full(level.size, LEAF, np.int32)
             level.threshold = np.full(level.size, np.nan)
-            open_nodes = np.flatnonzero(self._can_split(level.counts, depth))
+            open_nodes = np.flatnonzero(self.limits.allow_split(level.counts.T, depth))
             below = self._split(level, open_nodes, found) if len(open_nodes) else None
             if below is None:
                 break
@@ -87,18 +93,10 @@ class ScanGrowth:
             depth += 1
         return self._structure(levels)
 
-    def _can_split(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
-        """Return which nodes are of several classes, not too deep and not too light."""
-        limits = self.limits
-        if limits.max_depth is not None and depth >= limits.max_depth:
-            return np.zeros(len(counts), dtype=bool)
-        mixed = (counts > 0).sum(axis=1) > 1
-        return np.asarray(mixed & (counts.sum(axis=1) >= 2 * limits.min_leaf))
-
     def _count(self, levels: list[LevelNodes]) -> dict[int, Counts]:
         """Scan the rows once; return the counts of the nodes of the last level that need them."""
         depth, level = len(levels) - 1, levels[-1]
-        needed = ~level.is_known | self._can_split(level.counts, depth)
+        needed = ~level.is_known | self.limits.allow_split(level.counts.T, depth)
         if not needed.any():
             return {}
         tree = self._structure(levels)
@@ -132,7 +130,7 @@ class ScanGrowth:
         """Return the parts of rows at the nodes of the last level."""
         going = begin(len(values))
         fraction = np.concatenate([level.fraction for level in levels])
-        first = 1 + np.cumsum(tree.kids) - tree.kids  # the first child of each node
+        first = tree.first_child
         for _ in levels[1:]:
             going = going.take(tree.split[going.node])
             node = going.node
@@ -147,8 +145,7 @@ class ScanGrowth:
                 continue
             known, without = going.take(~gap), going.take(gap)
             times = tree.kids[without.node]
-            at = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-            child = np.repeat(first[without.node], times) + at
+            child = np.repeat(first[without.node], times) + number_within(times)
             row, share = np.repeat(without.row, times), np.repeat(without.share, times)
             divided = (share >= LEAST_SHARE) & self.limits.fractions
             # What is not divided goes to the heaviest child as a whole.
@@ -188,10 +185,8 @@ class ScanGrowth:
         ]
         every = [self._group(place, counts) for place in range(len(columns))]
         limits = self.limits
-        least = max(limits.min_leaf, np.finfo(float).tiny)
-        best = choose_splits(every, open_level, columns, self.bits, limits.ratio, least)
-        if limits.min_gain is not None:
-            best.feature[best.gain <= limits.min_gain + TIE] = LEAF
+        best = choose_splits(every, open_level, columns, self.bits, limits.ratio, limits.least_part)
+        limits.drop_small_gains(best)
         parts = [
             self._children(
                 level,

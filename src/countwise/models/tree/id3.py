@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
-from countwise.discretize.cut_points import MAX_BINS, METHODS
+from countwise.discretize.cut_points import BINS_HELP, MAX_BINS, METHODS
 from countwise.discretize.recode import Recode
 from countwise.errors import TableError
 from countwise.models.base import check_scan, leave_out_text
@@ -120,11 +120,7 @@ class ID3(TreeClassifier):
         "(the single most informative cut) or 'mdl' (Fayyad & Irani 1993)",
         default="width",
     )
-    bins: int = parameter(
-        whole(at_least=2, at_most=MAX_BINS),
-        "number of intervals for 'width' and 'frequency'",
-        default=10,
-    )
+    bins: int = parameter(whole(at_least=2, at_most=MAX_BINS), BINS_HELP, default=10)
     random_state: Any = parameter(seed(), "random seed of the choice of held-out rows", default=0)
     pruning_: Pruning | None = fitted("what pruning did, a Pruning; None without")
     recode_: Recode = fitted("how numeric columns are cut before the tree is grown")

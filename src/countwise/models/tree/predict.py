@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure
+from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure, number_within
+from countwise.numeric import logs_of
 from countwise.tables.table import Table
 
 Places = NDArray[np.intp]
@@ -93,9 +94,7 @@ def move(
 
 def _share_out(tree: TreeStructure, parts: Parts) -> Parts:
     times = tree.kids[parts.node]
-    first = (1 + np.cumsum(tree.kids) - tree.kids)[parts.node]
-    step = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    node = np.repeat(first, times) + step
+    node = np.repeat(tree.first_child[parts.node], times) + number_within(times)
     share = np.repeat(parts.share / tree.weight[parts.node], times) * tree.weight[node]
     return Parts(np.repeat(parts.row, times), node, share)
 
@@ -155,8 +154,7 @@ def trace_changes(
     changes = np.zeros((rows, len(used), number))
     done, going = begin(rows).take(np.zeros(0, dtype=np.intp)), begin(rows)
     now = posteriors(tree, going, rows, pseudo)
-    with np.errstate(divide="ignore"):
-        root = np.log(now)
+    root = logs_of(now)
     while True:
         splits = tree.split[going.node]
         done, going = _join([done, going.take(~splits)]), going.take(splits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from countwise.counts.moments import MAX_WEIGHT, SLACK
 from countwise.errors import StoreError
 from countwise.tables.labels import value_text
 from countwise.tables.schema import Level
+
+if TYPE_CHECKING:
+    from countwise.models.tree.forest_structure import ForestTree
 
 Numbers = NDArray[np.int64]
 
@@ -33,8 +36,38 @@ LEAST_SHARE = 0.0101
 MIN_WEIGHT = 1e-280
 
 
+class TreeNodes:
+    """What follows from the columns and the class weights of the nodes of any tree."""
+
+    feature: NDArray[np.signedinteger]
+    counts: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    @cached_property
+    def split(self) -> NDArray[np.bool_]:
+        """A mask of the nodes that are split."""
+        return np.asarray(self.feature != LEAF)
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """The weight of the rows in each node."""
+        return np.asarray(self.counts.sum(axis=1, dtype=np.float64))
+
+    @cached_property
+    def label(self) -> Numbers:
+        """The class with the largest weight in each node; of equal ones the first."""
+        return np.asarray(self.counts.argmax(axis=1))
+
+    @property
+    def leaves(self) -> int:
+        """The number of nodes that are not split."""
+        return int(np.count_nonzero(~self.split))
+
+
 @dataclass(frozen=True, eq=False)
-class TreeStructure:
+class TreeStructure(TreeNodes):
     """The nodes of a decision tree, their tests and how many rows of each class reached them.
 
     Attributes
@@ -82,16 +115,8 @@ class TreeStructure:
     counts: NDArray[np.int32] | FloatArray
     dates: tuple[str, ...] = ()
 
-    def __len__(self) -> int:
-        return len(self.feature)
-
     def __repr__(self) -> str:
         return f"<Tree: {len(self)} nodes, {self.leaves} leaves, depth {self.depth}>"
-
-    @cached_property
-    def split(self) -> NDArray[np.bool_]:
-        """A mask of the nodes that are split."""
-        return np.asarray(self.feature != LEAF)
 
     @cached_property
     def numeric(self) -> NDArray[np.bool_]:
@@ -106,11 +131,6 @@ class TreeStructure:
         return np.asarray(np.array([*widths, 0], dtype=np.int64)[self.feature])
 
     @cached_property
-    def weight(self) -> FloatArray:
-        """The weight of the rows in each node."""
-        return np.asarray(self.counts.sum(axis=1, dtype=np.float64))
-
-    @cached_property
     def parent(self) -> Numbers:
         """The parent of each node; the root has none, -1."""
         above = np.full(len(self), -1, dtype=np.int64)
@@ -122,6 +142,11 @@ class TreeStructure:
     def kids(self) -> Numbers:
         """The number of children of each node."""
         return np.bincount(self.parent[1:], minlength=len(self))
+
+    @cached_property
+    def first_child(self) -> Numbers:
+        """The first child of each split node; its other children follow."""
+        return 1 + np.cumsum(self.kids) - self.kids
 
     @cached_property
     def borders(self) -> list[int]:
@@ -146,24 +171,13 @@ class TreeStructure:
         """The number of splits on the longest path."""
         return len(self.borders) - 2
 
-    @property
-    def leaves(self) -> int:
-        """The number of nodes that are not split."""
-        return int(np.count_nonzero(self.feature == LEAF))
-
-    @cached_property
-    def label(self) -> Numbers:
-        """The class with the largest weight in each node; of equal ones the first."""
-        return np.asarray(self.counts.argmax(axis=1))
-
     @cached_property
     def largest(self) -> NDArray[np.int32]:
         """The child with the largest weight of each split node, of equal ones the first."""
         found = np.full(len(self), NO_CHILD, dtype=np.int32)
         parents = np.flatnonzero(self.kids)
         if len(parents):
-            starts = 1 + (np.cumsum(self.kids) - self.kids)[parents]
-            top = np.maximum.reduceat(self.weight, starts)
+            top = np.maximum.reduceat(self.weight, self.first_child[parents])
             best = self.weight[1:] >= np.repeat(top * (1 - 1e-9), self.kids[parents])
             # Written from the last to the first, the first one stays.
             chosen = 1 + np.flatnonzero(best)[::-1]
@@ -268,71 +282,17 @@ class TreeStructure:
             raise StoreError(f"Tree: {rule}.")
 
 
-class ReadableTree(Protocol):
-    """A tree that can be drawn and written as rules; nodes are numbered level by level."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-
-    @property
-    def classes(self) -> tuple[Level, ...]:
-        """The class labels."""
-
-    @property
-    def feature(self) -> NDArray[np.signedinteger]:
-        """The position of each node's column, or `LEAF`."""
-
-    @property
-    def counts(self) -> NDArray[Any]:
-        """The weight of each class (columns) in each node (rows)."""
-
-    @property
-    def split(self) -> NDArray[np.bool_]:
-        """Which nodes have a test."""
-
-    @property
-    def weight(self) -> FloatArray:
-        """The weight of the rows in each node."""
-
-    @property
-    def label(self) -> Numbers:
-        """The class with the largest weight in each node."""
-
-    @property
-    def parent(self) -> Numbers:
-        """The parent of each node; the root has -1."""
-
-    @property
-    def borders(self) -> list[int]:
-        """The first node of each level of the tree, and the number of nodes at the end."""
-
-    @property
-    def depths(self) -> Numbers:
-        """The number of splits above each node."""
-
-    @property
-    def depth(self) -> int:
-        """The number of splits on the longest path."""
-
-    @property
-    def leaves(self) -> int:
-        """The number of nodes that are not split."""
-
-    def __len__(self) -> int: ...
-
-    def children(self, node: int) -> list[tuple[int, int]]:
-        """Return the slots of a node and the children in them."""
-
-    def test(self, node: int, slot: int) -> str:
-        """Return the test that leads from a node to the child in one of its slots."""
-
-    def value(self, node: int, slot: int) -> str:
-        """Return what a row has in the column of a node to fall into one of its slots."""
-
+#: A tree that can be drawn and written as rules; its nodes are numbered level by level.
+ReadableTree: TypeAlias = "TreeStructure | ForestTree"
 
 #: Deeper tests are numbered rather than indented, or a chain of thousands would be all blanks.
 _INDENTED = 24
+
+
+def number_within(sizes: NDArray[np.integer[Any]]) -> Numbers:
+    """Return the numbers from 0 on of the members of each of some groups, group by group."""
+    starts = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(sizes.sum()) - np.repeat(starts, sizes))
 
 
 class Step(NamedTuple):

@@ -35,69 +35,68 @@ def panel_page(
     title: str,
     description: str,
     panels: Sequence[tuple[str, float]],
-    columns: int,
-    width: float,
+    columns: int = 3,
     names: Sequence[str] = (),
 ) -> str:
     """Draw panels, each with its height, so many side by side, under one legend of `names`."""
-    whole = (width + _GAP) * min(columns, max(len(panels), 1)) - _GAP
+    whole = (PANEL + _GAP) * min(columns, max(len(panels), 1)) - _GAP
     swatches, y = legend(names, whole) if names else ("", -8.0)
     parts, y = [swatches], y + 8
     for start in range(0, len(panels), columns):
         row = panels[start : start + columns]
-        parts += [group(body, x=(width + _GAP) * at, y=y) for at, (body, _) in enumerate(row)]
+        parts += [group(body, x=(PANEL + _GAP) * at, y=y) for at, (body, _) in enumerate(row)]
         y += max(height for _, height in row) + 16
     return drawing(whole, max(y - 16, 1), title, description, *parts)
 
 
-def _heading(attribute: Mapping[str, Any], width: float) -> str:
+def _heading(attribute: Mapping[str, Any]) -> str:
     bits = f"{short(attribute['bits'])} bit"
-    room = width - width_of(bits, 11) - 12
+    room = PANEL - width_of(bits, 11) - 12
     return label(0, 14, attribute["name"], room=room, size=13, bold=True) + label(
-        width, 14, bits, size=11, anchor="end", classes="soft"
+        PANEL, 14, bits, size=11, anchor="end", classes="soft"
     )
 
 
 def probability_panel(
-    attribute: Mapping[str, Any], classes: Sequence[str], width: float = PANEL, tips: bool = True
+    attribute: Mapping[str, Any], classes: Sequence[str], tips: bool = True
 ) -> str:
     """Draw P(value | class) of one nominal attribute."""
-    body, height = _probabilities(attribute, classes, width, tips)
+    body, height = _probabilities(attribute, classes, tips)
     description = (
         f"P(value | class) of {attribute['name']} for {len(classes)} classes and "
         f"{len(attribute['levels'])} values; {short(attribute['bits'], 2)} bits of information "
         "about the class."
     )
-    return drawing(width, height, f"Probabilities of {attribute['name']}", description, body)
+    return drawing(PANEL, height, f"Probabilities of {attribute['name']}", description, body)
 
 
-def probability_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
+def probability_table(view: Mapping[str, Any]) -> str:
     """Draw P(value | class) of all nominal attributes as one figure."""
-    panels = [_probabilities(table, view["classes"], width) for table in view["tables"]]
+    panels = [_probabilities(table, view["classes"]) for table in view["tables"]]
     description = f"{len(panels)} attributes by class and value; color is probability."
-    panels.insert(0, _prior(view, width))
-    return panel_page("Probability tables", description, panels, columns, width)
+    panels.insert(0, _prior(view))
+    return panel_page("Probability tables", description, panels)
 
 
-def prior_panel(view: Mapping[str, Any], width: float = PANEL) -> str:
+def prior_panel(view: Mapping[str, Any]) -> str:
     """Draw the probability of each class before any evidence."""
-    body, height = _prior(view, width)
+    body, height = _prior(view)
     description = f"P(class) of {len(view['classes'])} classes, before any evidence."
-    return drawing(width, height, "Class prior", description, body)
+    return drawing(PANEL, height, "Class prior", description, body)
 
 
-def _prior(view: Mapping[str, Any], width: float) -> tuple[str, float]:
+def _prior(view: Mapping[str, Any]) -> tuple[str, float]:
     classes, what = view["classes"], ["P(class)"]
     cells = [Cell(f"q{shade(fraction)}", (f"{fraction:.2f}",), "") for fraction in view["prior"]]
     if len(classes) <= MANY_CLASSES:
-        grid = _lay_out(what, classes, [cells], width, 21.0, 11.0)
+        grid = _lay_out(what, classes, [cells], 21.0, 11.0)
     else:
-        grid = _lay_out(classes, what, [[cell] for cell in cells], width, 14.0, 10.0)
+        grid = _lay_out(classes, what, [[cell] for cell in cells], 14.0, 10.0)
     return label(0, 14, "Class prior", size=13, bold=True) + grid.draw(), grid.bottom + 2
 
 
 def _probabilities(
-    attribute: Mapping[str, Any], classes: Sequence[str], width: float, tips: bool = True
+    attribute: Mapping[str, Any], classes: Sequence[str], tips: bool = True
 ) -> tuple[str, float]:
     levels = attribute["levels"]
     by_class = [
@@ -106,13 +105,13 @@ def _probabilities(
     ]
     if len(classes) <= MANY_CLASSES:
         by_level = list(zip(*by_class, strict=True))
-        grid = _lay_out(levels, classes, by_level, width, 21.0, 11.0)
+        grid = _lay_out(levels, classes, by_level, 21.0, 11.0)
     else:
-        grid = _lay_out(classes, levels, by_class, width, 14.0, 10.0)
-    body, height = _heading(attribute, width) + grid.draw(), grid.bottom + 2
+        grid = _lay_out(classes, levels, by_class, 14.0, 10.0)
+    body, height = _heading(attribute) + grid.draw(), grid.bottom + 2
     if attribute["more_levels"]:
         words = f"… and {attribute['more_levels']} more values"
-        body += label(0, height + 12, words, size=11, classes="soft", room=width)
+        body += label(0, height + 12, words, size=11, classes="soft", room=PANEL)
         height += 18
     return body, height
 
@@ -130,12 +129,11 @@ def _lay_out(
     rows: Sequence[str],
     columns: Sequence[str],
     cells: Sequence[Sequence[Cell]],
-    width: float,
     pitch: float,
     size: float,
 ) -> Grid:
-    left = min(max(width_of(name, size) for name in rows) + 8, 0.42 * width)
-    step = min(64.0, (width - left) / len(columns))
+    left = min(max(width_of(name, size) for name in rows) + 8, 0.42 * PANEL)
+    step = min(64.0, (PANEL - left) / len(columns))
     longest = max(width_of(name, size) for name in columns)
     upright = longest > step - 4 and len(rows) > 2 and step < 40
     head = min(longest + 4, 76.0) if upright else height_of(size) + 2
@@ -145,24 +143,22 @@ def _lay_out(
     )
 
 
-def density_panel(
-    attribute: Mapping[str, Any], classes: Sequence[str], width: float = PANEL
-) -> str:
+def density_panel(attribute: Mapping[str, Any], classes: Sequence[str]) -> str:
     """Draw the densities of one numeric attribute, one line a class."""
-    body, height = _densities(attribute, width)
+    body, height = _densities(attribute)
     moments = zip(classes, attribute["mean"], attribute["deviation"], strict=True)
     description = "; ".join(
         f"{name}: mean {_moment(mean)}, deviation {_moment(deviation)}"
         for name, mean, deviation in moments
     )
-    return drawing(width, height, f"Densities of {attribute['name']}", description, body)
+    return drawing(PANEL, height, f"Densities of {attribute['name']}", description, body)
 
 
-def density_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
+def density_table(view: Mapping[str, Any]) -> str:
     """Draw the densities of all numeric attributes as one figure."""
-    panels = [_densities(attribute, width) for attribute in view["columns"]]
+    panels = [_densities(attribute) for attribute in view["columns"]]
     description = f"Densities of {len(panels)} numeric attributes by class."
-    return panel_page("Numeric attributes", description, panels, columns, width, with_priors(view))
+    return panel_page("Numeric attributes", description, panels, names=with_priors(view))
 
 
 def with_priors(view: Mapping[str, Any]) -> list[str]:
@@ -175,9 +171,9 @@ def _moment(value: float | None) -> str:
     return "not known" if value is None else f"{value:.4g}"
 
 
-def _densities(attribute: Mapping[str, Any], width: float) -> tuple[str, float]:
+def _densities(attribute: Mapping[str, Any]) -> tuple[str, float]:
     x = attribute["x"]
-    across = Scale(x[0], x[-1], 4, width - 4)
+    across = Scale(x[0], x[-1], 4, PANEL - 4)
     up = _limited_scale([max(density) for density in attribute["density"]], _HEAD + 4)
     areas, lines = [], []
     for place, density in enumerate(attribute["density"]):
@@ -186,8 +182,8 @@ def _densities(attribute: Mapping[str, Any], width: float) -> tuple[str, float]:
         areas.append(path(closed, f"a{place % HUES}", closed=True))
         lines.append(path(points, f"s{place % HUES}"))
     marks = date_marks(across, 4) if attribute["dates"] else None
-    axis = bottom_axis(across, _BOTTOM, most=4, marks=marks, width=width)
-    return "".join([_heading(attribute, width), *areas, *lines, axis]), _BOTTOM + _FOOT
+    axis = bottom_axis(across, _BOTTOM, most=4, marks=marks, width=PANEL)
+    return "".join([_heading(attribute), *areas, *lines, axis]), _BOTTOM + _FOOT
 
 
 def _limited_scale(peaks: Sequence[float], top: float) -> Scale:
@@ -201,7 +197,7 @@ def cut_panel(column: Mapping[str, Any], classes: Sequence[str]) -> str:
     """Draw where one column is cut, and the class densities between the cut points."""
     panels = [_cuts(column, classes)]
     description = ", ".join(column["levels"])
-    return panel_page(f"Cuts of {column['name']}", description, panels, 1, PANEL, classes)
+    return panel_page(f"Cuts of {column['name']}", description, panels, 1, classes)
 
 
 def cut_table_figure(
@@ -210,12 +206,12 @@ def cut_table_figure(
     """Draw where all columns are cut as one figure."""
     panels = [_cuts(column, classes) for column in columns]
     description = f"Where {len(columns)} columns are cut, and the class densities in their levels."
-    return panel_page("Cuts by column", description, panels, across, PANEL, classes)
+    return panel_page("Cuts by column", description, panels, across, classes)
 
 
 def _cuts(column: Mapping[str, Any], classes: Sequence[str]) -> tuple[str, float]:
     body = _level_bars(column, classes) if column["spans"] is None else _spans(column, classes)
-    return _heading(column, PANEL) + body, _BOTTOM + _FOOT
+    return _heading(column) + body, _BOTTOM + _FOOT
 
 
 def _spans(column: Mapping[str, Any], classes: Sequence[str]) -> str:

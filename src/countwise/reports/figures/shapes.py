@@ -24,26 +24,24 @@ _HEAD, _PLOT, _FOOT, _PITCH = 24.0, 116.0, 22.0, 18.0
 _ERRORS = 2.0
 
 
-def shape_panel(shape: Mapping[str, Any], classes: Sequence[str], width: float = PANEL) -> str:
+def shape_panel(shape: Mapping[str, Any], classes: Sequence[str]) -> str:
     """Draw what the values of one column add to the log-odds."""
-    panels = [_shape(shape, classes, width)]
-    return panel_page(
-        f"Shape of {shape['name']}", _describe(shape, classes), panels, 1, width, _names(classes)
-    )
+    title, panels = f"Shape of {shape['name']}", [_shape(shape, classes)]
+    return panel_page(title, _describe(shape, classes), panels, 1, _names(classes))
 
 
-def shape_table(view: Mapping[str, Any], columns: int = 3, width: float = PANEL) -> str:
+def shape_table(view: Mapping[str, Any]) -> str:
     """Draw the shapes of all columns as one figure."""
     classes = view["classes"]
-    panels = [_shape(shape, classes, width) for shape in view["columns"]]
+    panels = [_shape(shape, classes) for shape in view["columns"]]
     words = f"What the values of {len(panels)} columns add to the log-odds."
-    return panel_page("Shapes of the columns", words, panels, columns, width, _names(classes))
+    return panel_page("Shapes of the columns", words, panels, names=_names(classes))
 
 
-def single_shape(shape: Mapping[str, Any], classes: Sequence[str], width: float = PANEL) -> str:
+def single_shape(shape: Mapping[str, Any], classes: Sequence[str]) -> str:
     """Draw the shape of one column without a legend."""
-    body, height = _shape(shape, classes, width)
-    return drawing(width, height, f"Shape of {shape['name']}", _describe(shape, classes), body)
+    body, height = _shape(shape, classes)
+    return drawing(PANEL, height, f"Shape of {shape['name']}", _describe(shape, classes), body)
 
 
 def _names(classes: Sequence[str]) -> Sequence[str]:
@@ -60,20 +58,20 @@ def _describe(shape: Mapping[str, Any], classes: Sequence[str]) -> str:
     )
 
 
-def _shape(shape: Mapping[str, Any], classes: Sequence[str], width: float) -> tuple[str, float]:
+def _shape(shape: Mapping[str, Any], classes: Sequence[str]) -> tuple[str, float]:
     note = f"{percent(shape['share'])} of all terms"
-    room = width - width_of(note, 11) - 12
+    room = PANEL - width_of(note, 11) - 12
     head = label(0, 14, shape["name"], room=room, size=13, bold=True)
-    head += label(width, 14, note, size=11, anchor="end", classes="soft")
+    head += label(PANEL, 14, note, size=11, anchor="end", classes="soft")
     draw = _dots if shape["edges"] is None else _steps
-    body, height = draw(shape, classes, width)
+    body, height = draw(shape, classes)
     words = []
     if shape["missing"] is not None and len(classes) == 1:
         words.append(f"missing {signed(shape['missing'][0])}")
     if shape["more_levels"]:
         words.append(f"{shape['more_levels']} more levels are rarer")
     if words:
-        body += label(0, height + 12, "; ".join(words), size=11, classes="soft", room=width)
+        body += label(0, height + 12, "; ".join(words), size=11, classes="soft", room=PANEL)
         height += 18
     return head + body, height
 
@@ -92,14 +90,14 @@ def _error(shape: Mapping[str, Any], at: int, place: int) -> float:
     return float(shape["errors"][at][place]) if shape["errors"] else 0.0
 
 
-def _steps(shape: Mapping[str, Any], classes: Sequence[str], width: float) -> tuple[str, float]:
+def _steps(shape: Mapping[str, Any], classes: Sequence[str]) -> tuple[str, float]:
     """Numbers: a line with steps for each class, and a band around it."""
     low, high = _ends(shape)
     left, bottom = tick_room(low, high, 4) + 8, _HEAD + _PLOT
     edges = shape["edges"]
-    across = Scale(edges[0], edges[-1], left, width - 4)
+    across = Scale(edges[0], edges[-1], left, PANEL - 4)
     up = Scale(low, high, bottom, _HEAD + 4)
-    parts = [left_axis(up, left, width - 4, 4), line(left, up(0), width - 4, up(0), "axis")]
+    parts = [left_axis(up, left, PANEL - 4, 4), line(left, up(0), PANEL - 4, up(0), "axis")]
     bands, lines = [], []
     for place in range(len(classes)):
         points, above, below = [], [], []
@@ -113,28 +111,28 @@ def _steps(shape: Mapping[str, Any], classes: Sequence[str], width: float) -> tu
             bands.append(path([*above, *reversed(below)], f"a{place % HUES}", closed=True))
         lines.append(path(points, f"s{place % HUES}"))
     marks = date_marks(across, 4) if shape["dates"] else None
-    axis = bottom_axis(across, bottom, most=4, marks=marks, width=width)
+    axis = bottom_axis(across, bottom, most=4, marks=marks, width=PANEL)
     return "".join([*parts, *bands, *lines, axis]), bottom + _FOOT
 
 
-def _dots(shape: Mapping[str, Any], classes: Sequence[str], width: float) -> tuple[str, float]:
+def _dots(shape: Mapping[str, Any], classes: Sequence[str]) -> tuple[str, float]:
     """Levels: a line each, with a dot and a whisker for each class."""
     levels = shape["levels"]
     low, high = _ends(shape)
     longest = max((width_of(name, 11) for name in levels), default=0.0)
-    left = min(longest + 10, 0.42 * width)
+    left = min(longest + 10, 0.42 * PANEL)
     bottom = _HEAD + _PITCH * len(levels) + 4
-    across = Scale(low, high, left, width - 6)
+    across = Scale(low, high, left, PANEL - 6)
     parts = [line(across(0), _HEAD, across(0), bottom, "axis")]
     for at, name in enumerate(levels):
         y = _HEAD + _PITCH * (at + 0.5)
         parts.append(label(left - 8, y + 4, name, room=left - 10, size=11, anchor="end"))
-        parts.append(line(left, y, width - 6, y, "grid"))
+        parts.append(line(left, y, PANEL - 6, y, "grid"))
         for place in range(len(classes)):
             value, error = shape["added"][at][place], _ERRORS * _error(shape, at, place)
             if error and len(classes) == 1:
                 parts.append(line(across(value - error), y, across(value + error), y, "faint"))
             words = f"{name}, {classes[place]}: {signed(value)}"
             parts.append(circle(across(value), y, 4, f"c{place % HUES}", words))
-    axis = bottom_axis(across, bottom, most=4, width=width)
+    axis = bottom_axis(across, bottom, most=4, width=PANEL)
     return "".join([*parts, axis]), bottom + _FOOT

@@ -14,12 +14,7 @@ from countwise.errors import TableError, did_you_mean, listing
 from countwise.notes import Note
 from countwise.tables.cell_forms import days_since_epoch
 from countwise.tables.formats.csv_dialect import encoding_notes
-from countwise.tables.formats.source import (
-    Source,
-    not_text,
-    one_byte_encoding,
-    refuse_duplicates,
-)
+from countwise.tables.formats.source import Source, not_text, one_byte_encoding, refuse_duplicates
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import drop_marks, drop_unused, settle

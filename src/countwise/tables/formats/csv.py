@@ -18,12 +18,7 @@ from countwise.tables.formats.source import Source
 from countwise.tables.infer_schema import plain_kind
 from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.text_values import (
-    has_commas,
-    is_marked,
-    numbers_among,
-    settle,
-)
+from countwise.tables.text_values import has_commas, is_marked, numbers_among, settle
 
 _CONVERSION = re.compile(
     r"In CSV column #(\d+):.*?conversion error to (\w+): invalid value '(.*)'", re.DOTALL

@@ -108,12 +108,12 @@ def lazy_error(source: Any) -> TableError:
     )
 
 
-def refuse_duplicates(names: Sequence[str]) -> None:
-    """Refuse a frame in which two columns have one name."""
+def refuse_duplicates(names: Sequence[str], who: str = "Table", where: str = "") -> None:
+    """Refuse a frame in which two columns have one name; `where` begins with a blank."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(
-            f"Table: column names must differ; got {twice!r} twice. Rename one of them."
+            f"{who}: column names must differ; got {twice!r} twice{where}. Rename one of them."
         )
 
 

@@ -11,11 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from countwise.errors import TableError, listing
 from countwise.tables.formats.source import Source, refuse_duplicates
-from countwise.tables.raw_columns import Numbers, Raw, RawTable, Words, from_arrow, missing_numbers
+from countwise.tables.raw_columns import (
+    Numbers,
+    Raw,
+    RawTable,
+    from_arrow,
+    missing_numbers,
+    missing_words,
+)
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.text_values import drop_marks, drop_unused, holds_marks, settle_typed
 
@@ -125,7 +130,7 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
 def missing_column(name: str, rows: int, options: ReadOptions) -> Raw:
     """Return a column without any value, of words if it is declared nominal."""
     if options.column(name).coded:
-        return Words(np.full(rows, -1, np.int32), ())
+        return missing_words(rows)
     return missing_numbers(rows)
 
 

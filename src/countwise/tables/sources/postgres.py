@@ -217,11 +217,9 @@ class PostgresSource(QuerySource):
         return f"hashint8extended({_quote(str(self.key))}::bigint, '{signed}'::bigint)"
 
     def _where(self, condition: str) -> PostgresSource:
-        some = object.__new__(PostgresSource)
-        some.__dict__.update(self.__dict__)
         # Rows whose key is missing are found by whoever reads or counts them, and refused.
-        some._rows = f"(SELECT * FROM {self._rows} AS given WHERE ({condition}) IS NOT FALSE)"
-        return some
+        rows = f"(SELECT * FROM {self._rows} AS given WHERE ({condition}) IS NOT FALSE)"
+        return self.with_changes(_rows=rows)
 
     def _schema(self, statement: str) -> Any:
         with self._cursor() as cursor:

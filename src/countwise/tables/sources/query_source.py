@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,10 +224,13 @@ class KeyedSource(ArrowSource):
                 raise TableError(f"scan: `key=` must not be the class; got {self.key!r}.")
             columns = {**options.columns, self.key: Column(self.key, "drop")}
             options = replace(options, columns=columns)
-        some = object.__new__(type(self))
-        some.__dict__.update(self.__dict__)
-        some.row_limit = rows
-        return super(KeyedSource, some).head(options, rows)
+        return super(KeyedSource, self.with_changes(row_limit=rows)).head(options, rows)
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return the same source but for these of its attributes."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
     def is_whole(self, name: str) -> bool:
         """Return whether the type of a column holds whole numbers only."""

@@ -8,13 +8,7 @@ from typing import Any
 
 from countwise.errors import TableError, listing
 from countwise.tables.read_options import ReadOptions
-from countwise.tables.sources.query_source import (
-    Query,
-    QuerySource,
-    Set,
-    Totals,
-    one_sentence,
-)
+from countwise.tables.sources.query_source import Query, QuerySource, Set, Totals, one_sentence
 from countwise.tables.sources.row_source import RowSource, slice_batch
 
 _PREFIX = "duckdb:"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.tables.formats.frames import refuse_duplicates
 from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
 from countwise.tables.read_options import ReadOptions
@@ -140,7 +141,7 @@ class ArrowSource(RowSource):
         import pyarrow as pa
 
         names = list(self.schema.names)
-        refuse_duplicates(names, self.what)
+        refuse_duplicates(names, "scan", f" in {self.what}")
         options = options.resolve(names) if not options.is_schema else options
         wanted = [name for name in names if not options.column(name).left_out]
         found, held = list[Any](), 0
@@ -167,15 +168,6 @@ def slice_batch(batch: Any, rows: int) -> Iterator[Any]:
     """Yield an Arrow batch in slices of so many rows."""
     for start in range(0, len(batch), rows):
         yield batch.slice(start, rows)
-
-
-def refuse_duplicates(names: Sequence[str], what: str) -> None:
-    """Refuse a source in which two columns have one name."""
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(
-            f"scan: column names must differ; got {twice!r} twice in {what}. Rename one of them."
-        )
 
 
 def is_read(name: str, options: ReadOptions) -> bool:

@@ -19,9 +19,10 @@ from typing import Any
 
 from countwise.errors import CountwiseError, TableError
 from countwise.tables.answer_frames import to_spark
+from countwise.tables.formats.frames import refuse_duplicates
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.query_source import KeyedSource, Query, one_sentence
-from countwise.tables.sources.row_source import Add, Piece, RowSource, refuse_duplicates
+from countwise.tables.sources.row_source import Add, Piece, RowSource
 
 _PREFIX = "spark:"
 #: Results that are merged by one task.
@@ -92,7 +93,7 @@ class SparkSource(KeyedSource):
     def __init__(self, frame: Any, what: str = "a PySpark DataFrame", key: str | None = None):
         self.what = what
         with spark_sentence(what):
-            refuse_duplicates(frame.columns, what)
+            refuse_duplicates(frame.columns, "scan", f" in {what}")
             numbered = None if key is not None else _number_by_file(frame)
             self.frame = frame if numbered is None else numbered
             self.schema = frame.limit(0).toArrow().schema
