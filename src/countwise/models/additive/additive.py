@@ -117,7 +117,8 @@ class Additive(Classifier):
     takes_scans = True
     terms_: Terms = fitted("")
     penalties_: FloatArray = fitted(
-        "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs"
+        "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs, for "
+        "rows of mean weight 1"
     )
     temperature_: float = fitted("the factor on all tables that validation asked for")
     validation_loss_: float = fitted("the mean log loss of rows that were left out")
