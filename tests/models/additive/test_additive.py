@@ -64,6 +64,13 @@ def test_the_explanation_adds_up_to_the_scores(sample):
     )
 
 
+def test_the_explanation_begins_at_the_average_row():
+    table = cw.read("sample:breast-w").take(np.arange(60))
+    why = cw.Additive(pairs=0).fit(table).explain(table)
+    assert why.to_dict()["base"] == "average row"
+    assert why.describe().splitlines()[1].endswith("  average row")
+
+
 def test_the_parts_are_relative_to_the_average_row():
     table = cw.read("sample:breast-w")
     model = cw.Additive(pairs=2).fit(table)

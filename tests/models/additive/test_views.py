@@ -68,6 +68,15 @@ def test_the_figures_of_a_page_keep_the_most_frequent_levels():
     assert "v1" in column["levels"]
 
 
+def test_a_level_without_rows_has_no_band():
+    rows = {"c": ["a", "b"] * 30 + ["z"], "y": ["p", "p", "q", "p", "q", "q"] * 10 + ["p"]}
+    table = cw.read(rows, target="y").take(np.arange(60))
+    (shape,) = cw.Additive().fit(table).views()[0].columns
+    assert shape.levels[2] == "z"
+    assert (shape.errors[:2] > 0).all()
+    assert shape.errors[2] == shape.added[2] == 0
+
+
 def test_no_errors_are_shown_where_there_was_one_fold(monkeypatch):
     monkeypatch.setattr(prepare, "_CHEAP_ENTRIES", 0)
     rng = np.random.default_rng(0)

@@ -361,6 +361,7 @@ class Additive(Classifier):
             base=base,
             parts=np.stack([part for _, part, _ in named], axis=1) if named else parts,
             joint=base + parts.sum(axis=1),
+            base_name="average row",
         )
 
     def _named_parts(
