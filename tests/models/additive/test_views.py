@@ -98,3 +98,17 @@ def test_only_the_page_speaks_of_bands_and_colors(cancer, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "A band shows two standard errors" in page
     assert "Blue cells are for" in page
+
+
+def test_the_words_of_a_picture_without_shapes_have_room():
+    rows = {"c": ["a"] * 60, "y": ["p", "q", "q"] * 20}
+    picture = cw.draw(cw.Additive().fit(cw.read(rows, target="y")))
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", picture.svg)
+    assert len(words) > 3
+    assert max(map(len, words)) < 70
+    assert "average row" in " ".join(words)
+
+
+def test_a_pair_of_names_is_refused_in_good_english(cancer):
+    with pytest.raises(cw.errors.ParameterError, match="one attribute for Additive; got"):
+        cw.draw(cancer, ("cell_size", "adhesion"))
