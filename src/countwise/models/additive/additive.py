@@ -89,11 +89,14 @@ class Additive(Classifier):
 
     pairs: Any = parameter(
         one_of("auto") | whole(at_least=0),
-        "number of pairs of columns that get a table; 'auto' chooses it by validation",
+        "number of pairs of columns that get a table, at most 200; 'auto' chooses it by validation",
         default="auto",
     )
     max_bins: int = parameter(
-        whole(at_least=2), "largest number of bins of a numeric column", default=64
+        whole(at_least=2),
+        "largest number of bins of a numeric column; with 1,000 rows or more, cuts by description "
+        "length (MDL) may add some",
+        default=64,
     )
     monotone: Any = parameter(
         nothing() | mapping("a mapping of numeric columns to 1 or -1"),
@@ -109,8 +112,8 @@ class Additive(Classifier):
     )
     max_seconds: float | None = parameter(
         nothing() | number(above=0),
-        "after so many seconds the fit of all rows ends with the step it is at; choosing pairs and "
-        "penalties is not cut short",
+        "so many seconds after the start of fit, the fit of all rows ends with the step it is at; "
+        "choosing pairs and penalties is not cut short",
         default=None,
     )
     random_state: Any = parameter(seed(), "random seed of the validation folds", default=0)
