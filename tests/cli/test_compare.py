@@ -133,3 +133,11 @@ def test_what_is_for_one_file_or_for_several_is_said(run, folder):
     assert "--baseline is for several data sets" in message
     message = refused(run("compare", "sample:votes", "sample:iris", "--baseline", "idd"))
     assert "--baseline must be one of the entries" in message
+
+
+def test_a_comparison_by_gain_says_that_probabilities_are_calibrated(run):
+    done = run(
+        "compare", "sample:credit-g", "--gain", "sample", "-m", "naive-bayes", "--folds", "2"
+    )
+    assert done.exit_code == 0
+    assert "those of our models are calibrated or smoothed" in " ".join(done.stderr.split())

@@ -43,3 +43,13 @@ def test_dates_are_written_as_dates(orders, model):
 def test_an_axis_of_dates_marks_years(orders, model):
     picture = cw.draw(model.fit(orders), "ordered").svg
     assert ">2021<" in picture
+
+
+@pytest.mark.parametrize("model", [cw.Additive(pairs=0), cw.NaiveBayes(), cw.Tree()])
+def test_a_model_of_a_frame_of_dates_comes_back_from_a_file(model, tmp_path):
+    days = pd.date_range("2021-01-01", periods=60)
+    frame, late = pd.DataFrame({"ordered": days, "price": range(60)}), ["yes", "no"] * 30
+    cw.save(model.fit(frame, late), tmp_path / "m.cw")
+    again = cw.load(tmp_path / "m.cw")
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+    assert again.feature_names_in_.tolist() == ["ordered", "price"]

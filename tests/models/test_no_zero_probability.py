@@ -11,13 +11,17 @@ import countwise as cw
 from countwise.models import registry
 from countwise.tables import datasets
 
-FAMILIES = ("neighbors", "discrete_bayes", "tree", "ensembles")
+#: A neural network is not calibrated, and takes longest: it is not promised to keep to this.
+FAMILIES = ("additive", "bayes", "discrete_bayes", "ensembles", "linear", "neighbors", "tree")
 MODELS = [
     entry.name
     for entry in registry.models()
-    if entry.predicts == "class" and entry.module.split(".")[2] in FAMILIES
+    if entry.predicts == "class"
+    and entry.module.split(".")[2] in FAMILIES
+    and entry.name != "NeuralNet"
 ]
-#: Bundled tables of at least 100 rows.
+#: Bundled tables of at least 100 rows. What help-desk tells is in its text: the two other columns
+#: are nearly noise, and votes of five neighbors or a full tree are worse than the class shares.
 TABLES = [
     sample.name
     for sample in datasets.all_samples()
@@ -25,8 +29,11 @@ TABLES = [
     and sample.rows >= 100
     and sample.name != "help-desk"
 ]
-#: Bagging of 50 trees takes longest, so it gets fewer folds.
-FOLDS = {"Bagging": 3, "AdaBoost": 3}
+#: Normal densities with one covariance are hopeless with 24 classes, some of a single row: a slope
+#: can make their posteriors equal, but not the class shares.
+ABOVE = {"LinearDiscriminant": ["audiology"]}
+#: These take longest, so they get fewer folds.
+FOLDS = {"Additive": 3, "AdaBoost": 3, "Bagging": 3, "LinearDiscriminant": 3}
 
 
 def losses(name, table):
@@ -53,7 +60,7 @@ def losses(name, table):
 
 def test_the_families_and_tables_are_found():
     assert {"Neighbors", "CondensedNeighbors", "DiscreteBayes", "ID3", "AdaBoost"} <= set(MODELS)
-    assert {"Tree", "Forest", "Bagging", "Vote"} <= set(MODELS)
+    assert {"Tree", "Forest", "Bagging", "Vote", "Additive", "TAN"} <= set(MODELS)
     assert len(TABLES) >= 15
 
 
@@ -68,7 +75,7 @@ def test_no_class_is_impossible_and_the_class_shares_are_not_better(name):
         assert least > 0, data
         if loss > shares:
             above.append((data, loss, shares))
-    assert not above
+    assert [data for data, *_ in above] == ABOVE.get(name, []), above
 
 
 def test_auto_takes_the_least_leave_one_out_loss():

@@ -321,7 +321,10 @@ def _say_probabilities(gain: GainMatrix | None, quiet: bool) -> None:
 
     what = "costs" if gain.costs else "gains"
     remark(
-        [f"Decisions by expected {what} use the probabilities that each model gives by default."],
+        [
+            f"Decisions by expected {what} use the probabilities that each model gives by default: "
+            "those of our models are calibrated or smoothed."
+        ],
         quiet,
     )
 

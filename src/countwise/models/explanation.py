@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Explanation:
     ``base + parts.sum(axis=1) = joint``: prediction adds the same figures. Between two classes the
     differences are log-odds: `log_odds` gives them, `describe` puts them in words. A text column
     has several parts: the words of the row that matter most, and the sum of all others. A part
-    that a row does not have adds nothing; its value is empty.
+    that a row does not have adds nothing; its value is empty. ``base_name`` says what the base is.
 
     Examples
     --------
@@ -46,6 +46,7 @@ class Explanation:
     base: FloatArray
     parts: FloatArray
     joint: FloatArray
+    base_name: str = field(default="before any evidence", kw_only=True)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -87,6 +88,7 @@ class Explanation:
             "posterior": dict(
                 zip(map(str, self.classes), self.posteriors[row].tolist(), strict=True)
             ),
+            "base": self.base_name,
             "prior_log_odds": base,
             "parts": [
                 {
@@ -116,7 +118,7 @@ class Explanation:
             return f"{facts['class']} is the only class there is"
         lines = [
             f"{_title(facts)}: log-odds {_odds(facts['log_odds']).strip()}",
-            f"  {_odds(facts['prior_log_odds'])}  before any evidence",
+            f"  {_odds(facts['prior_log_odds'])}  {facts['base']}",
         ]
         for part in facts["parts"][:most]:
             lines.append(f"  {_odds(part['log_odds'])}  {part['attribute']} = {part['value']}")
@@ -133,7 +135,7 @@ class Explanation:
 
     def _html(self, row: int) -> str:
         facts = self.to_dict(row)
-        lines = [("before any evidence", "", facts["prior_log_odds"])]
+        lines = [(facts["base"], "", facts["prior_log_odds"])]
         lines += [(part["attribute"], part["value"], part["log_odds"]) for part in facts["parts"]]
         lines.append(("sum", "", facts["log_odds"]))
         cells = [(name, value, _odds(odds).strip()) for name, value, odds in lines]

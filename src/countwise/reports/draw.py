@@ -36,7 +36,7 @@ from countwise.reports.figures.panels import (
 )
 from countwise.reports.figures.regions import slice_figure
 from countwise.reports.figures.shapes import shape_panel, shape_table
-from countwise.reports.figures.svg import drawing, escape, label, number, standalone
+from countwise.reports.figures.svg import drawing, escape, label, number, standalone, wrapped
 from countwise.reports.model_facts import has_weights, view_facts, views_of
 from countwise.reports.rasterize import rasterize
 from countwise.reports.sentences import plain
@@ -169,6 +169,8 @@ _SIDES = (" width", " height")
 #: The attributes of a graph that a picture shows, and how wide its names may make it.
 MAX_NODES = 400
 _WIDEST = 1800.0
+#: Words below figures have at least this room.
+_LEAST_WIDTH = 340.0
 
 
 def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
@@ -347,7 +349,7 @@ def _draw_attribute(model: Any, name: str, views: Sequence[Facts], what: Any) ->
             f"draw: what must be left out for a {name}, which is drawn as a whole; got {what!r}."
         )
     if isinstance(what, tuple):
-        raise ParameterError("draw", "what", f"one attribute for a {name}", what)
+        raise ParameterError("draw", "what", f"one attribute for {name}", what)
     title = f"{name}: {what} by class"
     for view in drawable:
         classes, attributes = view["classes"], view.get("tables") or view.get("columns") or ()
@@ -395,7 +397,7 @@ def _draw_cells(name: str, view: CellGrid, what: Any) -> Picture:
 
 
 def _stacked(title: str, figures: list[str], words: str) -> str:
-    """Put figures below each other, with a line of words under them."""
+    """Put figures below each other, with words under them."""
     if len(figures) == 1 and not words:
         return figures[0]
     body, y, width = [], 0.0, 0.0
@@ -403,7 +405,9 @@ def _stacked(title: str, figures: list[str], words: str) -> str:
         wide, high = (float(figure.split(f'{side}="', 1)[1].split('"', 1)[0]) for side in _SIDES)
         body.append(figure.replace("<svg ", f'<svg y="{number(y)}" ', 1))
         y, width = y + high + 20, max(width, wide)
-    if words:
-        body.append(label(0, y, words, size=12, classes="soft"))
-        y += 10
-    return drawing(max(width, 340), max(y, 1), title, title, *body)
+    width = max(width, _LEAST_WIDTH)
+    lines = wrapped(words, width, 12)
+    for place, line in enumerate(lines):
+        body.append(label(0, y + 16 * place, line, size=12, classes="soft"))
+    y += 16 * len(lines) - 6 if lines else 0
+    return drawing(width, max(y, 1), title, title, *body)

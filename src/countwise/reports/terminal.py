@@ -305,7 +305,7 @@ class Screen:
         label, against = str(why["class"]), str(why["against"])
         posterior = why["posterior"][label]
         self.say(f"row {row}: {label} {percent(posterior)} against {against}", "bold")
-        lines = [("before any evidence", "", why["prior_log_odds"])]
+        lines = [(str(why["base"]), "", why["prior_log_odds"])]
         lines += [(p["attribute"], p["value"], p["log_odds"]) for p in why["parts"][:most]]
         largest = max((abs(odds) for _, _, odds in lines if abs(odds) < _ENDLESS), default=0.0)
         if rest := why["parts"][most:]:

@@ -787,7 +787,12 @@ def _decode_fitted(model: Any, found: Mapping[str, Any], reader: Reader) -> None
     for name, codec in codecs.items():
         setattr(model, name, _decode_part(codec, name, fields[name], reader))
     number, names = _decode_part(codec_of(_Columns), "columns", found.get("columns", {}), reader)
-    known = [column.name for column in vars(model).get("schema_", ()) if column.kind != "target"]
+    # A part of a date is a column of the schema, but none of the frame that the model learned from.
+    known = [
+        column.name
+        for column in vars(model).get("schema_", ())
+        if column.kind != "target" and not column.part_of
+    ]
     if number not in (None, len(known)) or names not in (None, tuple(known)):
         raise MisfitError("must be the columns of the schema").at(".columns")
     if number is not None:

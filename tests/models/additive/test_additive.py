@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import countwise as cw
 from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
 from countwise.models.additive import choose, fit, prepare
+from countwise.models.additive.prepare import order_rows
 
 
 def log_loss(model, table):
@@ -60,6 +62,13 @@ def test_the_explanation_adds_up_to_the_scores(sample):
     assert why.attributes[len(names) :] == tuple(
         f"{names[pair.first]} × {names[pair.second]}" for pair in pairs
     )
+
+
+def test_the_explanation_begins_at_the_average_row():
+    table = cw.read("sample:breast-w").take(np.arange(60))
+    why = cw.Additive(pairs=0).fit(table).explain(table)
+    assert why.to_dict()["base"] == "average row"
+    assert why.describe().splitlines()[1].endswith("  average row")
 
 
 def test_the_parts_are_relative_to_the_average_row():
@@ -300,3 +309,37 @@ def test_pairs_may_want_a_strong_penalty_where_columns_want_a_weak_one(monkeypat
     assert (0, 1) in {(pair.first, pair.second) for pair in model.terms_.pairs}
     # The columns' penalty times the largest usual factor.
     assert model.penalties_[-1] > 0.003 * 256 * 3
+
+
+@pytest.mark.parametrize("weight", [3.0, 1e-6, 1e6 + 0.5])
+def test_equal_weights_of_any_size_learn_nothing_by_heart(weight):
+    """Copies of a row in several folds, or penalties too weak for large weights, did."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(150, 2)), random.integers(0, 2, 150)
+    found = cw.Additive().fit(X, y, sample_weight=np.full(150, weight)).predict_proba(X)
+    assert found.min() > 0.2
+
+
+@pytest.mark.parametrize("pairs", [0, 1])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_size_of_weights_changes_no_choice(pairs, classes):
+    random = np.random.default_rng(1)
+    x, weight = random.normal(size=120), random.uniform(0.5, 1.5, 120)
+    X, y = np.column_stack([x, x]), np.digitize(x + random.normal(size=120), [0, 1][: classes - 1])
+    one, other = (
+        cw.Additive(pairs=pairs).fit(X, y, sample_weight=weight * size) for size in (1, 2.0**24)
+    )
+    np.testing.assert_allclose(one.penalties_, other.penalties_)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+
+
+def test_so_many_copies_of_all_rows_of_a_class_are_one_row_of_that_weight():
+    rows = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6]})
+    table = cw.read(rows.assign(y=list("aabbbc")), target="y")
+    weight = np.asarray([2.0, 4, 3, 3, 1, 2])
+    order, weights = order_rows(table, weight, 0)
+    assert np.bincount(order, weights).tolist() == weight.tolist()
+    assert np.bincount(order).tolist() == [1, 2, 3, 3, 1, 2]
+    again, copies = order_rows(table.take(np.repeat(np.arange(6), weight.astype(int))), None, 0)
+    np.testing.assert_array_equal(copies, weights)
+    assert len(again) == len(order)

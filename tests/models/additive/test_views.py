@@ -68,6 +68,15 @@ def test_the_figures_of_a_page_keep_the_most_frequent_levels():
     assert "v1" in column["levels"]
 
 
+def test_a_level_without_rows_has_no_band():
+    rows = {"c": ["a", "b"] * 30 + ["z"], "y": ["p", "p", "q", "p", "q", "q"] * 10 + ["p"]}
+    table = cw.read(rows, target="y").take(np.arange(60))
+    (shape,) = cw.Additive().fit(table).views()[0].columns
+    assert shape.levels[2] == "z"
+    assert (shape.errors[:2] > 0).all()
+    assert shape.errors[2] == shape.added[2] == 0
+
+
 def test_no_errors_are_shown_where_there_was_one_fold(monkeypatch):
     monkeypatch.setattr(prepare, "_CHEAP_ENTRIES", 0)
     rng = np.random.default_rng(0)
@@ -89,3 +98,17 @@ def test_only_the_page_speaks_of_bands_and_colors(cancer, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "A band shows two standard errors" in page
     assert "Blue cells are for" in page
+
+
+def test_the_words_of_a_picture_without_shapes_have_room():
+    rows = {"c": ["a"] * 60, "y": ["p", "q", "q"] * 20}
+    picture = cw.draw(cw.Additive().fit(cw.read(rows, target="y")))
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", picture.svg)
+    assert len(words) > 3
+    assert max(map(len, words)) < 70
+    assert "average row" in " ".join(words)
+
+
+def test_a_pair_of_names_is_refused_in_good_english(cancer):
+    with pytest.raises(cw.errors.ParameterError, match="one attribute for Additive; got"):
+        cw.draw(cancer, ("cell_size", "adhesion"))

@@ -79,10 +79,37 @@ def test_logistic_regression_is_scikit_learns(iris):
 def test_the_discriminant_is_scikit_learns(iris):
     X = np.column_stack([iris.values(c.name) for c in iris.schema.numeric])
     theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(X, iris.labels)
-    ours = LinearDiscriminant(shrinkage=0).fit(iris)
+    ours = LinearDiscriminant(shrinkage=0, calibrate=None).fit(iris)
     np.testing.assert_allclose(ours.predict_proba(iris), theirs.predict_proba(X), atol=1e-6)
     even = LinearDiscriminant(shrinkage=0, prior="uniform").fit(iris.take(slice(0, 120)))
     assert even.score(iris) > 0.9
+
+
+@pytest.mark.parametrize("name", ["audiology", "ecoli", "hepatitis"])
+def test_a_calibrated_discriminant_makes_no_class_impossible(name):
+    table = cw.read(f"sample:{name}")
+    train, test = (
+        table.take(np.flatnonzero(np.arange(len(table)) % 3 // 2 == at)) for at in (0, 1)
+    )
+    ours, plain = (LinearDiscriminant(calibrate=how).fit(train) for how in ("auto", None))
+    assert ours.predict_proba(test).min() > 0
+    if name == "audiology":
+        assert plain.predict_proba(test).min() == 0
+    np.testing.assert_array_equal(ours.predict(test), plain.predict(test))
+    known = np.isin(test.labels, ours.classes_)
+    place = np.searchsorted(ours.classes_, test.labels[known])
+    rows = np.arange(len(place))
+    new, old = (
+        -np.log(np.maximum(model.predict_proba(test)[known][rows, place], 1e-300)).mean()
+        for model in (ours, plain)
+    )
+    assert new < old
+
+
+def test_another_prior_leaves_a_discriminant_as_it_is(iris):
+    given = LinearDiscriminant(prior="uniform").fit(iris)
+    plain = LinearDiscriminant(prior="uniform", calibrate=None).fit(iris)
+    np.testing.assert_array_equal(given.predict_proba(iris), plain.predict_proba(iris))
 
 
 def test_coefficients_are_per_unit_of_the_column_itself(credit):

@@ -89,11 +89,14 @@ class Additive(Classifier):
 
     pairs: Any = parameter(
         one_of("auto") | whole(at_least=0),
-        "number of pairs of columns that get a table; 'auto' chooses it by validation",
+        "number of pairs of columns that get a table, at most 200; 'auto' chooses it by validation",
         default="auto",
     )
     max_bins: int = parameter(
-        whole(at_least=2), "largest number of bins of a numeric column", default=64
+        whole(at_least=2),
+        "largest number of bins of a numeric column; with 1,000 rows or more, cuts by description "
+        "length (MDL) may add some",
+        default=64,
     )
     monotone: Any = parameter(
         nothing() | mapping("a mapping of numeric columns to 1 or -1"),
@@ -109,15 +112,16 @@ class Additive(Classifier):
     )
     max_seconds: float | None = parameter(
         nothing() | number(above=0),
-        "after so many seconds the fit of all rows ends with the step it is at; choosing pairs and "
-        "penalties is not cut short",
+        "so many seconds after the start of fit, the fit of all rows ends with the step it is at; "
+        "choosing pairs and penalties is not cut short",
         default=None,
     )
     random_state: Any = parameter(seed(), "random seed of the validation folds", default=0)
     takes_scans = True
     terms_: Terms = fitted("")
     penalties_: FloatArray = fitted(
-        "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs"
+        "the penalties of lines, steps, levels, missing cells, cells and surfaces of pairs, for "
+        "rows of mean weight 1"
     )
     temperature_: float = fitted("the factor on all tables that validation asked for")
     validation_loss_: float = fitted("the mean log loss of rows that were left out")
@@ -360,6 +364,7 @@ class Additive(Classifier):
             base=base,
             parts=np.stack([part for _, part, _ in named], axis=1) if named else parts,
             joint=base + parts.sum(axis=1),
+            base_name="average row",
         )
 
     def _named_parts(

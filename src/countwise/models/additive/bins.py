@@ -90,7 +90,7 @@ def learn_bins(
             np.arange(len(unique)), max_bins, np.cumsum(cap_counts(by_value, max_bins))
         )
         if len(known) >= MDL_ROWS:
-            mdl = _mdl_before(by_value, place, y, weight, classes, before)
+            mdl = _mdl_before(by_value, place, y, weight / weight.mean(), classes, before)
             before = np.union1d(before, mdl).astype(np.intp)
     cuts = _between(unique, before)
     codes = interval_codes(cuts, known)
@@ -103,7 +103,7 @@ def cap_counts(counts: FloatArray, bins: int) -> FloatArray:
     """Cap counts at an even share of the bins: one heavy value may not use up several of them."""
     capped = counts
     for _ in range(5):
-        capped = np.minimum(counts, max(capped.sum() / bins, min(1.0, counts.max(initial=1.0))))
+        capped = np.minimum(counts, capped.sum() / bins)
     return np.asarray(capped)
 
 

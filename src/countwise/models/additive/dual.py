@@ -72,7 +72,8 @@ class DualFits:
             for part, code in zip(space.groups, rows.codes, strict=True)
         ]
         # With one score for two classes, its square is twice the sum of squares of both.
-        self._share = 0.5 if rows.scores == 1 else 1.0
+        self._share = (0.5 if rows.scores == 1 else 1.0) * rows.unit
+        self._bias = _BIAS / rows.unit
         self._columns = np.zeros((KINDS, len(rows), len(rows)))
         for place, codes in enumerate(rows.codes):
             for kind, factors in self._factors(place):
@@ -136,7 +137,7 @@ class DualFits:
         last = self._last
         if last is not None and last[0] == pairs and np.array_equal(last[1], penalties):
             return last[2]
-        gram = np.full((len(self.rows), len(self.rows)), _BIAS)
+        gram = np.full((len(self.rows), len(self.rows)), self._bias)
         for kind in (LINE, STEP, LEVEL, MISSING):
             gram += self._columns[kind] / (penalties[kind] * self._share)
         if pairs:
@@ -233,7 +234,7 @@ class DualFits:
             MAX_STEPS,
         )
         tables = self._tables(np.arange(len(known)), pairs, best.penalties, found.T)
-        return tables, _BIAS * found.sum(axis=1)
+        return tables, self._bias * found.sum(axis=1)
 
 
 def _sum_cells(cells: NDArray[Any], width: int, coefficients: FloatArray) -> FloatArray:

@@ -64,6 +64,11 @@ class Rows:
         return scores_of(self.classes)
 
     @property
+    def unit(self) -> float:
+        """The mean weight of a row: penalties are relative to it, so its size changes nothing."""
+        return float(self.weight.mean())
+
+    @property
     def validated(self) -> slice:
         """The rows of all folds that are validated."""
         return slice(0, int(self.bounds[self.folds]))

@@ -70,7 +70,7 @@ class TableFits:
     """Fits whose coefficients are the parameters of the tables: for any number of rows."""
 
     def __init__(self, rows: Rows, space: Space) -> None:
-        self.rows, self.space = rows, space
+        self.rows, self.space, self._unit = rows, space, rows.unit
 
     def most_pairs(self) -> int:
         """Return how many pairs a step may read, so that a fit does not take too long."""
@@ -92,7 +92,9 @@ class TableFits:
             begin = self.space.carry(start.coefficients, start.penalties, penalties)
             more = design.basis.parameters + 1 - len(begin)
             begin = np.concatenate([begin, np.zeros((more, rows.scores))])
-        parameters = fit_parameters(rows.part(fold), design, penalties, begin, spread=spread)
+        parameters = fit_parameters(
+            rows.part(fold), design, penalties * self._unit, begin, spread=spread
+        )
         first, last = rows.bounds[fold : fold + 2].tolist()
         return parameters, predict_range(rows, design, parameters, first, last)
 
@@ -131,7 +133,7 @@ class TableFits:
         parameters = fit_parameters(
             rows,
             replace(design, norms=design.norms * scale),
-            best.penalties,
+            best.penalties * self._unit,
             start,
             spread=spread_of(best.probabilities),
             tight=True,
@@ -151,10 +153,11 @@ def is_better(rows: Rows, new: Validated, old: Validated, errors: float) -> bool
     part = rows.validated
     y, weight = rows.y[part], rows.weight[part]
     gain = losses(old.probabilities, y) - losses(new.probabilities, y)
-    total = float(weight.sum())
-    mean = float(weight @ gain) / total
-    deviation = np.sqrt(float(weight @ (gain - mean) ** 2) / total)
-    return bool(mean > errors * deviation / np.sqrt(total))
+    shares = weight / weight.sum()
+    mean = float(shares @ gain)
+    # The standard error of a weighted mean; with equal weights, deviation / √rows.
+    error = np.sqrt(float(shares @ (gain - mean) ** 2) * float(shares @ shares))
+    return bool(mean > errors * error)
 
 
 def validate(

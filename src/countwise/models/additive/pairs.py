@@ -38,7 +38,7 @@ def rank_pairs(
     """
     some = np.arange(0, len(rows), len(rows) // _ROWS + 1) if len(rows) > _ROWS else None
     taken = slice(None) if some is None else some
-    y, weight, shares = rows.y[taken], rows.weight[taken], probabilities[taken]
+    y, weight, shares = rows.y[taken], rows.weight[taken] / rows.unit, probabilities[taken]
     residual = -shares
     residual[np.arange(len(y)), y] += 1
     curvature = shares * (1 - shares)

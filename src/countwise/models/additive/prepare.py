@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +62,9 @@ def prepare(
         return None
     directions = [*directions, *[0] * (len(bins) - len(names))]
     codes = code_columns(bins, table)
+    even = weight / weight.mean()
     knots = [
-        find_knots(column, _by_class(column.width, code, y, weight, classes))
+        find_knots(column, class_counts(code.astype(np.intp), y, even, column.width + 2, classes))
         for column, code in zip(bins, codes, strict=True)
     ]
     space = Space.learn(bins, knots, directions, 2 * len(table) / classes)
@@ -94,7 +96,9 @@ def order_rows(
 ) -> tuple[NDArray[np.intp], FloatArray]:
     """Return the rows in an order that follows from their content and the seed, and weights.
 
-    Whole weights become repeated rows.
+    Whole weights become repeated rows. If all rows of a class are there a multiple of so many
+    times, each so many copies become one row of that weight: with copies of one row in several
+    folds, validation would reward learning by heart.
     """
     # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
     size = len(table) if table.schema.text else _KEY_ROWS
@@ -104,9 +108,31 @@ def order_rows(
     order = np.argsort(keys, kind="stable")
     if weight is not None and (repeats := whole_repeats(weight)) is not None:
         order, weight = np.repeat(order, repeats[order]), None
+    if weight is not None:
+        weights = weight[order]
+    else:
+        order, weights = _join_copies(order, keys, table.target)
     drawn = uniforms(scattered(keys[order]), seed_, 0)
-    order = order[np.argsort(drawn, kind="stable")]
-    return order, np.ones(len(order)) if weight is None else weight[order]
+    dealt = np.argsort(drawn, kind="stable")
+    return order[dealt], weights[dealt]
+
+
+def _join_copies(
+    order: NDArray[np.intp], keys: NDArray[np.uint64], y: NDArray[Any]
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return rows that are ordered by their keys, and weights; some stand for several copies."""
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    copies = np.diff(starts, append=len(order))
+    classes = y[order[starts]]
+    joined = np.ones(int(classes.max(initial=0)) + 1, dtype=np.intp)
+    for label in np.unique(classes).tolist():
+        of_class = copies[classes == label]
+        if len(of_class) > 1:  # a class of one row is in the training rows of a fold or is not
+            joined[label] = np.gcd.reduce(of_class)
+    taken = np.arange(len(order)) - np.repeat(starts, copies)
+    kept = order[taken % joined[y[order]] == 0]
+    return kept, joined[y[kept]].astype(np.float64)
 
 
 def needs_sample(rows: int) -> bool:
@@ -166,13 +192,3 @@ def deal_rows(
         bounds,
         1 if one else number,
     )
-
-
-def _by_class(
-    width: int,
-    code: NDArray[np.uint16],
-    y: NDArray[np.int32],
-    weight: FloatArray,
-    classes: int,
-) -> FloatArray:
-    return class_counts(code.astype(np.intp), y, weight, width + 2, classes)

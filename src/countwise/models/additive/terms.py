@@ -207,6 +207,8 @@ def gather_terms(
         table[column.counts <= 0] = 0.0
         part = slice(starts[place], starts[place + 1])
         errors = _errors([each[part] * temperature for each in fold_tables], column.counts)
+        if errors is not None:
+            errors[column.counts <= 0] = 0.0
         terms.append(ColumnTerm(column, table, errors, groups[place].group))
     return Terms(base, tuple(terms), tuple(pairs))
 

@@ -255,6 +255,8 @@ def class_weight_parameter() -> Any:
 
 
 _FOLDS = 5
+#: One hopeless row must not decide: no class is taken to be farther behind the best than this.
+FARTHEST_BEHIND = 20.0
 
 
 def class_weights(model: Any, rows: Rows) -> FloatArray | None:
@@ -314,7 +316,8 @@ def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) 
     unit = 1 / spread if spread > 0 else 1.0
 
     def loss(log_factor: float) -> float:
-        logs = log_softmax(np.exp(log_factor) * unit * margins)
+        scaled = np.exp(log_factor) * unit * margins
+        logs = log_softmax(np.maximum(scaled, scaled.max(axis=1, keepdims=True) - FARTHEST_BEHIND))
         return float(-(weight[:, None] * wanted * logs).sum())
 
     from scipy.optimize import minimize_scalar  # slow to import, and only training needs it
