@@ -254,6 +254,7 @@ class ColumnSurvey:
             amounts=self.amounts[kept] - off,
             taken_off=self.taken_off + max(off, 1),
             sketch=self._hashed(),
+            texts=_some_texts(self.texts, self.levels[:_SHOWN_TEXTS]),
         )
 
     @property

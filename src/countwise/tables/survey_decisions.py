@@ -17,7 +17,7 @@ from countwise.notes import Note
 from countwise.tables import code_levels, infer_schema
 from countwise.tables.code_levels import in_order, row_notes
 from countwise.tables.date_parts import part_levels
-from countwise.tables.raw_columns import Numbers, Raw, Words
+from countwise.tables.raw_columns import Numbers, Raw, Words, from_objects, missing_numbers
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import MISSING_VALUE, OTHER, Column, Kind, Level, Schema
 from countwise.tables.sources.row_source import RowSource
@@ -167,10 +167,11 @@ def first_schema(
         if asked == "infer":
             inferred.add(name)
             is_whole = isinstance(raw, Numbers) and raw.whole
+            is_open = source.open_ended or not source.typed
             has_codes = is_whole and name in source.coded
             if isinstance(raw, Numbers) and not has_codes and not source.typed:
                 suggested[name] = raw.whole
-            if raw is not None and not source.typed and (has_codes or _is_empty(raw)):
+            if raw is not None and is_open and (has_codes or _is_empty(raw)):
                 # All texts of such a column are looked at before it is decided.
                 column = replace(options.settle(name, "nominal"), part_of=column.part_of)
             if column.kind == "id":
@@ -345,20 +346,33 @@ class _Judge:
         )
 
     def _settle_texts(self, column: Column, facts: ColumnSurvey) -> Raw | None:
-        """Look at all texts of a nominal column as `read` would; None where that cannot change."""
-        if column.kind != "nominal" or column.part_of or facts.is_capped or facts.declared:
+        """Look at all texts of a nominal column as `read` would; None where that cannot change.
+
+        Of too many texts those that are known are looked at. JSON may hold any values.
+        """
+        name = column.name
+        if column.kind != "nominal" or column.part_of or facts.declared:
             return None
-        if any(not isinstance(level, str) for level in facts.levels):
+        levels = facts.levels
+        words = _cells(levels, facts.amounts)
+        if facts.is_capped:
+            if name in self.source.coded:
+                return None
+            head = self.now.static[name].texts if name in self.now.static else ()
+            levels = tuple(dict.fromkeys([*head, *facts.texts]))
+            words = Words(np.arange(len(levels)), levels)
+        if self.source.open_ended and not facts.marked and not any(map(_is_no_number, levels)):
+            return from_objects(name, list(levels)) if levels else missing_numbers(facts.missing)
+        if not self.source.open_ended and any(not isinstance(level, str) for level in levels):
             return None
-        if self.source.typed and not facts.levels:
+        if self.source.typed and not levels:
             return None
-        words = _cells(facts.levels, facts.amounts)
         if facts.marked:
             # A typed column of numbers in texts is one of numbers if some texts mean missing.
             words = Words(np.append(words.codes, len(words.distinct)), (*words.distinct, ""))
         if not self.source.typed:
-            return settle(column.name, words, self.options)
-        return settle_typed(column.name, words, self.options)
+            return settle(name, words, self.options)
+        return settle_typed(name, words, self.options)
 
     def _renew(self, column: Column, what: str) -> Column:
         """Return a column that must be scanned again, because it is something else."""
@@ -452,6 +466,10 @@ class _Judge:
                 for column in schema
             )
         )
+
+
+def _is_no_number(level: Level) -> bool:
+    return isinstance(level, str | bool)
 
 
 def _cells(levels: Sequence[Level], amounts: Any) -> Words:

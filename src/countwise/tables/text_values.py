@@ -176,10 +176,14 @@ class _Cells:
         if any(bad):
             row, text = _first(self.words, bad)
             what, form = ("times", "HH:MM") if order == "time" else ("dates", "YYYY-MM-DD")
+            ways = [f"write it as {form} or as the other rows do", "add it to `missing=`"]
+            other: DateOrder = "dmy" if order == "mdy" else "mdy"
+            if order in ("dmy", "mdy") and read_date(str(text), other) is not None:
+                ways.insert(0, f"pass `day_first={other == 'dmy'}`")
             raise TableError(
                 f"Table: column {self.name!r} holds {what} but row {row + self.offset} holds "
                 f"{text!r}.",
-                hint=(f"write it as {form} or as the other rows do", "add it to `missing=`"),
+                hint=tuple(ways),
             )
         gone = zip(self.texts, self.missing, self.marked, strict=True)
         days = [None if missing or marked else read(text) for text, missing, marked in gone]

@@ -197,6 +197,28 @@ def names(source: Source, options: ReadOptions) -> list[str]:
     return [attribute.name for attribute in _header(source, _lines(text))]
 
 
+def first_lines(source: Source, size: int) -> bytes | None:
+    """Return about so many of the first bytes, up to the end of a row; None if there are no more.
+
+    None, too, if they hold no row.
+    """
+    content = source.head(size + 1)
+    end = content.rfind(b"\n") + 1
+    found = None if len(content) <= size else _DATA.search(content)
+    is_cut = found is not None and not _is_blank(content[found.end() : end])
+    return content[:end] if is_cut else None
+
+
+def has_no_row(content: bytes) -> bool:
+    """Return whether nothing but comments stands below ``@data``."""
+    found = _DATA.search(content)
+    return found is not None and _is_blank(content[found.end() :])
+
+
+def _is_blank(content: bytes) -> bool:
+    return all(not line.strip() or line.lstrip().startswith(b"%") for line in content.splitlines())
+
+
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     return enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
 

@@ -138,6 +138,35 @@ def header_names(source: Source, options: ReadOptions) -> tuple[str, ...]:
     return _names(source, head.records[0], options.header)[0]
 
 
+def first_rows(source: Source, options: ReadOptions, size: int) -> bytes | None:
+    """Return about so many of the first bytes, up to the end of a row; None if there are no more.
+
+    A quote inside a cell, as in ``5" pipe``, belongs to the text, so it is records that tell.
+    """
+    head = _head(source, options)
+    while True:
+        content = source.head(size + 1)
+        if len(content) <= size:
+            return None
+        text, encoding = _decode(source, content[head.bom :], head.encoding, head.bom)
+        end = text.rfind("\n") + 1 if '"' not in text else _end_of_records(text, head.separator)
+        if end > head.first[1]:
+            return content[: head.bom + len(text[:end].encode(encoding))]
+        size *= 4
+
+
+def _end_of_records(text: str, separator: str) -> int:
+    """Return where the last record begins, which may be cut; 0 if the text cannot be split."""
+    lines, begin, end = _Lines(text), 0, 0
+    try:
+        with _long_cells():
+            for _ in csv.reader(lines, delimiter=separator):
+                begin, end = end, lines.taken
+    except csv.Error:
+        return 0
+    return begin
+
+
 def _head(source: Source, options: ReadOptions) -> _Head:
     if options.separator is not None:
         _check_separator(options.separator)
@@ -222,6 +251,12 @@ def _check_separator(separator: str) -> None:
             f"Table: separator must be one plain character such as ',' or ';'; got {separator!r}. "
             "Leave it out to have it found."
         )
+
+
+def is_header_only(head: bytes) -> bool:
+    """Return whether all the bytes of a delimited file are one line at most."""
+    start, encoding = _bom(head)
+    return len(head[start:].decode(encoding, "replace").strip().splitlines()) < 2
 
 
 def _bom(head: bytes) -> tuple[int, str]:

@@ -52,6 +52,18 @@ def blocks(source: Source, options: ReadOptions, rows: int) -> Iterator[RawTable
         done += count
 
 
+def first_lines(source: Source, size: int) -> bytes | None:
+    """Return about so many of the first bytes, up to the end of a line.
+
+    None if there are no more, or if the file is read as a whole.
+    """
+    content = source.head(size + 1)
+    first = content.lstrip().partition(b"\n")[0]
+    if len(content) <= size or not _is_object(first):
+        return None
+    return content[: content.rfind(b"\n") + 1]
+
+
 def _split_lines(source: Source, rows: int) -> Iterator[list[bytes]]:
     block: list[bytes] = []
     first = True
@@ -129,6 +141,9 @@ def _read_objects(
             columns[name] = missing_numbers(len(rows))
             continue
         values = [row.get(name) for row in rows]
+        if all(value is None for value in values):
+            columns[name] = missing_column(name, len(rows), options)  # as Arrow has it
+            continue
         for row, value in enumerate(values, start=1 + offset):
             if isinstance(value, dict | list):
                 raise nested_error(name, f"row {row} holds one")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from countwise.errors import TableError, listing
 from countwise.tables.formats.source import Source, refuse_duplicates
 from countwise.tables.raw_columns import (
@@ -116,10 +118,12 @@ def apply_options(name: str, raw: Raw, options: ReadOptions, offset: int) -> Raw
     if column.coded and not holds_marks(raw, marks):
         return raw  # levels that no row holds are left out when it is coded
     is_number = column.kind == "numeric" and not raw.declared
-    if is_number and any(isinstance(level, bool) for level in raw.distinct):
+    flags = [at for at, level in enumerate(raw.distinct) if isinstance(level, bool)]
+    if is_number and flags:
+        row = offset + 1 + int(np.argmax(np.isin(raw.codes, flags)))
         raise TableError(
-            f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}. "
-            "Declare it nominal."
+            f"Table: column {name!r} is declared numeric but holds {listing(raw.distinct, 3)}, "
+            f"the first in row {row}. Declare it nominal."
         )
     if raw.declared and not options.has_own_marks(name):
         return raw

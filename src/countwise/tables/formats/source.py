@@ -27,6 +27,7 @@ MAX_NESTING = 100
 #: The name of standard input, as commands spell it.
 STDIN = "-"
 _URL = re.compile(r"(?:https?|ftps?|s3|gs|abfss?|hdfs)://", re.IGNORECASE)
+_GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _CHUNK = 1 << 20
 #: Bytes looked through at a time: every step must take the interpreter lock once.
@@ -50,6 +51,21 @@ def is_outside(given: Any) -> bool:
         return True
     is_pattern = isinstance(path, str) and not os.path.exists(path) and set(path) & set("*?[")
     return os.path.isdir(path) or bool(is_pattern)
+
+
+def is_blank(path: str) -> bool:
+    """Return whether a file holds no byte, once it is unpacked."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            start = file.read(2)
+        if start != _GZIP:
+            return not start
+        with gzip.open(path) as unpacked:
+            return not unpacked.read(1)
+    except (OSError, EOFError):
+        return False  # who reads it says what is wrong
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,7 @@ class Source:
             ) from None
         if start == _ZIP and name.lower().endswith(".zip"):
             return Zipped.of(name)
-        source = cls(name, start[:2] == b"\x1f\x8b")  # the mark of gzip
+        source = cls(name, start[:2] == _GZIP)
         if not start or (source.gzipped and not source.head(1)):
             raise TableError(
                 f"Table: {name!r} must hold rows; it is empty. Check that it was written."
@@ -171,7 +187,7 @@ class Content(Source):
     @classmethod
     def of(cls, name: str, content: bytes) -> Source:
         """Return a source of these bytes, unpacked if they are gzipped."""
-        if content.startswith(b"\x1f\x8b"):
+        if content.startswith(_GZIP):
             try:
                 content = gzip.decompress(content)
             except (OSError, EOFError) as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,11 @@ from urllib.parse import unquote
 
 from countwise.errors import ChangedSourceError, TableError, quote
 from countwise.notes import Note
-from countwise.tables.formats import detect
+from countwise.tables.formats import arff, detect, json_lines
 from countwise.tables.formats.blocks import Parser, plain_dialect, segments
-from countwise.tables.formats.csv_dialect import Dialect
+from countwise.tables.formats.csv_dialect import Dialect, first_rows, is_header_only
 from countwise.tables.formats.parquet import missing_column, open_parquet, to_raw_columns
-from countwise.tables.formats.source import Content, Source
+from countwise.tables.formats.source import Content, Source, is_blank
 from countwise.tables.raw_columns import RawTable, from_arrow
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.schema import Column
@@ -34,7 +35,7 @@ SEGMENT = 16 << 20
 PIECE_ROWS = 1 << 18
 #: Bytes of a text file that are looked at first.
 HEAD_BYTES = 1 << 21
-#: Bytes by which the length of lines is judged.
+#: Bytes by which the length of lines is judged, and whether a file holds any row.
 _LINES = 1 << 16
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _PATTERN = frozenset("*?[")
@@ -134,14 +135,18 @@ class _File:
     @cached_property
     def is_empty(self) -> bool:
         """Whether it holds no row: nothing at all, or a header alone."""
-        if os.path.isfile(self.path) and not os.path.getsize(self.path):
+        if is_blank(self.path):
             return True
         if self.form == "parquet":
             return bool(self.footer.metadata.num_rows == 0)
-        if self.form != "csv":
+        head = self.source.head(_LINES)
+        if len(head) == _LINES:
             return False
-        lines = self.source.head(1 << 16).strip().splitlines()
-        return len(lines) < 2 and self.options.header and sum(map(len, lines)) < 1 << 15
+        if self.form == "json_lines":
+            return not head.removeprefix(BOM_UTF8).strip(b"[] \t\r\n")
+        if self.form == "arff":
+            return arff.has_no_row(head)
+        return self.form == "csv" and self.options.header and is_header_only(head)
 
     @cached_property
     def form(self) -> str:
@@ -157,6 +162,12 @@ class _File:
         if self.form == "parquet":
             return list(self.footer.schema_arrow.names)
         return [] if self.form == "json_lines" else detect.names(self.source, self.options)
+
+    def is_untyped(self, name: str) -> bool:
+        """Return whether a Parquet file has a column, but no type for it."""
+        if self.form != "parquet" or name not in self.names:
+            return False
+        return bool(self.footer.schema_arrow.field(name).type == "null")
 
     @cached_property
     def dialect(self) -> Dialect | None:
@@ -219,7 +230,8 @@ class FileSource(RowSource):
             raw, options = load_columns(_first_bytes(first), options)
         columns = dict(raw.columns)
         for name in every:
-            if (name not in columns or name in self._keys) and options.is_needed(name):
+            is_lacking = name not in columns or name in self._keys or first.is_untyped(name)
+            if is_lacking and options.is_needed(name):
                 columns[name] = self._lacking(name, len(raw), options)
         return RawTable(columns, (*raw.notes, *self._shadowed()), raw.kinds), options
 
@@ -229,13 +241,16 @@ class FileSource(RowSource):
         return [Note.of("S14", name) for name in self._keys if name in inside]
 
     def _lacking(self, name: str, rows: int, options: ReadOptions) -> Any:
-        """Return a column that the first file lacks: the key of a partition, or all missing."""
+        """Return a column that the first file lacks: the key of a partition, or all missing.
+
+        So is one without a type there, as a frame writes it that has no value in it.
+        """
         if name in self._keys:
             texts = [file.keys.get(name) for file in self._files]
             known = dict.fromkeys(text for text in texts if text is not None)
             return constant_columns(name, list(known), rows, options)
         for file in self._files:
-            if file.form == "parquet" and name in file.names:
+            if file.form == "parquet" and name in file.names and not file.is_untyped(name):
                 import pyarrow as pa
 
                 kind = file.footer.schema_arrow.field(name).type
@@ -340,20 +355,18 @@ def _partition(path: str, root: str) -> tuple[str, dict[str, str | None]]:
 
 
 def _first_bytes(file: _File) -> Source:
-    """Return the first lines of a text file, up to the end of a row."""
-    source = file.source
-    content = source.head(HEAD_BYTES + 1)
-    if file.form in ("workbook",) or len(content) <= HEAD_BYTES:
-        return source
-    if file.form == "json_lines" and content.lstrip()[:1] == b"[":
-        return source
-    end = content.rfind(b"\n") + 1
-    while end > 0 and content[:end].count(b'"') % 2:
-        end = content.rfind(b"\n", 0, end - 1) + 1
-    if not end:
+    """Return the first rows of a text file, or all of a file that must be read as a whole."""
+    source, first = file.source, None
+    if file.form == "csv":
+        first = first_rows(source, file.options, HEAD_BYTES)
+    elif file.form == "json_lines":
+        first = json_lines.first_lines(source, HEAD_BYTES)
+    elif file.form == "arff":
+        first = arff.first_lines(source, HEAD_BYTES)
+    if first is None:
         return source
     name = getattr(source, "member", "") or source.path
-    return Content(name, False, content[:end])
+    return Content(name, False, first)
 
 
 def _parquet_head(file: _File, options: ReadOptions, rows: int) -> RawTable:
