@@ -51,7 +51,8 @@ def test_collapse_cuts_example():
     plan = Plan((("petal_length",),))
     fine, coarse = ({"petal_length": np.array([2.0, 4.0])}, {"petal_length": np.array([4.0])})
     counts = cw.count(cut_table(iris, fine), plan)
-    assert collapse_cuts(counts, fine, coarse) == cw.count(cut_table(iris, coarse), plan)
+    cut = cut_table(iris, coarse)
+    assert collapse_cuts(counts, fine, coarse, cut.schema) == cw.count(cut, plan)
 
 
 def test_draws_example():

@@ -63,6 +63,17 @@ def test_scores_are_those_of_rows_in_memory(credit_frame, credit_folder):
     assert [fold.tested for fold in found.folds] == [fold.tested for fold in known.folds]
 
 
+def test_scores_on_dates_are_those_of_rows_in_memory(credit_frame, tmp_path):
+    days = 19_800 + np.arange(600) * 13 % 311 / 24
+    frame = credit_frame.drop(columns="customer").assign(day=pd.to_datetime(days, unit="D"))
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    rows, table = cw.scan(path, target="class"), cw.read(path, target="class")
+    some = {"tan": cw.TAN(), "aode": cw.AODE()}
+    found = cw.evaluate(some, rows, folds=3)
+    assert_same(found, cw.evaluate(some, table, folds=folds_of(rows, 3)))
+
+
 def test_weights_train_and_score_as_in_memory(credit_frame, tmp_path):
     weight = (np.arange(600) * 7 % 5).astype(float)
     frame = credit_frame.drop(columns="customer")

@@ -1,6 +1,7 @@
 """Law 11: cross-validation by merging counts equals cross-validation by refitting."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,6 +125,21 @@ def test_pairs_of_cut_numbers_agree_on_real_tables(name, protocol):
     assert note.text.startswith("one, other: trained from merged counts")
     for fold, predicted in zip(trials.folds, trials.entries["one"].predictions, strict=True):
         assert np.array_equal(predicted.posteriors, refit(TAN(cuts="frequency"), table, fold))
+
+
+@pytest.mark.parametrize("make", [TAN, AODE, KDB])
+def test_cut_dates_are_counted_once_and_agree(make):
+    """Intervals of dates have other names than those of numbers."""
+    random = np.random.default_rng(1)
+    days = 19_800 + random.integers(0, 8000, 300) / 24
+    label = np.where(days + random.normal(0, 60, 300) > 19_960, "late", "early")
+    frame = pd.DataFrame({"day": pd.to_datetime(days, unit="D"), "x": days % 7, "y": label})
+    table = cw.read(frame, target="y")
+    trials = evaluate(make(calibrate=None), table, folds=3)
+    for fold, predicted in zip(
+        trials.folds, trials.entries[make.__name__].predictions, strict=True
+    ):
+        assert np.array_equal(predicted.posteriors, refit(make(calibrate=None), table, fold))
 
 
 def test_rows_that_always_train_or_never_count_for_cut_numbers():

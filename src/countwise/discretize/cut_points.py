@@ -209,9 +209,15 @@ def cut_counts(counts: Counts, points: Mapping[str, FloatArray]) -> Counts:
 
 
 def collapse_cuts(
-    counts: Counts, fine: Mapping[str, FloatArray], points: Mapping[str, FloatArray]
+    counts: Counts,
+    fine: Mapping[str, FloatArray],
+    points: Mapping[str, FloatArray],
+    schema: Schema,
 ) -> Counts:
-    """Sum counts of columns cut at `fine` points into the intervals of some of those points."""
+    """Sum counts of columns cut at `fine` points into the intervals of some of those points.
+
+    `schema` names these intervals: it is that of a table cut at the points.
+    """
     starts = {}
     for name, cuts in points.items():
         # Each new interval begins where the one before it ended; the missing slot stays apart.
@@ -223,4 +229,5 @@ def collapse_cuts(
             if name in starts:
                 table = np.add.reduceat(table, starts[name], axis=axis)
         tables[names] = table
-    return replace(counts, schema=_schema_of(counts.schema, points), tables=tables)
+    schema = counts.schema.with_columns(schema[name] for name in points)
+    return replace(counts, schema=schema, tables=tables)

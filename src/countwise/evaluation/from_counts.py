@@ -194,7 +194,7 @@ def predict_cut(
         begun = perf_counter()
         points, block = cuts[job], counted.blocks[job[1]]
         tested = cut_table(block, points)
-        training = collapse_cuts(total, fine, points) - count(
+        training = collapse_cuts(total, fine, points, tested.schema) - count(
             tested, Plan.pairs(tested.schema), sample_weight=counted.weights[job[1]]
         )
         group = methods[job[0]]

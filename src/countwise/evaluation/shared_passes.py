@@ -87,8 +87,9 @@ class _Group:
             if self.fine is None:
                 request.result = training[request.place].restricted(request.plan)
                 continue
-            assert request.scan.cuts is not None
-            total = collapse_cuts(counted["all"], self.fine, request.scan.cuts)
+            scan = request.scan
+            assert scan.cuts is not None
+            total = collapse_cuts(counted["all"], self.fine, scan.cuts, scan.schema)
             total = total.restricted(request.plan)
             request.result = total - counted.pop(number) if number in counted else total
 
