@@ -9,10 +9,10 @@ is said by its place: the fold that it leaves out, or the member of an ensemble 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread, current_thread
-from typing import Any
+from typing import Any, Protocol
 
 from countwise.counts.counts import Counts
 from countwise.counts.engines import memory
@@ -30,6 +30,29 @@ from countwise.tables.scan_pass import Key, add_by_key, run_pass
 _COPIES = 3
 
 
+Fold = Callable[[Block], Any]
+
+
+class Job(Protocol):
+    """What a scan of all rows does for one request, or for several of them together."""
+
+    @property
+    def add(self) -> Callable[[Any, Any], Any]:
+        """What adds up the results of two parts of the rows."""
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that the pass needs, if not the one that suits the source."""
+
+    def parts(
+        self, passes: SideBySide, block: Block, seen: Any
+    ) -> Iterator[tuple[Any, Block, Plan | Fold]]:
+        """Yield parts of a block, each by a key, and what is counted of them or folds them."""
+
+    def answer(self, found: dict[Any, Any]) -> None:
+        """Take what was found of all rows, by key."""
+
+
 @dataclass(eq=False)
 class Request:
     """A pass that a fit waits for: either what to count, or a fold over blocks and how to add.
@@ -40,7 +63,7 @@ class Request:
     scan: Scan
     place: Any
     plan: Plan | None = None
-    fold: Callable[[Block], Any] | None = None
+    fold: Fold | None = None
     add: Callable[[Any, Any], Any] = operator.add
     #: The engine that the pass needs, if not the one that suits the source.
     engine: str | None = None
@@ -59,10 +82,19 @@ class Request:
         """How many bytes it may take to count."""
         return 0 if self.plan is None else size_of(self.plan, self.scan.schema)
 
+    def parts(
+        self, passes: SideBySide, block: Block, seen: Any
+    ) -> Iterator[tuple[None, Block, Plan | Fold]]:
+        """Yield the rows of its place, if a block has some."""
+        part = passes.rows_for(self, block, seen)
+        what = self.fold if self.plan is None else self.plan
+        assert what is not None
+        if len(part.numbers):
+            yield None, self.scan.changed(part), what
 
-def engine_of(requests: Iterable[Request]) -> str | None:
-    """Return the engine that one of the requests needs, if any: all rows are scanned by it."""
-    return next((one.engine for one in requests if one.engine is not None), None)
+    def answer(self, found: dict[Any, Any]) -> None:
+        """Take the counts, or what was folded; None if it had no rows."""
+        self.result = found.get(None)
 
 
 class CountsByKey:
@@ -129,9 +161,44 @@ class SideBySide:
         gone |= {"_condition": None, "turn": None, "_held": {}}
         return {**self.__dict__, **gone}
 
+    def look(self, block: Block) -> Any:
+        """Return what says where each row of a block goes, found once for all requests."""
+        return None
+
+    def rows_for(self, request: Request, block: Block, seen: Any) -> Block:
+        """Return the rows of a block that a request is about."""
+        raise NotImplementedError
+
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
-        raise NotImplementedError
+        self.do_all(requests)
+
+    def do_all(self, jobs: Sequence[Job]) -> None:
+        """Do all jobs by one scan of the rows.
+
+        The scan may run elsewhere, so results are found by the number of a job.
+        """
+        counted = CountsByKey(self.scan)
+        adders = [job.add for job in jobs]
+
+        def fold(block: Block) -> dict[tuple[int, Any], Any]:
+            found, seen = dict[tuple[int, Any], Any](), self.look(block)
+            for at, job in enumerate(jobs):
+                for key, part, what in job.parts(self, block, seen):
+                    if isinstance(what, Plan):
+                        found |= counted.add((at, key), part, what)
+                    else:
+                        found[at, key] = what(part)
+            return found
+
+        def add(left: Any, right: Any) -> dict[tuple[int, Any], Any]:
+            return add_by_key(left, right, lambda key: adders[key[0]])
+
+        # All rows are scanned by the engine that one of the jobs needs.
+        engine = next((job.engine for job in jobs if job.engine is not None), None)
+        total = (self.run_scan(fold, add, engine) or {}) | counted.collect()
+        for at, job in enumerate(jobs):
+            job.answer({key: total.pop((one, key)) for one, key in list(total) if one == at})
 
     def run_scan(
         self,
@@ -272,7 +339,7 @@ class SideBySide:
         counts: Counts = self.wait(Request(scan, scan.place, plan))
         return counts
 
-    def run(self, scan: Scan, fold: Callable[[Block], Any], add: Any, engine: str | None) -> Any:
+    def run(self, scan: Scan, fold: Fold, add: Any, engine: str | None) -> Any:
         """Wait until a pass has folded the rows of a scan that shares passes."""
         return self.wait(Request(scan, scan.place, None, fold, add or operator.add, engine))
 

@@ -7,10 +7,10 @@ sum of the slices so far.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import add as _add
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from countwise.counts.count_rows import count
 from countwise.counts.counts import Counts
 from countwise.counts.engines.stream import PlanOf
 from countwise.counts.plan import Plan
-from countwise.counts.side_by_side import CountsByKey, Request, SideBySide, engine_of
+from countwise.counts.side_by_side import Request, SideBySide
 from countwise.discretize.cut_points import collapse_cuts, cut_table
 from countwise.discretize.rare_levels import MOST_PAIR_CELLS, width_limit
 from countwise.errors import TableError
@@ -44,7 +44,8 @@ class _Group:
     requests: list[Request] = field(default_factory=list)
     #: The cut points of all places together, where each place has its own.
     fine: Mapping[str, FloatArray] | None = None
-    add, engine = staticmethod(add_by_key), None
+    add: Callable[[Any, Any], Any] = operator.add
+    engine: str | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -55,7 +56,9 @@ class _Group:
             plan |= request.plan
         return plan
 
-    def parts(self, block: Block, dealt: Dealt) -> Iterator[tuple[Any, Block, Plan]]:
+    def parts(
+        self, passes: SideBySide, block: Block, dealt: Dealt
+    ) -> Iterator[tuple[Any, Block, Plan]]:
         """Yield the parts of a block that are counted, by a key, and what is counted of them.
 
         That is all of it on the fine cuts, and what a place leaves out on its own cuts; the latter
@@ -181,43 +184,20 @@ class SharedPasses(SideBySide):
         rows.selected = self.select(place, others=True) if self.selects else None
         return rows
 
+    def look(self, block: Block) -> Dealt:
+        """Return the folds and slices of the rows of a block."""
+        return self.dealing.deal(block)
+
+    def rows_for(self, request: Request, block: Block, seen: Dealt) -> Block:
+        """Return the rows of a block that the model of a place is tested on, or trained on."""
+        if request.tests:
+            return block.take(self.dealing.tests(block, seen, request.place))
+        return block.take(np.flatnonzero(seen.trains(request.place)))
+
     def serve(self, requests: Sequence[Request]) -> None:
         """Answer all requests by one scan of the rows."""
         groups, single = self._group([one for one in requests if one.plan is not None])
-        single += [request for request in requests if request.plan is None]
-        dealing = self.dealing
-        counted = CountsByKey(self.scan)
-
-        # The scan may run elsewhere, so results are found by number, not by who waits for them.
-        def fold(block: Block) -> dict[tuple[int | None, Any], Any]:
-            dealt = dealing.deal(block)
-            found: dict[tuple[int | None, Any], Any] = {}
-            for at, group in enumerate(groups):
-                for key, part, plan in group.parts(block, dealt):
-                    found |= counted.add((at, key), part, plan)
-            for at, request in enumerate(single):
-                if request.tests:
-                    rows = dealing.tests(block, dealt, request.place)
-                else:
-                    rows = np.flatnonzero(dealt.trains(request.place))
-                if len(rows):
-                    part = request.scan.changed(block.take(rows))
-                    if request.fold is not None:
-                        found[None, at] = request.fold(part)
-                    elif request.plan is not None:
-                        found |= counted.add((None, at), part, request.plan)
-            return found
-
-        adders = [request.add for request in single]
-
-        def add(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
-            return add_by_key(left, right, lambda key: adders[key[1]] if key[0] is None else _add)
-
-        total = {**(self.run_scan(fold, add, engine_of(single)) or {}), **counted.collect()}
-        for number, request in enumerate(single):
-            request.result = total.pop((None, number), None)
-        for number, group in enumerate(groups):
-            group.answer({key: total.pop((at, key)) for at, key in list(total) if at == number})
+        self.do_all([*groups, *single, *(one for one in requests if one.plan is None)])
 
     def _group(self, requests: Sequence[Request]) -> tuple[list[_Group], list[Request]]:
         """Put requests together that counting each row once can serve; return the others, too."""

@@ -6,7 +6,7 @@ the seed. A row that is drawn three times counts as three rows of its weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from countwise._typing import FloatArray
 from countwise.counts.plan import Plan
 from countwise.counts.resampling import draws_by_hash
-from countwise.counts.side_by_side import CountsByKey, Request, SideBySide, engine_of
+from countwise.counts.side_by_side import Request, SideBySide
 from countwise.errors import TableError
 from countwise.models.bayes.counted import CountedModel
 from countwise.models.ensembles.members import set_seed
 from countwise.tables.scan import Block, Scan
-from countwise.tables.scan_pass import add_by_key
 from countwise.tables.scan_sample import hash_rows
 
 #: The place of the model of all rows; members are numbered from 0.
@@ -84,29 +83,12 @@ class MemberPasses(SideBySide):
         models = self.fit_all(jobs)
         return [models[place] for place in range(self._members)], models.get(ALL)
 
-    def serve(self, requests: Sequence[Request]) -> None:
-        """Answer all requests by one scan of the rows."""
-        counted = CountsByKey(self.scan)
+    def rows_for(self, request: Request, block: Block, seen: None) -> Block:
+        """Return the rows that a member draws: once with their weights to be counted, or repeated.
 
-        def fold(block: Block) -> dict[int, Any]:
-            found: dict[int, Any] = {}
-            for number, request in enumerate(requests):
-                if request.plan is None:
-                    found[number] = self._fold(request, block)
-                else:
-                    part = request.scan.changed(self._weigh(block, request.place))
-                    found |= counted.add(number, part, request.plan)
-            return found
-
-        def add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
-            return add_by_key(left, right, lambda number: requests[number].add)
-
-        total = self.run_scan(fold, add, engine_of(requests)) | counted.collect()
-        for number, request in enumerate(requests):
-            request.result = total[number]
-
-    def _fold(self, request: Request, block: Block) -> Any:
-        assert request.fold is not None
+        What folds rows sees a row as often as the member draws it.
+        """
+        if request.plan is not None:
+            return self._weigh(block, request.place)
         times = self.draw(block, request.place)
-        rows = np.repeat(np.arange(len(times)), times)
-        return request.fold(request.scan.changed(block.take(rows)))
+        return block.take(np.repeat(np.arange(len(times)), times))
