@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -187,3 +188,20 @@ def test_days_that_come_first_far_below_the_head_are_refused_with_the_option(tmp
         cw.count(cw.scan(path, target="y"))
     rows = cw.scan(path, target="y", day_first=True)
     assert cw.count(rows) == cw.count(cw.read(path, target="y"))
+
+
+@pytest.mark.parametrize("when_missing", ["omit", "value", "drop"])
+def test_parts_of_dates_that_later_rows_show(tmp_path, monkeypatch, when_missing):
+    monkeypatch.setattr(scan_module, "HEAD_ROWS", 20)
+    hours = [0] * 40 + [n * 7 % 500 for n in range(160)]
+    moments = [
+        None if n % 9 == 0 else datetime(2024, 5, 1) + timedelta(hours=hour)
+        for n, hour in enumerate(hours)
+    ]
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"when": moments, "y": list("abb" * 80)[: len(moments)]}), path)
+    table = cw.read(path, target="y", when_missing=when_missing)
+    rows = cw.scan(path, target="y", when_missing=when_missing)
+    assert rows.schema == table.schema
+    assert "when hour" in rows.schema
+    assert cw.count(rows) == cw.count(table)

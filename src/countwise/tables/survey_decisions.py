@@ -439,12 +439,9 @@ class _Judge:
                 known = present.get((part, name))
                 if known is None:
                     levels = part_levels(part)
-                    known = replace(
-                        self.options.column(f"{name} {part}"),
-                        kind="nominal" if levels else "numeric",
-                        levels=levels,
-                        part_of=(part, name),
-                    )
+                    kind: Kind = "nominal" if levels else "numeric"
+                    known = self.options.settle(f"{name} {part}", kind)
+                    known = replace(known, levels=levels, part_of=(part, name))
                     self.static[known.name] = ColumnSurvey(not levels, declared=bool(levels))
                     self._renew(known, "worth adding")
                 result.append(known)
