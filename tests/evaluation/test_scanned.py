@@ -204,3 +204,12 @@ def test_ctrl_c_leaves_no_thread(credit_folder):
     with pytest.raises(KeyboardInterrupt):
         cw.evaluate([cw.TAN(), cw.Bagging(cw.AODE(), n_estimators=3)], rows, progress=stop)
     assert threading.active_count() == before
+
+
+def test_one_fold_that_has_all_groups_is_named(tmp_path):
+    pd.DataFrame({"shop": ["only"] * 9, "y": list("abc") * 3}).to_csv(
+        tmp_path / "r.csv", index=False
+    )
+    rows = cw.scan(tmp_path / "r.csv", target="y")
+    with pytest.raises(ParameterError, match="one fold has all groups of 'shop'"):
+        cw.evaluate(cw.NaiveBayes(), rows, folds=2, groups="shop")

@@ -134,10 +134,13 @@ class ScanTask:
         """
         for place in places:
             if place not in self.training or not self.training[place].rows:
+                groups = self.dealing.groups
+                few = f"{len(self.scan)} rows are too few"
+                if groups is not None:
+                    few = f"one fold has all groups of {groups!r}"
                 raise ParameterError(
-                    f"{self.who}: every training set must have rows; {len(self.scan)} rows are "
-                    "too few.",
-                    hint="Read the rows with `read`",
+                    f"{self.who}: every training set must have rows; {few}.",
+                    hint=("choose another `random_state=`", "read the rows with `read`"),
                 )
         started, last = perf_counter(), [0.0]
         writer = QueryWriter(self.scan) if self.passes.selects else None
