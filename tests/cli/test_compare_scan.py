@@ -97,3 +97,10 @@ def test_bagging_is_fitted_to_a_pattern(folder, tmp_path, run):
     assert result.exit_code == 0
     assert "S12" in {note["code"] for note in json.loads(result.stdout)["notes"]}
     assert len(cw.load(model).members_) == 3
+
+
+@pytest.mark.parametrize("command", ["compare", "curve"])
+def test_groups_that_no_file_has_are_named_by_their_option(folder, run, command):
+    result = run(command, f"{folder}/*.csv", "-t", "Class", "--group", "nobody")
+    assert result.exit_code == 2
+    assert "--group must name a column; got 'nobody'" in result.stderr

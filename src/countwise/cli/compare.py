@@ -241,12 +241,10 @@ def _read_rows(
     from countwise.tables.formats.source import is_outside
     from countwise.tables.scan import Scan
 
-    columns = dict(reading.columns)
     for option, name in named.items():
         if not is_outside(file):
             _check_column(reading, file, option, name)
-        columns[name] = replace(reading.column(name), kind="nominal")
-    reading = replace(reading, columns=columns)
+    reading = reading.with_roles(named)
     if scanning is None:
         read = read_source(reading, file, "compare")
     else:

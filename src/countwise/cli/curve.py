@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -94,8 +93,7 @@ def command(
     names = chosen_names(models)
     refuse_checkpoint(scanning, "curve")
     if group is not None:
-        columns = {**reading.columns, group: replace(reading.column(group), kind="nominal")}
-        reading = replace(reading, columns=columns)
+        reading = reading.with_roles({"groups": group})
     read = read_or_scan(reading, file, "curve", scanning)
     table = read.table
     usual = (*DRAWN, SCANNED) if isinstance(table, Scan) else DRAWN

@@ -45,6 +45,8 @@ class ReadOptions:
     weight: str | None = None
     #: By column that is numeric because the first rows are, whether these hold whole numbers only.
     inferred: Mapping[str, bool] = field(default_factory=dict)
+    #: By column that another parameter than its kind names, such as `groups`, that parameter.
+    roles: Mapping[str | int, str] = field(default_factory=dict)
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -172,9 +174,17 @@ class ReadOptions:
             if column.kind == self.default.kind:
                 same_marks = column.missing == self.default.missing
                 who = "when_missing" if same_marks else "missing"  # type: ignore[assignment]
-            name = resolve(item, names, who)
+            name = resolve(item, names, self.roles.get(item, who))
             columns[name] = self._merged(columns.get(name), replace(column, name=name))
         return replace(self, columns=columns, target=target)
+
+    def with_roles(self, roles: Mapping[str, str]) -> ReadOptions:
+        """Return the options with columns as levels that parameters such as `groups` name."""
+        columns, named_by = dict(self.columns), dict[str | int, str]()
+        for parameter, name in roles.items():
+            columns[name] = replace(self.column(name), kind="nominal")
+            named_by[name] = parameter
+        return replace(self, columns=columns, roles=named_by)
 
     def _leave_out_weight(
         self, names: Sequence[str], target: str | None
