@@ -371,7 +371,7 @@ def _column_to_dict(part: ColumnSurvey) -> dict[str, Any]:
     plain["amounts"] = part.amounts.tolist()
     plain["sketch"] = None if part.sketch is None else part.sketch.hashes.tolist()
     plain["few"] = sorted(part.few)
-    plain["texts"] = [str(text) for text in part.texts]
+    plain["texts"] = list(part.texts)
     return plain
 
 
