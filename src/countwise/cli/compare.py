@@ -22,11 +22,11 @@ from countwise.cli.options import (
     chosen_names,
     comparison_options,
     models_option,
+    naming_columns,
     notable,
     output_options,
     read_or_scan,
     read_rule,
-    read_source,
     refuse_checkpoint,
     repeats_option,
     rule_option,
@@ -170,6 +170,7 @@ def command(
     from countwise.models.registry import COMPARED
     from countwise.tables.scan import Scan
 
+    refuse_checkpoint(scanning, "compare")
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out, fold, time)
     ranked_by = None if score is None else score.replace("-", "_")
@@ -184,14 +185,14 @@ def command(
 
         say_gains(gain, out.quiet)
         _say_probabilities(gain, out.quiet)
-        read_rows = partial(_read_rows, reading, named)
+        read_rows = partial(_read_rows, reading, named, scanning=scanning)
         options |= {"baseline": baseline, "gain": gain}
         compare_sets(files, read_rows, protocol, names, seed, wheel, options, report, out)
         return
     if baseline is not None:
         raise click.UsageError("--baseline is for several data sets; name more than one FILE")
     [file] = files
-    read = _read_rows(reading, named, file, protocol, scanning)
+    read = _read_rows(reading, named, file, protocol, scanning=scanning)
     table = read.table
     gain = take_gains(gain, table, out.quiet)
     _say_probabilities(gain, out.quiet)
@@ -234,26 +235,24 @@ def _read_rows(
     named: dict[str, str],
     file: str,
     protocol: dict[str, Any],
-    scanning: Scanning | None = None,
+    *,
+    scanning: Scanning,
 ) -> Read:
     """Read the table; the columns that say how to test it become part of the protocol."""
+    from countwise.errors import ParameterError
     from countwise.evaluation.column_folds import take_columns
-    from countwise.tables.formats.source import is_outside
     from countwise.tables.scan import Scan
 
     columns = dict(reading.columns)
-    for option, name in named.items():
-        if not is_outside(file):
-            _check_column(reading, file, option, name)
+    for name in named.values():
         columns[name] = replace(reading.column(name), kind="nominal")
     reading = replace(reading, columns=columns)
-    if scanning is None:
-        read = read_source(reading, file, "compare")
-    else:
-        refuse_checkpoint(scanning, "compare")
+    with naming_columns("compare", named):
         read = read_or_scan(reading, file, "compare", scanning)
     values: dict[str, Any] = {}
     if isinstance(read.table, Scan):
+        if "folds" in named:
+            raise ParameterError("compare: --fold needs rows in memory; got rows outside memory.")
         protocol |= {"folds": protocol.get("folds") or 10, **named}
         return read
     if named:
@@ -266,20 +265,6 @@ def _read_rows(
         most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)
         protocol["folds"] = max(min(10, most), 2)
     return read
-
-
-def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) -> None:
-    """Refuse a column that the header of the file does not have."""
-    from countwise.errors import ParameterError, did_you_mean, listing
-    from countwise.tables.formats import detect
-
-    if file.startswith("sample:"):
-        return
-    names = detect.names(file, reading)
-    if name not in names:
-        option = {"groups": "--group", "time": "--time", "folds": "--fold"}[parameter]
-        hint = did_you_mean(name, names).strip() or f"The columns are {listing(names)}."
-        raise ParameterError(f"compare: {option} must name a column; got {name!r}.", hint=hint)
 
 
 def _keep_command(trials: Any, file: str, unused: list[str]) -> str | None:

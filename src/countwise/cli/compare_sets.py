@@ -93,6 +93,10 @@ def name_sets(files: Sequence[str]) -> dict[str, str]:
     >>> name_sets(["a/iris.csv", "sample:votes", "b/x.csv", "c/x.csv"])
     {'iris': 'a/iris.csv', 'votes': 'sample:votes', 'b/x.csv': 'b/x.csv', 'c/x.csv': 'c/x.csv'}
     """
-    short = {file: PurePath(file.removeprefix("sample:")).name.split(".")[0] for file in files}
+    short = {
+        file: "" if set("*?[") & set(file) else PurePath(file.removeprefix("sample:")).name
+        for file in files
+    }
+    short = {file: name.split(".")[0] for file, name in short.items()}
     every = list(short.values())
     return {name if name and every.count(name) == 1 else file: file for file, name in short.items()}

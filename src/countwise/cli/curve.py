@@ -15,6 +15,7 @@ from countwise.cli.options import (
     chosen_names,
     comparison_options,
     models_option,
+    naming_columns,
     notable,
     output_options,
     read_or_scan,
@@ -96,7 +97,8 @@ def command(
     if group is not None:
         columns = {**reading.columns, group: replace(reading.column(group), kind="nominal")}
         reading = replace(reading, columns=columns)
-    read = read_or_scan(reading, file, "curve", scanning)
+    with naming_columns("curve", {} if group is None else {"groups": group}):
+        read = read_or_scan(reading, file, "curve", scanning)
     table = read.table
     usual = (*DRAWN, SCANNED) if isinstance(table, Scan) else DRAWN
     gain = take_gains(gain, table, out.quiet)

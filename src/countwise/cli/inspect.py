@@ -12,9 +12,11 @@ from countwise.cli.app import Command
 from countwise.cli.errors import spelling
 from countwise.cli.options import (
     Scanning,
+    check_checkpoint,
     output_options,
     read_or_scan,
     reading_options,
+    remove_checkpoints,
     scan_options,
 )
 
@@ -61,6 +63,7 @@ def command(
         from countwise.reports.data_facts import inspect_facts
         from countwise.tables.scan import Scan
 
+        check_checkpoint(scanning, out.path)
         read = read_or_scan(reading, file, "inspect", scanning, need_target=False)
         with out.progress() as tell:
             if isinstance(read.table, Scan):
@@ -73,6 +76,7 @@ def command(
 
         with atomic_write(write_schema, "inspect") as draft:
             schema.write(draft)
+    remove_checkpoints(scanning)
     out.finish(
         facts,
         None if out.path else show,

@@ -6,7 +6,8 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -82,7 +83,7 @@ def _read_weighted(
     from countwise.tables.read import read_with
     from countwise.tables.read_options import resolve
     from countwise.tables.schema import Column
-    from countwise.tables.weights import bad_weight, is_weight
+    from countwise.tables.weights import bad_weight, is_weight, of_weights
 
     name = reading.weight
     if name is None:
@@ -90,7 +91,10 @@ def _read_weighted(
     if not (isinstance(rows, str) and rows.startswith("sample:")):
         resolve(name, detect.names(rows, reading), "weight")
     columns = {**reading.columns, name: Column(name, "numeric")}
-    table = read_with(rows, replace(reading, columns=columns, weight=None))
+    try:
+        table = read_with(rows, replace(reading, columns=columns, weight=None))
+    except TableError as error:
+        raise of_weights(error, name) from None
     weight = table.values(name)
     wrong = ~is_weight(weight)
     if wrong.any():
@@ -588,10 +592,16 @@ def output_options(
             given = [options.pop(name) for name in ("output", "as_json", "quiet")]
             sources = [options[name] for name in ("file",) if name in options]
             sources += options.get("files", ())
-            check_writable(given[0], "-o", extensions, *sources)
-            for name, allowed in _EXTENSIONS.items():
-                option = f"--{name.replace('_', '-')}"
-                check_writable(options.get(name), option, allowed, *sources)
+            outputs = {"-o": (given[0], extensions)} | {
+                f"--{name.replace('_', '-')}": (options.get(name), allowed)
+                for name, allowed in _EXTENSIONS.items()
+            }
+            if any(path is not None and os.path.exists(path) for path, _ in outputs.values()):
+                from countwise.tables.sources.files import files_of
+
+                sources = [path for source in sources for path in files_of(source)]
+            for option, (path, allowed) in outputs.items():
+                check_writable(path, option, allowed, *sources)
             return function(*args, out=Output(*given), **options)
 
         return gathered
@@ -762,6 +772,47 @@ def read_or_scan(
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is read piece by piece.",)
     return Read(rows, remarks)
+
+
+@contextmanager
+def naming_columns(who: str, named: Mapping[str, str]) -> Iterator[None]:
+    """Let the option that names a column refuse one that is not there; it is read as nominal."""
+    try:
+        yield
+    except TableError as error:
+        for name, column in named.items():
+            if f"`nominal=` must name a column; got {column!r}" in error.message:
+                option = {"folds": "fold"}.get(name, name)
+                text = error.message.removeprefix(f"{error.who}: ")
+                text = text.replace("`nominal=`", f"`{option}=`", 1)
+                raise TableError(f"{who}: {text}", hint=error.hint) from None
+        raise
+
+
+def check_checkpoint(scanning: Scanning, output: str | None) -> None:
+    """Refuse a checkpoint that cannot be written, or that is the file of the result."""
+    if scanning.checkpoint is None:
+        return
+    from countwise.atomic_write import check_writable
+
+    check_writable(scanning.checkpoint, "--checkpoint")
+    # It is removed when the result is written.
+    if output is not None and os.path.realpath(output) == os.path.realpath(scanning.checkpoint):
+        raise click.UsageError(f"--checkpoint and -o must be different files; both are {output!r}")
+
+
+def remove_checkpoints(scanning: Scanning) -> None:
+    """Remove the files of a checkpoint once the work is done."""
+    if scanning.checkpoint is None:
+        return
+    from countwise.atomic_write import remove_drafts
+
+    number, path = 1, scanning.checkpoint
+    while os.path.exists(path):
+        os.remove(path)
+        remove_drafts(path)
+        number += 1
+        path = f"{scanning.checkpoint}.{number}"
 
 
 def refuse_checkpoint(scanning: Scanning, who: str) -> None:

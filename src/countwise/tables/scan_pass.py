@@ -14,7 +14,7 @@ from countwise.errors import ChangedSourceError, CountwiseError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
-from countwise.tables.scan import Block, Scan
+from countwise.tables.scan import Block, Scan, say_why
 from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Add, Piece
@@ -109,14 +109,12 @@ def _run_once(
                 return error
             raise
 
-    done = set(state.done)
-    todo = _numbered(scan, done)
-    bytes_done = 0
-    for (piece, found), _ in run_overlapped(todo, lambda piece: (piece, work(piece))):
-        bytes_done += piece.size
+    todo = _pieces_left(scan, set(state.done))
+    for (piece, found), reached in run_overlapped(todo, lambda piece: (piece, work(piece))):
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
+        scan.skipped.pop(piece.name, None)  # before a kill it could not be read
         survey, folded, schema, some = found
         if folded is not None and state.folded is not None and add is not None:
             folded = add(state.folded, folded)
@@ -132,7 +130,8 @@ def _run_once(
         if keeper is not None:
             keeper.keep(state)
         if progress is not None:
-            progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
+            rows = scan.survey.rows if is_certain else survey.rows
+            progress(reached, max(scan.source.size, reached), f"{rows:,} rows")
     if keeper is not None:
         keeper.end(state)
     if sample is not None:
@@ -171,7 +170,7 @@ class RemotePass:
             # As a result it reaches the user in its own words, and nobody tries again.
             refusal = TableError(error.message, hint=error.hint)
             if self.scan.on_bad == "skip" and isinstance(error, TableError):
-                return RemotePart(skipped={piece.name: str(error)})
+                return RemotePart(skipped={piece.name: say_why(error)})
             return RemotePart(refusal=refusal)
         return RemotePart(survey, folded, fractions=self.scan.fractions[0])
 
@@ -227,10 +226,18 @@ def _run_remotely(
     return State(found.survey, found.folded, schema)
 
 
-def _numbered(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
+def _pieces_left(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
+    """Yield the pieces that are left, each with what is reached when it is done.
+
+    What the survey could not read is left out of all later passes, which may not look at the
+    columns that are damaged.
+    """
+    reached = 0
     for piece in scan.pieces():
-        if piece.identity not in done:
-            yield piece, 0
+        reached += piece.size
+        is_left_out = scan.is_certain and piece.name in scan.skipped
+        if piece.identity not in done and not is_left_out:
+            yield piece, reached
 
 
 def _fold_piece(
