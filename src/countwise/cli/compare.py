@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from countwise.cli.app import Command
+from countwise.cli.app import Command, command_line
 from countwise.cli.options import (
     Read,
     Scanning,
@@ -364,7 +363,7 @@ def _write_report(
             why = "it needs further scans; countwise curve draws it"
         notes = [f"The page has no learning curve: {why}."]
     model.fit(table)
-    command = shlex.join(["countwise", *sys.argv[1:]])
+    command = command_line()
     report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)
     return notes
 
