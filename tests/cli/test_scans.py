@@ -286,7 +286,7 @@ def test_one_class_is_refused(run, folder, command):
         (("fit", "data", "--weight", "class2", "-o", "m.cw"), "--weight must name a column of num"),
         (("fit", "data/0.csv", "data/1.csv", "-o", "m.cw"), "Put a pattern in quotes"),
         (("fit", "data", "--table", "t", "-o", "m.cw"), "--table can only belong to a database"),
-        (("fit", "duckdb:all.csv", "-o", "m.cw"), "'all.csv' must be a DuckDB file; it is some"),
+        (("fit", "duckdb:all.csv", "-o", "m.cw"), "'all.csv' must be a DuckDB file; it cannot"),
         (("compare", "data", "all.csv", "--checkpoint", "c"), "--checkpoint is for fit and count"),
     ],
 )

@@ -56,6 +56,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 5, "repeats": 2}
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         'countwise compare "data/*.parquet" -t class -m naive-bayes,tan',
+        "countwise compare duckdb:warehouse.db --table sales -t class",
         "countwise compare spark:shop.sales -t class --key customer",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
@@ -114,7 +115,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 5, "repeats": 2}
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
 @rule_option
-@scan_options
+@scan_options("checkpoint")
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @weight_option
 @output_options(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         "countwise curve sample:votes",
         "countwise curve data.csv --target class -m naive-bayes,tree --points 20 -o curve.csv",
         'countwise curve "data/*.parquet" --target class -m naive-bayes,tan --report page.html',
+        "countwise curve duckdb:warehouse.db --table sales --target class",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="For rows outside memory: column of groups, such as patients, which stay together.",
 )
-@scan_options
+@scan_options("checkpoint")
 @comparison_options("HTML page to write, with the curve and the ranking.")
 @output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(

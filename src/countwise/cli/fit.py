@@ -72,7 +72,7 @@ BEST = "best"
 @rule_option
 @reading_options()
 @weight_option
-@scan_options
+@scan_options()
 @seed_option
 @output_options(
     "Model file to write. Default: the name of FILE with the extension .cw.",

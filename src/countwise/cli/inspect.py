@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     examples=(
         "countwise inspect sample:glass",
         'countwise inspect "data/*.parquet" --target y',
+        "countwise inspect postgresql://host/shop --table sales --target y",
         "countwise inspect data.csv --target class --write-schema schema.json",
     ),
 )
 @click.argument("file", metavar="FILE")
 @reading_options()
-@scan_options
+@scan_options()
 @click.option("--write-schema", metavar="JSON", help="File to write the schema to.")
 @output_options("File to write the description to: .json.", ".json")
 def command(

@@ -695,8 +695,11 @@ class Scanning:
         return any(value is not None for value in vars(self).values())
 
 
-def scan_options(function: Decorated) -> Decorated:
-    """Add the options about rows outside memory, as ``scanning``."""
+def scan_options(*hidden: str) -> Callable[[Decorated], Decorated]:
+    """Add the options about rows outside memory, as ``scanning``.
+
+    Those that a command refuses with a reason are `hidden` from its help.
+    """
 
     def gather(function: Any) -> Any:
         @functools.wraps(function)
@@ -710,7 +713,8 @@ def scan_options(function: Decorated) -> Decorated:
         click.option(
             "--engine",
             metavar="NAME",
-            help="Engine that counts rows outside memory. Default: the one that suits the source.",
+            help="Engine that counts rows outside memory: stream (here), pushdown (a database "
+            "groups them) or spark. Default: the one that suits the source.",
         ),
         click.option(
             "--memory",
@@ -720,6 +724,7 @@ def scan_options(function: Decorated) -> Decorated:
         click.option(
             "--checkpoint",
             metavar="PATH",
+            hidden="checkpoint" in hidden,
             help="File for counts on the way; a command that was killed goes on from it.",
         ),
         click.option(
@@ -743,10 +748,11 @@ def scan_options(function: Decorated) -> Decorated:
             "--sample",
             type=click.IntRange(min=1),
             metavar="N",
+            hidden="sample" in hidden,
             help="Read N rows drawn at random into memory, for models that need rows there.",
         ),
         gather,
-    )(function)
+    )
 
 
 def read_or_scan(

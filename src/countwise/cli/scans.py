@@ -80,13 +80,14 @@ def open_scan(
     examples=(
         'countwise count "mon/*.csv" --target y -o mon.counts',
         "countwise count data.parquet --target y --pairs -o data.counts",
+        "countwise count postgresql://host/shop --table sales --target y -o shop.counts",
     ),
 )
 @click.argument("file", metavar="SOURCE")
 @click.option("--pairs", is_flag=True, help="Also count every two nominal columns (TAN, AODE).")
 @reading_options()
 @weight_option
-@scan_options
+@scan_options("sample")
 @output_options("File of counts to write: .counts.", ".counts", quiet="Print nothing.")
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:
     """Count the rows of SOURCE by class and save the counts, which countwise merge adds up.
@@ -138,6 +139,7 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
     examples=(
         "countwise merge mon.counts tue.counts -o model.cw --model naive-bayes",
         "countwise merge mon.counts tue.counts -o both.counts",
+        "countwise merge pairs1.counts pairs2.counts -o model.cw --model tan",
     ),
 )
 @click.argument("files", metavar="COUNTS...", nargs=-1, required=True)

@@ -60,7 +60,7 @@ def _open_file(query: Query) -> LazySource:
     with open(path, "rb") as file:
         if file.read(12)[8:] != b"DUCK":
             raise TableError(
-                f"scan: {path!r} must be a DuckDB file; it is something else.",
+                f"scan: {path!r} must be a DuckDB file; it cannot be read as one.",
                 hint="Files of rows are named without duckdb:",
             )
     if query.table is not None and query.query is not None:
