@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import countwise as cw
+from countwise import CountwiseError
 from countwise.cli import options
 from countwise.models.additive import choose, prepare
 
@@ -220,3 +221,107 @@ def test_rows_of_a_folder_are_explained(run, folder, source):
     assert done.exit_code == 2
     assert "row 151 does not exist; " in done.stderr
     assert " has 150 rows." in done.stderr
+
+
+def test_no_output_replaces_a_file_that_is_read(run, folder):
+    run("fit", "all.csv", "-t", "class", "--model", "naive-bayes", "-o", "model.cw")
+    before = (folder / "data" / "0.csv").read_bytes()
+    for source in ("data", "data/*.csv"):
+        for words in (
+            ("predict", "model.cw", source),
+            ("compare", source, "-t", "class", "-m", "naive-bayes"),
+        ):
+            done = run(*words, "-o", "data/0.csv")
+            assert done.exit_code == 2
+            assert "must be another file than the one that is read" in done.stderr
+    with pytest.raises(CountwiseError, match="must be another file than the one that is read"):
+        cw.predict_file("model.cw", cw.scan("data"), "data/0.csv")
+    assert (folder / "data" / "0.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fit", "data", "--checkpoint", "m.cw", "-o", "m.cw"), "must be different files"),
+        (("fit", "data", "--checkpoint", "data.cw"), "must be different files"),
+        (("count", "data", "--checkpoint", "m.counts", "-o", "m.counts"), "different files"),
+        (("fit", "data", "--checkpoint", "none/m.c", "-o", "m.cw"), "--checkpoint: 'none/m.c'"),
+        (("fit", "data", "--checkpoint", "data", "-o", "m.cw"), "--checkpoint: 'data' must be a"),
+        (("inspect", "data", "--checkpoint", "none/m.c"), "--checkpoint: 'none/m.c'"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_is_refused(run, folder, words, said):
+    done = run(*words, "-t", "class")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert sorted(os.listdir(folder)) == ["all.csv", "data"]
+
+
+def test_inspect_removes_its_checkpoint(run, folder):
+    assert run("inspect", "data", "-t", "class", "--checkpoint", "run.counts").exit_code == 0
+    assert sorted(os.listdir(folder)) == ["all.csv", "data"]
+
+
+@pytest.mark.parametrize("command", ["compare", "curve"])
+def test_one_class_is_refused(run, folder, command):
+    for name in ("0.csv", "1.csv"):
+        (folder / "data" / name).write_text("a,class\n" + "u,p\nv,p\n" * 50)
+    done = run(command, "data", "-t", "class", "-m", "naive-bayes")
+    assert done.exit_code == 2
+    assert "at least two classes; column 'class' holds only 'p'" in done.stderr
+    assert run("count", "data", "-t", "class", "-o", "p.counts").exit_code == 0
+    done = run("merge", "p.counts", "-o", "model.cw")
+    assert done.exit_code == 2
+    assert "at least two classes; got only 'p'" in done.stderr
+    assert not os.path.exists("model.cw")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("compare", "data", "--group", "nope"), "compare: --group must name a column; got 'nope'"),
+        (("curve", "data", "--group", "nope"), "curve: --group must name a column; got 'nope'"),
+        (("compare", "data", "--fold", "petal_width"), "--fold needs rows in memory"),
+        (("compare", "data", "--time", "petal_width"), "on the command line --sample"),
+        (("fit", "data", "--weight", "class2", "-o", "m.cw"), "--weight must name a column of num"),
+        (("fit", "data/0.csv", "data/1.csv", "-o", "m.cw"), "Put a pattern in quotes"),
+        (("fit", "data", "--table", "t", "-o", "m.cw"), "--table can only belong to a database"),
+        (("fit", "duckdb:all.csv", "-o", "m.cw"), "'all.csv' must be a DuckDB file; it cannot"),
+        (("compare", "data", "all.csv", "--checkpoint", "c"), "--checkpoint is for fit and count"),
+    ],
+)
+def test_refusals_name_the_option_that_is_wrong(run, folder, words, said):
+    for name in ("0.csv", "1.csv"):
+        lines = (folder / "data" / name).read_text().splitlines()
+        head, *rows = (f"{line},{line.rsplit(',', 1)[1]}" for line in lines)
+        (folder / "data" / name).write_text("\n".join([f"{head}2", *rows]) + "\n")
+    done = run(*words, "-t", "class")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_several_sources_are_compared_outside_memory(run, folder):
+    words = ("-t", "class", "-m", "naive-bayes,tan", "--json")
+    done = run("compare", "data", "data/*.csv", "all.csv", *words)
+    assert done.exit_code == 0, done.output
+    assert list(json.loads(done.stdout)["trials"]) == ["data", "data/*.csv", "all"]
+    done = run("compare", "data", "all.csv", *words, "--engine", "strem")
+    assert done.exit_code == 2
+    assert "engine must be one of" in done.stderr
+
+
+def test_merge_names_the_files_that_do_not_fit(run, folder):
+    assert run("count", "data/0.csv", "-t", "class", "-o", "a.counts").exit_code == 0
+    words = ("count", "data/1.csv", "-t", "class", "-o", "b.counts")
+    assert run(*words, "--drop", "petal_width").exit_code == 0
+    done = run("merge", "a.counts", "b.counts", "-o", "model.cw")
+    assert done.exit_code == 2
+    assert "'b.counts' cannot be added to 'a.counts'" in done.stderr
+    assert "'petal_width'" in done.stderr
+    done = run("merge", "a.counts", "a.counts", "-o", "model.cw")
+    assert done.exit_code == 2
+    assert "a.counts is named twice" in done.stderr
+    done = run("merge", "a.counts", "-o", "model.cw", "--model", "tan")
+    assert done.exit_code == 2
+    assert "--drop" in done.stderr

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import countwise as cw
@@ -158,3 +163,92 @@ def test_a_damaged_piece_is_refused_or_skipped(tmp_path, small):
     assert 2000 < counts.rows < 4000
     (note,) = [note for note in rows.notes if note.code == "S03"]
     assert "rows.csv" in note.text
+
+
+@pytest.fixture
+def parquet_folder(tmp_path: Path) -> Path:
+    """Three compressed files of a numeric key, a number and a nominal column."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    draw = np.random.default_rng(0)
+    for file in range(3):
+        columns = {
+            "id": np.arange(file * 3000, (file + 1) * 3000) * 7 + 3,
+            "n": draw.normal(size=3000),
+            "long": np.array(["a long level " * 20, "another level " * 20])[
+                draw.integers(0, 2, 3000)
+            ],
+            "y": np.array(["p", "q"])[draw.integers(0, 2, 3000)],
+        }
+        pq.write_table(
+            pa.table(columns), folder / f"{file}.parquet", row_group_size=1000, use_dictionary=False
+        )
+    return folder
+
+
+def damage(path: Path, column: int) -> None:
+    """Overwrite the second page of a column."""
+    place = pq.ParquetFile(path).metadata.row_group(1).column(column).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[place : place + 100] = b"\xff" * 100
+    path.write_bytes(content)
+
+
+def test_what_the_survey_skips_is_skipped_by_all_scans(parquet_folder):
+    # Later scans do not read the key, so they would not meet the damage.
+    damage(parquet_folder / "2.parquet", 0)
+    rows = cw.scan(parquet_folder, target="y", on_bad="skip")
+    model = cw.TAN().fit(rows)
+    assert model.schema_["id"].kind == "id"
+    assert model.counts_.rows == len(rows) == 6000
+
+
+@pytest.mark.parametrize("name", ["0.parquet", "2.parquet", "2.csv.gz"])
+def test_a_file_that_was_cut_off_is_refused_or_skipped(parquet_folder, name):
+    path = parquet_folder / name
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(b"id,n,long,y\n" + b"1,2.5,u,p\n" * 30_000)[:100])
+    else:
+        path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(CountwiseError, match=name):
+        cw.scan(parquet_folder, target="y")
+    rows = cw.scan(parquet_folder, target="y", on_bad="skip")
+    whole = [file for file in sorted(parquet_folder.glob("*.parquet")) if file != path]
+    assert cw.count(rows) == cw.count(cw.scan(whole, target="y"))
+    (note,) = [note for note in rows.notes if note.code == "S03"]
+    assert name in note.text
+    with pytest.raises(CountwiseError, match=name):
+        cw.scan(path, target="y", on_bad="skip")
+
+
+def test_progress_is_in_bytes_of_files_and_goes_on_where_it_was(parquet_folder, monkeypatch):
+    monkeypatch.setattr(files_module, "PIECE_ROWS", 1000)
+    monkeypatch.setattr(checkpoint_module, "_PAUSE", 0)
+    size = sum(path.stat().st_size for path in parquet_folder.iterdir())
+    steps: list[tuple[float, float, str]] = []
+
+    def report(done: float, total: float, text: str) -> None:
+        steps.append((done, total, text))
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+
+    kept = str(parquet_folder.parent / "run.counts")
+    rows = cw.scan(parquet_folder, target="y", checkpoint=kept, progress=report)
+    with pytest.raises(KeyboardInterrupt):
+        cw.TAN().fit(rows)
+    cw.TAN().fit(cw.scan(parquet_folder, target="y", checkpoint=kept, progress=report))
+    assert {total for _, total, _ in steps} == {size}
+    # The first scan was interrupted after four of nine pieces, the second one has nine.
+    done = [step[0] for step in steps]
+    assert done[:9] == sorted(done[:9])
+    assert done[3] == pytest.approx(4 / 9 * size, rel=0.01)
+    assert done[8] == done[-1] == pytest.approx(size, rel=0.001)
+    assert [text for *_, text in steps[8:]] == ["9,000 rows"] * (len(steps) - 8)
+
+
+def test_estimated_keys_are_no_more_than_rows(parquet_folder):
+    for seed in range(3):
+        files = sorted(parquet_folder.glob("*.parquet"))[seed:]
+        (note,) = [n for n in cw.scan(files, target="y").notes if n.column == "id"]
+        told = [int(word) for word in re.findall(r"\d+", note.text)]
+        assert told[0] <= told[1]

@@ -205,3 +205,12 @@ def test_categories_of_a_lazy_frame_count_like_texts():
         for engine in ("pushdown", "stream"):
             counts = cw.count(cw.scan(frame.lazy(), "y"), engine=engine)
             assert counts == cw.count(cw.read(frame, target="y"))
+
+
+def test_the_note_of_classes_alone_says_how_they_were_counted():
+    relation = duckdb.sql("SELECT i % 2 AS y, 'a' || i % 3 AS a FROM range(100) r(i)")
+    rows = cw.scan(relation, target="y")
+    cw.count(rows)
+    rows.memo.clear()
+    cw.count(rows, cw.Plan())
+    assert all("()" not in note.text for note in rows.notes)

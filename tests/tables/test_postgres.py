@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone
 from tests.counts.odd_tables import check_like_read, fixed_table
 
 import countwise as cw
+from countwise.cli.app import app
 from countwise.counts.engines.pushdown import group_rows
 from countwise.errors import CountwiseError
 from countwise.evaluation import scanned
@@ -631,3 +633,24 @@ def test_a_model_of_many_figures_is_not_written_down(server, monkeypatch):
     for name in models:
         one, two = (found.confusion(name).counts.tolist() for found in trials)
         assert one == two
+
+
+@pytest.mark.parametrize("others", [(), ("sample:weather",)])
+def test_no_page_shows_the_password_of_an_address(server, tmp_path, monkeypatch, others):
+    monkeypatch.setenv("PGPASSWORD", "")
+    run(
+        server,
+        "CREATE TABLE IF NOT EXISTS shown AS SELECT i AS id, 'a' || i * 31 % 7 AS a, i % 2 AS y "
+        "FROM generate_series(1, 2000) i",
+    )
+    words = ["compare", server, *others, "--table", "shown", "-t", "y", "--key", "id"]
+    if others:
+        words = ["compare", *others, server, "-t", "y", "--query", "SELECT a, y FROM shown"]
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(app, [*words, "-m", "naive-bayes", "--report", str(page)])
+    assert "sesame" not in done.output + done.stderr
+    if not others:
+        assert done.exit_code == 0, done.output
+        assert "countwise compare postgresql://tester@127.0.0.1" in page.read_text()
+    for path in tmp_path.iterdir():
+        assert b"sesame" not in path.read_bytes()

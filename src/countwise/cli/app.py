@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -54,6 +55,9 @@ _EXAMPLES = (
     "countwise predict model.cw new.csv -o answers.csv",
 )
 
+#: Where a context keeps the words of its command.
+_WORDS = "countwise.words"
+
 
 class Command(click.Command):
     """A command that ends its help with examples and words errors in terms of its options."""
@@ -76,7 +80,9 @@ class Command(click.Command):
         """Parse the arguments; a usage error knows its command even where Click does not say."""
         try:
             args = [_without_password(word) for word in args]
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, list(args), parent, **extra)
+            context.meta[_WORDS] = (info_name or "", *args)
+            return context
         except click.UsageError as error:
             if error.ctx is None:
                 error.ctx = click.Context(self, parent=parent, info_name=info_name)
@@ -88,6 +94,11 @@ class Command(click.Command):
             return super().invoke(ctx)
         except CountwiseError as error:
             raise RefusedError(describe(error, ctx)) from error
+
+
+def command_line() -> str:
+    """Return the command that runs, as typed in a shell, without the password of an address."""
+    return shlex.join(["countwise", *click.get_current_context().meta[_WORDS]])
 
 
 def _without_password(word: str) -> str:

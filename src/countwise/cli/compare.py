@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from countwise.cli.app import Command
+from countwise.cli.app import Command, command_line
 from countwise.cli.options import (
     Read,
     Scanning,
@@ -26,7 +25,6 @@ from countwise.cli.options import (
     output_options,
     read_or_scan,
     read_rule,
-    read_source,
     refuse_checkpoint,
     repeats_option,
     rule_option,
@@ -57,6 +55,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 5, "repeats": 2}
         "countwise compare sales.csv -t returned --time date --folds 5",
         "countwise compare data.csv -t class -m all --max-seconds 60",
         'countwise compare "data/*.parquet" -t class -m naive-bayes,tan',
+        "countwise compare duckdb:warehouse.db --table sales -t class",
         "countwise compare spark:shop.sales -t class --key customer",
         "countwise compare data.csv -t class -m naive-bayes,forest --holdout 0.3 --repeats 10",
         "countwise compare sample:iris -m naive-bayes,neighbors --rule roulette",
@@ -115,7 +114,7 @@ _REFITTED_CURVE: dict[str, Any] = {"points": 5, "repeats": 2}
     help="Time limit; models that would exceed it are left out. Default: none.",
 )
 @rule_option
-@scan_options
+@scan_options("checkpoint")
 @comparison_options("HTML page to write, with the ranking, the data and the best model.")
 @weight_option
 @output_options(
@@ -170,6 +169,7 @@ def command(
     from countwise.models.registry import COMPARED
     from countwise.tables.scan import Scan
 
+    refuse_checkpoint(scanning, "compare")
     names = chosen_names(models)
     protocol = _protocol(folds, repeats, holdout, leave_one_out, fold, time)
     ranked_by = None if score is None else score.replace("-", "_")
@@ -184,14 +184,14 @@ def command(
 
         say_gains(gain, out.quiet)
         _say_probabilities(gain, out.quiet)
-        read_rows = partial(_read_rows, reading, named)
+        read_rows = partial(_read_rows, reading, named, scanning=scanning)
         options |= {"baseline": baseline, "gain": gain}
         compare_sets(files, read_rows, protocol, names, seed, wheel, options, report, out)
         return
     if baseline is not None:
         raise click.UsageError("--baseline is for several data sets; name more than one FILE")
     [file] = files
-    read = _read_rows(reading, named, file, protocol, scanning)
+    read = _read_rows(reading, named, file, protocol, scanning=scanning)
     table = read.table
     gain = take_gains(gain, table, out.quiet)
     _say_probabilities(gain, out.quiet)
@@ -234,24 +234,21 @@ def _read_rows(
     named: dict[str, str],
     file: str,
     protocol: dict[str, Any],
-    scanning: Scanning | None = None,
+    *,
+    scanning: Scanning,
 ) -> Read:
     """Read the table; the columns that say how to test it become part of the protocol."""
+    from countwise.errors import ParameterError
     from countwise.evaluation.column_folds import take_columns
-    from countwise.tables.formats.source import is_outside
     from countwise.tables.scan import Scan
 
-    for option, name in named.items():
-        if not is_outside(file):
-            _check_column(reading, file, option, name)
-    reading = reading.with_roles(named)
-    if scanning is None:
-        read = read_source(reading, file, "compare")
-    else:
-        refuse_checkpoint(scanning, "compare")
-        read = read_or_scan(reading, file, "compare", scanning)
+    roles = {"fold" if name == "folds" else name: column for name, column in named.items()}
+    reading = reading.with_roles("compare", roles)
+    read = read_or_scan(reading, file, "compare", scanning)
     values: dict[str, Any] = {}
     if isinstance(read.table, Scan):
+        if "folds" in named:
+            raise ParameterError("compare: --fold needs rows in memory; got rows outside memory.")
         protocol |= {"folds": protocol.get("folds") or 10, **named}
         return read
     if named:
@@ -264,20 +261,6 @@ def _read_rows(
         most = len(set(values["groups"].tolist())) if "groups" in values else len(read.table)
         protocol["folds"] = max(min(10, most), 2)
     return read
-
-
-def _check_column(reading: ReadOptions, file: str, parameter: str, name: str) -> None:
-    """Refuse a column that the header of the file does not have."""
-    from countwise.errors import ParameterError, did_you_mean, listing
-    from countwise.tables.formats import detect
-
-    if file.startswith("sample:"):
-        return
-    names = detect.names(file, reading)
-    if name not in names:
-        option = {"groups": "--group", "time": "--time", "folds": "--fold"}[parameter]
-        hint = did_you_mean(name, names).strip() or f"The columns are {listing(names)}."
-        raise ParameterError(f"compare: {option} must name a column; got {name!r}.", hint=hint)
 
 
 def _keep_command(trials: Any, file: str, unused: list[str]) -> str | None:
@@ -380,7 +363,7 @@ def _write_report(
             why = "it needs further scans; countwise curve draws it"
         notes = [f"The page has no learning curve: {why}."]
     model.fit(table)
-    command = shlex.join(["countwise", *sys.argv[1:]])
+    command = command_line()
     report(trials, path, table, model=model, name=name, curve=curve, source=file, command=command)
     return notes
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from countwise.cli.app import command_line
 from countwise.cli.errors import RefusedError, describe
 from countwise.cli.options import add_rule, build_models
 from countwise.errors import CountwiseError
@@ -68,7 +67,7 @@ def compare_sets(
         )
     experiment = replace(experiment, failures={**failures, **experiment.failures})
     if report is not None:
-        write_page(experiment, report, command=shlex.join(["countwise", *sys.argv[1:]]))
+        write_page(experiment, report, command=command_line())
     title = f"{len(experiment.models)} models on {len(experiment.trials)} data sets"
     out.finish(
         {"command": "compare", "sources": list(files), **experiment.to_dict()},
@@ -93,6 +92,10 @@ def name_sets(files: Sequence[str]) -> dict[str, str]:
     >>> name_sets(["a/iris.csv", "sample:votes", "b/x.csv", "c/x.csv"])
     {'iris': 'a/iris.csv', 'votes': 'sample:votes', 'b/x.csv': 'b/x.csv', 'c/x.csv': 'c/x.csv'}
     """
-    short = {file: PurePath(file.removeprefix("sample:")).name.split(".")[0] for file in files}
+    short = {
+        file: "" if set("*?[") & set(file) else PurePath(file.removeprefix("sample:")).name
+        for file in files
+    }
+    short = {file: name.split(".")[0] for file, name in short.items()}
     every = list(short.values())
     return {name if name and every.count(name) == 1 else file: file for file, name in short.items()}

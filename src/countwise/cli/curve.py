@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         "countwise curve sample:votes",
         "countwise curve data.csv --target class -m naive-bayes,tree --points 20 -o curve.csv",
         'countwise curve "data/*.parquet" --target class -m naive-bayes,tan --report page.html',
+        "countwise curve duckdb:warehouse.db --table sales --target class",
     ),
 )
 @click.argument("file", metavar="FILE")
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="For rows outside memory: column of groups, such as patients, which stay together.",
 )
-@scan_options
+@scan_options("checkpoint")
 @comparison_options("HTML page to write, with the curve and the ranking.")
 @output_options("File to write: .csv for the points, .json for everything.", ".csv", ".json")
 def command(
@@ -93,7 +94,7 @@ def command(
     names = chosen_names(models)
     refuse_checkpoint(scanning, "curve")
     if group is not None:
-        reading = reading.with_roles({"groups": group})
+        reading = reading.with_roles("curve", {"groups": group})
     read = read_or_scan(reading, file, "curve", scanning)
     table = read.table
     usual = (*DRAWN, SCANNED) if isinstance(table, Scan) else DRAWN

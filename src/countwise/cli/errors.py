@@ -143,6 +143,9 @@ def _usage(error: click.ClickException) -> str:
             near = did_you_mean(error.option_name, [word for one in params for word in one.opts])
         message = f"there is no option {error.option_name!r}.{near}"
     message = " ".join(message.split())
+    extra = re.fullmatch(r"Got unexpected extra arguments? \((.+)\)", message)
+    if extra is not None and os.path.exists(extra[1].split(" ")[0]):
+        message = f"one file is needed; got {extra[1]}, too. Put a pattern in quotes."
     message = _rule(error) or message[:1].lower() + message[1:]
     end = "" if message.endswith(("?", ".")) else "."
     return f"{who}{message}{end} See {path} --help."

@@ -13,6 +13,7 @@ from countwise.cli.options import (
     Read,
     Scanning,
     best_model,
+    check_checkpoint,
     check_trainable,
     gain_options,
     output_options,
@@ -21,13 +22,13 @@ from countwise.cli.options import (
     read_or_scan,
     read_rule,
     reading_options,
+    remove_checkpoints,
     rule_option,
     scan_options,
     seed_option,
     take_gains,
     weight_option,
 )
-from countwise.cli.scans import remove_checkpoints
 from countwise.errors import ParameterError, listing
 from countwise.models.registry import DEFAULT
 
@@ -71,7 +72,7 @@ BEST = "best"
 @rule_option
 @reading_options()
 @weight_option
-@scan_options
+@scan_options()
 @seed_option
 @output_options(
     "Model file to write. Default: the name of FILE with the extension .cw.",
@@ -108,6 +109,7 @@ def command(
     from countwise.tables.scan import Scan
 
     path = out.path or _default_path(file)
+    check_checkpoint(scanning, path)
     name = name or DEFAULT
     wheel = read_rule(rule, gain, seed)
     if name != BEST:

@@ -12,9 +12,11 @@ from countwise.cli.app import Command
 from countwise.cli.errors import spelling
 from countwise.cli.options import (
     Scanning,
+    check_checkpoint,
     output_options,
     read_or_scan,
     reading_options,
+    remove_checkpoints,
     scan_options,
 )
 from countwise.errors import shorten
@@ -31,12 +33,13 @@ if TYPE_CHECKING:
     examples=(
         "countwise inspect sample:glass",
         'countwise inspect "data/*.parquet" --target y',
+        "countwise inspect postgresql://host/shop --table sales --target y",
         "countwise inspect data.csv --target class --write-schema schema.json",
     ),
 )
 @click.argument("file", metavar="FILE")
 @reading_options()
-@scan_options
+@scan_options()
 @click.option("--write-schema", metavar="JSON", help="File to write the schema to.")
 @output_options("File to write the description to: .json.", ".json")
 def command(
@@ -62,6 +65,7 @@ def command(
         from countwise.reports.data_facts import inspect_facts
         from countwise.tables.scan import Scan
 
+        check_checkpoint(scanning, out.path)
         read = read_or_scan(reading, file, "inspect", scanning, need_target=False)
         with out.progress() as tell:
             if isinstance(read.table, Scan):
@@ -74,6 +78,7 @@ def command(
 
         with atomic_write(write_schema, "inspect") as draft:
             schema.write(draft)
+    remove_checkpoints(scanning)
     out.finish(
         facts,
         None if out.path else show,

@@ -91,7 +91,7 @@ def _read_weighted(
     from countwise.tables.read import read_with
     from countwise.tables.read_options import resolve
     from countwise.tables.schema import Column
-    from countwise.tables.weights import bad_weight, is_weight
+    from countwise.tables.weights import bad_weight, is_weight, of_weights
 
     name = reading.weight
     if name is None:
@@ -99,7 +99,10 @@ def _read_weighted(
     if not (isinstance(rows, str) and rows.startswith("sample:")):
         resolve(name, detect.names(rows, reading), "weight")
     columns = {**reading.columns, name: Column(name, "numeric")}
-    table = read_with(rows, replace(reading, columns=columns, weight=None))
+    try:
+        table = read_with(rows, replace(reading, columns=columns, weight=None))
+    except TableError as error:
+        raise of_weights(error, name) from None
     weight = table.values(name)
     wrong = ~is_weight(weight)
     if wrong.any():
@@ -597,10 +600,16 @@ def output_options(
             given = [options.pop(name) for name in ("output", "as_json", "quiet")]
             sources = [options[name] for name in ("file",) if name in options]
             sources += options.get("files", ())
-            check_writable(given[0], "-o", extensions, *sources)
-            for name, allowed in _EXTENSIONS.items():
-                option = f"--{name.replace('_', '-')}"
-                check_writable(options.get(name), option, allowed, *sources)
+            outputs = {"-o": (given[0], extensions)} | {
+                f"--{name.replace('_', '-')}": (options.get(name), allowed)
+                for name, allowed in _EXTENSIONS.items()
+            }
+            if any(path is not None and os.path.exists(path) for path, _ in outputs.values()):
+                from countwise.tables.sources.files import files_of
+
+                sources = [path for source in sources for path in files_of(source)]
+            for option, (path, allowed) in outputs.items():
+                check_writable(path, option, allowed, *sources)
             return function(*args, out=Output(*given), **options)
 
         return gathered
@@ -694,8 +703,11 @@ class Scanning:
         return any(value is not None for value in vars(self).values())
 
 
-def scan_options(function: Decorated) -> Decorated:
-    """Add the options about rows outside memory, as ``scanning``."""
+def scan_options(*hidden: str) -> Callable[[Decorated], Decorated]:
+    """Add the options about rows outside memory, as ``scanning``.
+
+    Those that a command refuses with a reason are `hidden` from its help.
+    """
 
     def gather(function: Any) -> Any:
         @functools.wraps(function)
@@ -709,7 +721,8 @@ def scan_options(function: Decorated) -> Decorated:
         click.option(
             "--engine",
             metavar="NAME",
-            help="Engine that counts rows outside memory. Default: the one that suits the source.",
+            help="Engine that counts rows outside memory: stream (here), pushdown (a database "
+            "groups them) or spark. Default: the one that suits the source.",
         ),
         click.option(
             "--memory",
@@ -719,6 +732,7 @@ def scan_options(function: Decorated) -> Decorated:
         click.option(
             "--checkpoint",
             metavar="PATH",
+            hidden="checkpoint" in hidden,
             help="File for counts on the way; a command that was killed goes on from it.",
         ),
         click.option(
@@ -742,10 +756,11 @@ def scan_options(function: Decorated) -> Decorated:
             "--sample",
             type=click.IntRange(min=1),
             metavar="N",
+            hidden="sample" in hidden,
             help="Read N rows drawn at random into memory, for models that need rows there.",
         ),
         gather,
-    )(function)
+    )
 
 
 def read_or_scan(
@@ -771,6 +786,32 @@ def read_or_scan(
         size = os.path.getsize(source) >> 20
         remarks += (f"The file has {size} MB, so it is read piece by piece.",)
     return Read(rows, remarks)
+
+
+def check_checkpoint(scanning: Scanning, output: str | None) -> None:
+    """Refuse a checkpoint that cannot be written, or that is the file of the result."""
+    if scanning.checkpoint is None:
+        return
+    from countwise.atomic_write import check_writable
+
+    check_writable(scanning.checkpoint, "--checkpoint")
+    # It is removed when the result is written.
+    if output is not None and os.path.realpath(output) == os.path.realpath(scanning.checkpoint):
+        raise click.UsageError(f"--checkpoint and -o must be different files; both are {output!r}")
+
+
+def remove_checkpoints(scanning: Scanning) -> None:
+    """Remove the files of a checkpoint once the work is done."""
+    if scanning.checkpoint is None:
+        return
+    from countwise.atomic_write import remove_drafts
+
+    number, path = 1, scanning.checkpoint
+    while os.path.exists(path):
+        os.remove(path)
+        remove_drafts(path)
+        number += 1
+        path = f"{scanning.checkpoint}.{number}"
 
 
 def refuse_checkpoint(scanning: Scanning, who: str) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         "countwise predict model.cw new.xlsx --sheet January --keep all -o answers.xlsx",
         "countwise predict model.cw new.csv --gain gain.csv --keep customer | head",
         "countwise predict model.cw new.csv --rule roulette --seed 1 -o drawn.csv",
+        'countwise predict model.cw "new/*.parquet" -o answers.parquet',
         "countwise predict model.cw duckdb:shop.db --table visitors --keep id -o answers.parquet",
     ),
 )
@@ -74,10 +75,10 @@ def command(
     probability of each class (six digits in CSV, 16 in Excel, exact in Parquet), and the decision.
     With a gain matrix or --rule the decision may differ from the class; a gain matrix also adds the
     expected gain of each decision. A model that predicts a number writes the number. FILE may be
-    larger than memory, a database (duckdb:FILE or postgresql://HOST/NAME, with --table or --query)
-    or spark:TABLE; - is standard input. If FILE lacks a column of the model, the column is taken
-    as missing, and a note says so. If FILE has the true classes or numbers, the accuracy or
-    the errors are printed to stderr.
+    larger than memory, a folder, a pattern such as "new/*.parquet", a database (duckdb:FILE or
+    postgresql://HOST/NAME, with --table or --query) or spark:TABLE; - is standard input. If FILE
+    lacks a column of the model, the column is taken as missing, and a note says so. If FILE has the
+    true classes or numbers, the accuracy or the errors are printed to stderr.
     """
     if out.as_json and out.path is None:
         raise click.UsageError("--json prints a summary and needs -o for the rows")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -14,18 +13,21 @@ from countwise.cli.options import (
     OTHER_TARGETS,
     USUAL_TARGETS,
     Scanning,
+    check_checkpoint,
     guess_target,
     output_options,
     read_or_scan,
     reading_options,
+    remove_checkpoints,
     scan_options,
     seed_option,
     weight_option,
 )
-from countwise.errors import ParameterError, TableError, listing
+from countwise.errors import CountsError, ParameterError, TableError, listing
 
 if TYPE_CHECKING:
     from countwise.cli.output import Output
+    from countwise.counts.counts import Counts
     from countwise.tables.read_options import ReadOptions
     from countwise.tables.scan import Scan
 
@@ -72,13 +74,14 @@ def open_scan(
     examples=(
         'countwise count "mon/*.csv" --target y -o mon.counts',
         "countwise count data.parquet --target y --pairs -o data.counts",
+        "countwise count postgresql://host/shop --table sales --target y -o shop.counts",
     ),
 )
 @click.argument("file", metavar="SOURCE")
 @click.option("--pairs", is_flag=True, help="Also count every two nominal columns (TAN, AODE).")
 @reading_options()
 @weight_option
-@scan_options
+@scan_options("sample")
 @output_options("File of counts to write: .counts.", ".counts", quiet="Print nothing.")
 def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out: Output) -> None:
     """Count the rows of SOURCE by class and save the counts, which countwise merge adds up.
@@ -94,6 +97,7 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
         raise click.UsageError("a file for the counts is needed; name it with -o")
     if scanning.sample is not None:
         raise click.UsageError("--sample is for models; counts are those of all rows")
+    check_checkpoint(scanning, out.path)
     started = perf_counter()
     asked = scanning if scanning.is_asked else replace(scanning, on_bad="refuse")
     read = read_or_scan(reading, file, "count", asked)
@@ -129,6 +133,7 @@ def count(file: str, pairs: bool, reading: ReadOptions, scanning: Scanning, out:
     examples=(
         "countwise merge mon.counts tue.counts -o model.cw --model naive-bayes",
         "countwise merge mon.counts tue.counts -o both.counts",
+        "countwise merge pairs1.counts pairs2.counts -o model.cw --model tan",
     ),
 )
 @click.argument("files", metavar="COUNTS...", nargs=-1, required=True)
@@ -161,14 +166,16 @@ def merge(
 
     The model is the one that all rows together would give.
     """
-    from countwise.counts.counts import Counts
-    from countwise.counts.counts_file import load_counts, save_counts
-    from countwise.models.registry import find, parse_parameters
+    from countwise.counts.counts_file import save_counts
+    from countwise.models.registry import COMMANDS, find, parse_parameters
     from countwise.store.files import save
 
     if out.path is None:
         raise click.UsageError("a file to write is needed; name it with -o")
-    total = Counts.sum([load_counts(path) for path in files])
+    twice = next((path for path in files if files.count(path) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"{twice} is named twice, so its rows would count twice")
+    total = _add_up(files)
     facts = {"files": list(files), "rows": total.rows, "output": out.path}
     if out.path.endswith(".counts"):
         save_counts(total, out.path)
@@ -176,27 +183,43 @@ def merge(
         chosen = find(name)
         model = chosen.build(seed, parse_parameters(pairs))
         if not hasattr(model, "fit_counts"):
-            raise ParameterError(f"merge: {name!r} does not learn from counts.")
+            able = [one for one in COMMANDS if hasattr(find(one).build(seed), "fit_counts")]
+            raise ParameterError(
+                f"merge: {name!r} does not learn from counts.",
+                hint=f"Models that do: {', '.join(able)}",
+            )
+        classes = total.classes
+        if len(classes) < 2:
+            raise CountsError(
+                f"merge: counts must be of at least two classes; got only {listing(classes)}."
+            )
         model.fit_counts(total)
         save(model, out.path, notes={"command": "countwise merge"})
         facts["model"] = chosen.name
 
     def show(screen: Any) -> None:
-        screen.say(f"Counts of {total.rows:,} rows in {len(files)} files were added up.")
+        if len(files) > 1:
+            screen.say(f"Counts of {total.rows:,} rows in {len(files)} files were added up.")
         screen.say(f"Saved as {out.path}.")
 
     out.finish(facts, None if out.quiet else show)
 
 
-def remove_checkpoints(scanning: Scanning) -> None:
-    """Remove the files of a checkpoint once the work is done."""
-    if scanning.checkpoint is None:
-        return
-    from countwise.atomic_write import remove_drafts
+def _add_up(files: tuple[str, ...]) -> Counts:
+    """Return the sum of the counts in files; one that does not fit the first is named."""
+    from countwise.counts.counts import Counts
+    from countwise.counts.counts_file import load_counts
 
-    number, path = 1, scanning.checkpoint
-    while os.path.exists(path):
-        os.remove(path)
-        remove_drafts(path)
-        number += 1
-        path = f"{scanning.checkpoint}.{number}"
+    parts = [load_counts(path) for path in files]
+    try:
+        return Counts.sum(parts)
+    except CountsError:
+        for path, part in zip(files, parts, strict=True):
+            try:
+                Counts.sum([parts[0], part])
+            except CountsError as error:
+                why = error.message.removeprefix("Counts: ")
+                raise CountsError(
+                    f"merge: {path!r} cannot be added to {files[0]!r}: {why}", hint=error.hint
+                ) from None
+        raise

@@ -20,7 +20,7 @@ from countwise.counts.plan import Plan
 from countwise.discretize.cut_points import cut_points, cut_table
 from countwise.errors import SchemaError, TableError
 from countwise.notes import Note
-from countwise.tables.scan import Scan
+from countwise.tables.scan import SOME_ROWS, Scan
 from countwise.tables.schema import Level, Schema, level_key
 from countwise.tables.table import Table, code_type
 
@@ -82,7 +82,7 @@ class Recode:
             if isinstance(table, Scan):
                 raise TableError(
                     "numeric='quantizer': the joint search needs rows in memory; got a Scan.",
-                    hint="Use numeric='cuts', or fit rows.sample(100_000)",
+                    hint=f"Use numeric='cuts', or pass {SOME_ROWS}",
                 )
             found = Quantizer(random_state=0).fit(table.select(names), sample_weight=weight)
             return cls(dict(found.cut_points_), {}, tuple(found.notes_))

@@ -272,7 +272,7 @@ def _add_nominal(
 
 @overload
 def evaluate(
-    models: Any, data: Mapping[str, str | os.PathLike[str] | Table], **options: Any
+    models: Any, data: Mapping[str, str | os.PathLike[str] | Table | Scan], **options: Any
 ) -> Experiment: ...
 
 

@@ -24,6 +24,8 @@ from countwise.notes import Note
 from countwise.numeric import draw_seed
 from countwise.params import Parameter, boolean, check, fraction, nothing, seed, whole
 from countwise.tables.read import read
+from countwise.tables.scan import Scan
+from countwise.tables.schema import Level
 from countwise.tables.table import Table
 
 Rows = NDArray[np.intp]
@@ -215,7 +217,7 @@ def holds_several(data: Any) -> bool:
 
 
 def _is_data_set(value: Any) -> bool:
-    if isinstance(value, str | os.PathLike | Table | Mapping):
+    if isinstance(value, str | os.PathLike | Table | Scan | Mapping):
         return True
     return len(getattr(value, "shape", ())) == 2
 
@@ -230,14 +232,19 @@ def drop_unlabelled(who: str, table: Table) -> tuple[Table, tuple[Note, ...]]:
         notes = (Note.of("E02", column.name, left_out=dropped, rows=len(table)),)
         table = table.take(known)
     present = np.flatnonzero(np.bincount(table.target, minlength=column.width))
+    refuse_one_class(who, column.name, [column.levels[code] for code in present])
+    return table, notes
+
+
+def refuse_one_class(who: str, target: str, present: Sequence[Level]) -> None:
+    """Refuse rows of one class, or of none."""
     if len(present) < 2:
-        classes = f"only {listing([column.levels[code] for code in present])}"
+        classes = f"only {listing(present)}" if present else "none"
         raise ParameterError(
-            f"{who}: there must be rows of at least two classes; column {column.name!r} holds "
-            f"{classes if len(present) else 'none'}.",
+            f"{who}: there must be rows of at least two classes; column {target!r} holds "
+            f"{classes}.",
             hint="Name another `target=`, or add rows.",
         )
-    return table, notes
 
 
 def check_folds(who: str, folds: Any) -> None:

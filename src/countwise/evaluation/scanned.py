@@ -25,7 +25,7 @@ from countwise.decisions.rules import Argmax, ExpectedGain
 from countwise.errors import CountwiseError, ParameterError, listing
 from countwise.evaluation.auc import PosteriorBins, bin_edges
 from countwise.evaluation.candidates import Candidate, Learner, list_learners, read_candidates
-from countwise.evaluation.folds import describe_holdout
+from countwise.evaluation.folds import describe_holdout, refuse_one_class
 from countwise.evaluation.from_counts import predict_rows
 from countwise.evaluation.predictions import HeldOut, Output, Predictions, Tally, apply_rule
 from countwise.evaluation.scan_folds import Dealing, Place
@@ -43,7 +43,7 @@ from countwise.models.bayes.query_writer import QueryWriter
 from countwise.notes import Note
 from countwise.progress import Progress
 from countwise.tables.labels import plain
-from countwise.tables.scan import Block, Scan
+from countwise.tables.scan import SOME_ROWS, Block, Scan
 from countwise.tables.scan_pass import add_by_key
 from countwise.tables.schema import Schema
 from countwise.tables.sources.query_source import QuerySource
@@ -92,6 +92,7 @@ class ScanTask:
         passes = SharedPasses(scan, dealing, progress)
         task = cls(who, scan, dealing, None, passes, candidates, list_learners(candidates))
         counted = passes.count_training(task.first_plan)
+        refuse_one_class(who, scan.target_column.name, scan.classes)
         task.training = {place: counts.restricted(Plan()) for place, counts in counted.items()}
         if gain is not None:
             task.gain = GainMatrix.of(gain, scan.classes)
@@ -353,8 +354,8 @@ def refuse_on_scan(who: str, refused: Mapping[str, bool], instead: str) -> None:
     for name, is_given in refused.items():
         if is_given:
             raise ParameterError(
-                f"{who}: `{name}=` needs rows in memory; got a Scan.",
-                hint=f"{instead}, or pass rows.sample(100_000).",
+                f"{who}: `{name}=` needs rows in memory; got rows outside memory (a Scan).",
+                hint=f"{instead}, or pass {SOME_ROWS}",
             )
 
 

@@ -24,7 +24,7 @@ from countwise.tables.estimator import (
     drop_zero_weight,
     n_rows_of,
 )
-from countwise.tables.scan import Scan
+from countwise.tables.scan import SOME_ROWS, Scan
 from countwise.tables.schema import Schema, labels_array
 from countwise.tables.table import Table
 
@@ -202,9 +202,9 @@ def refuse_scan(who: str, X: Any) -> None:
     """Refuse rows outside memory for a model that learns from rows."""
     if isinstance(X, Scan):
         raise TableError(
-            f"{who}: it learns from rows in memory, not from counts; got a Scan.",
-            hint="Pass some of its rows, rows.sample(100_000) (on the command line --sample "
-            "100000), or choose Additive or a model made from counts",
+            f"{who}: it learns from rows in memory, not from counts; got rows outside memory (a "
+            "Scan).",
+            hint=f"Pass {SOME_ROWS}, or choose Additive or a model made from counts",
         )
 
 

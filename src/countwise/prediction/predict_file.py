@@ -110,7 +110,7 @@ def predict_file(
     place = locate(source)
     path = place if isinstance(place, str) else ""
     if isinstance(target, str | os.PathLike):
-        check_writable(os.fspath(target), "target", EXTENSIONS, path)
+        check_writable(os.fspath(target), "target", EXTENSIONS, path, *getattr(place, "paths", ()))
     # The scan of the file begins while the model is loaded.
     look = LookAhead(path) if path and detect.is_delimited(path) else look_through
     scorer = scorer_of(load_model(model, "predict"), gain if rule is None else rule, keep)

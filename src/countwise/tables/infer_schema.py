@@ -165,7 +165,7 @@ def _why_identifier(name: str, facts: Facts, named_only: bool = False) -> str | 
         distinct, fraction = facts.distinct, 0.8 if has_id_name(name) else 0.9
         if facts.declared or rows < FEWEST_ROWS or distinct < fraction * rows:
             return None
-        return f"it holds {distinct} different texts in {rows} rows"
+        return f"it holds {min(distinct, rows)} different texts in {rows} rows"
     if named_only and not has_id_name(name):
         return None
     if rows < FEWEST_ROWS or facts.dates or not facts.is_whole:
@@ -174,7 +174,8 @@ def _why_identifier(name: str, facts: Facts, named_only: bool = False) -> str | 
         if facts.high - facts.low + 1 < 0.8 * rows:  # there are no more whole numbers
             return None
     distinct = facts.distinct
-    about = f"{distinct} different whole numbers in {rows} rows"
+    # Of rows outside memory the number is estimated, and may be too large.
+    about = f"{min(distinct, rows)} different whole numbers in {rows} rows"
     if distinct == rows and facts.low in (0, 1) and facts.high - facts.low + 1 == rows:
         return f"it numbers the rows ({about})"
     if distinct >= 0.8 * rows and (has_id_name(name) or facts.rounded is not None):

@@ -45,8 +45,8 @@ class ReadOptions:
     weight: str | None = None
     #: By column that is numeric because the first rows are, whether these hold whole numbers only.
     inferred: Mapping[str, bool] = field(default_factory=dict)
-    #: By column that another parameter than its kind names, such as `groups`, that parameter.
-    roles: Mapping[str | int, str] = field(default_factory=dict)
+    #: By column that another parameter than its kind names: what takes it, and the parameter.
+    roles: Mapping[str | int, tuple[str, str]] = field(default_factory=dict)
     _like_default: dict[str, Column] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -174,16 +174,17 @@ class ReadOptions:
             if column.kind == self.default.kind:
                 same_marks = column.missing == self.default.missing
                 who = "when_missing" if same_marks else "missing"  # type: ignore[assignment]
-            name = resolve(item, names, self.roles.get(item, who))
+            door, parameter = self.roles.get(item, ("read", who))
+            name = resolve(item, names, parameter, door)
             columns[name] = self._merged(columns.get(name), replace(column, name=name))
         return replace(self, columns=columns, target=target)
 
-    def with_roles(self, roles: Mapping[str, str]) -> ReadOptions:
-        """Return the options with columns as levels that parameters such as `groups` name."""
-        columns, named_by = dict(self.columns), dict[str | int, str]()
+    def with_roles(self, door: str, roles: Mapping[str, str]) -> ReadOptions:
+        """Return the options with columns as levels that parameters of `door` name: `groups`."""
+        columns, named_by = dict(self.columns), dict[str | int, tuple[str, str]]()
         for parameter, name in roles.items():
             columns[name] = replace(self.column(name), kind="nominal")
-            named_by[name] = parameter
+            named_by[name] = door, parameter
         return replace(self, columns=columns, roles=named_by)
 
     def _leave_out_weight(
@@ -290,13 +291,15 @@ def is_name(target: Any) -> bool:
     return isinstance(target, str | int | np.integer) and not isinstance(target, bool)
 
 
-def resolve(item: str | int | np.integer[Any], names: Sequence[str], who: str) -> str:
+def resolve(
+    item: str | int | np.integer[Any], names: Sequence[str], who: str, door: str = "read"
+) -> str:
     """Return the name of a column given by name or position; `who` is the option that names it."""
     if str(item) in names:  # a frame may call its columns 0, 1, 2: names go before positions
         return str(item)
     if is_name(item) and not isinstance(item, str) and -len(names) <= item < len(names):
         return names[int(item)]
     raise TableError(
-        f"read: `{who}=` must name a column; got {item!r}.{did_you_mean(item, names)} "
+        f"{door}: `{who}=` must name a column; got {item!r}.{did_you_mean(item, names)} "
         f"The columns are {listing(names)}."
     )

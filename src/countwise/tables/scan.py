@@ -17,6 +17,7 @@ from countwise.errors import ParameterError, TableError
 from countwise.notes import Note
 from countwise.tables.schema import Column, Level, Schema
 from countwise.tables.table import Table
+from countwise.tables.weights import of_weights
 
 if TYPE_CHECKING:
     from countwise.progress import Progress
@@ -33,6 +34,8 @@ HEAD_ROWS = 20_000
 MAX_LEVELS = 100_000
 #: Bytes that a scan may hold beside what it counts.
 MEMORY = 512 << 20
+#: What takes the place of a scan where rows must be in memory, as messages say it.
+SOME_ROWS = "some of its rows, rows.sample(100_000) (on the command line --sample 100000)"
 _MOST_ROWS = 1 << 17
 _FEWEST_ROWS = 1 << 10
 #: What a cell of a block takes while it is read, coded and counted.
@@ -162,8 +165,9 @@ def scan_with(
         raise ParameterError("scan", "on_bad", "'refuse' or 'skip'", on_bad)
     if isinstance(max_levels, bool) or not isinstance(max_levels, int) or max_levels < 1:
         raise ParameterError("scan", "max_levels", "a whole number from 1", max_levels)
-    found, given = sources.open_source(source, given)
+    found, given = sources.open_source(source, given, on_bad=on_bad)
     rows = Scan(found, given, read_memory(memory), max_levels, on_bad)
+    rows.skipped |= {repr(path): say_why(error) for path, error in found.damaged.items()}
     rows.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
     rows.progress = progress
     return rows
@@ -466,7 +470,7 @@ class Scan:
                     yield block if self.weight is None else self._weighted(block, self.weight)
                 start += count
         except TableError as error:
-            raise _with_place(error, piece) from None
+            raise _with_place(of_weights(error, self.weight), piece) from None
 
     def _complete(
         self, raw: RawTable, decision: Decision, piece: Piece, rows: int
@@ -558,7 +562,7 @@ class Scan:
 
     def skip(self, piece: Piece, error: TableError) -> None:
         """Remember that a piece could not be read."""
-        self.skipped[piece.name] = str(error)
+        self.skipped[piece.name] = say_why(error)
 
     def settle(self, survey: Survey) -> bool:
         """Decide by a survey of all rows; return whether they must be scanned again."""
@@ -613,6 +617,11 @@ class ScanPart(Scan):
         """Keep a survey of all rows."""
         self._survey = survey
         return False
+
+
+def say_why(error: TableError) -> str:
+    """Return why a piece could not be read, as the note on it says."""
+    return error.message.removeprefix(f"{error.who}: ")
 
 
 def _with_place(error: TableError, piece: Piece) -> TableError:

@@ -6,7 +6,7 @@ That happens in threads here, or where the rows are if their source can run it t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -14,7 +14,7 @@ from countwise.errors import ChangedSourceError, CountwiseError, TableError
 from countwise.progress import Progress
 from countwise.tables.code_levels import usable_rows
 from countwise.tables.formats.blocks import run_overlapped
-from countwise.tables.scan import Block, Scan
+from countwise.tables.scan import Block, Scan, say_why
 from countwise.tables.scan_sample import Drawn, RowSample
 from countwise.tables.schema import Schema
 from countwise.tables.sources.row_source import Add, Piece
@@ -108,14 +108,12 @@ def _run_once(
                 return error
             raise
 
-    done = set(state.done)
-    todo = ((piece, 0) for piece in scan.pieces() if piece.identity not in done)
-    bytes_done = 0
-    for (piece, found), _ in run_overlapped(todo, lambda piece: (piece, work(piece))):
-        bytes_done += piece.size
+    todo = _pieces_left(scan, set(state.done))
+    for (piece, found), reached in run_overlapped(todo, lambda piece: (piece, work(piece))):
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
+        scan.skipped.pop(piece.name, None)  # before a kill it could not be read
         survey, folded, schema, some = found
         folded = _add_folded(add, state.folded, folded)
         survey = state.survey if is_certain else state.survey.add(survey, scan.max_levels)
@@ -128,7 +126,8 @@ def _run_once(
         if keeper is not None:
             keeper.keep(state)
         if progress is not None:
-            progress(bytes_done, max(scan.source.size, bytes_done), f"{survey.rows:,} rows")
+            rows = scan.survey.rows if is_certain else survey.rows
+            progress(reached, max(scan.source.size, reached), f"{rows:,} rows")
     if keeper is not None:
         keeper.end(state)
     if sample is not None:
@@ -167,7 +166,7 @@ class RemotePass:
             # As a result it reaches the user in its own words, and nobody tries again.
             refusal = TableError(error.message, hint=error.hint)
             if self.scan.on_bad == "skip" and isinstance(error, TableError):
-                return RemotePart(skipped={piece.name: str(error)})
+                return RemotePart(skipped={piece.name: say_why(error)})
             return RemotePart(refusal=refusal)
         return RemotePart(survey, folded, fractions=self.scan.fractions[0])
 
@@ -217,6 +216,20 @@ def _run_remotely(
     if progress is not None:
         progress(1, 1, "rows folded")
     return State(found.survey, found.folded, schema)
+
+
+def _pieces_left(scan: Scan, done: set[tuple[Any, ...]]) -> Iterator[tuple[Piece, int]]:
+    """Yield the pieces that are left, each with what is reached when it is done.
+
+    What the survey could not read is left out of all later passes, which may not look at the
+    columns that are damaged.
+    """
+    reached = 0
+    for piece in scan.pieces():
+        reached += piece.size
+        is_left_out = scan.is_certain and piece.name in scan.skipped
+        if piece.identity not in done and not is_left_out:
+            yield piece, reached
 
 
 def _fold_piece(

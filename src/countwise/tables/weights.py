@@ -64,6 +64,16 @@ def bad_weight(who: str, column: str, value: float, place: str) -> TableError:
     )
 
 
+def of_weights(error: TableError, name: str | None) -> TableError:
+    """Return the error; if it refuses a text among weights, it says that these are weights."""
+    text = f"column {name!r} is numeric but "
+    if name is None or text not in error.message:
+        return error
+    rule = f"`weight=` must name a column of numbers; in {name!r} "
+    hint = "Correct that weight, or leave the row out."
+    return TableError(error.message.replace(text, rule), hint=hint)
+
+
 def whole_repeats(weight: FloatArray) -> NDArray[np.intp] | None:
     """Return how often to repeat each row instead of weighing it; None if that cannot be done."""
     if np.any(weight % 1) or weight.sum() > MAX_REPEATED:

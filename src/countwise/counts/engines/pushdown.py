@@ -261,7 +261,8 @@ def choose_roads(scan: Scan, source: QuerySource, plan: Plan, numbers: NumberRoa
     why += [f"as Arrow batches: {len(rest)}"] if rest else []
     why += ["too many groups for pairs"] if not grouped.issuperset(paired) else []
     cells = {name: cell for name, cell in cells.items() if not cell.holds_values}
-    return Roads(tuple(sets), rest, "; ".join(why), cells, tuple(extremes))
+    reason = "; ".join(why) or "classes by GROUP BY"
+    return Roads(tuple(sets), rest, reason, cells, tuple(extremes))
 
 
 def _sets_of_tables(

@@ -631,7 +631,9 @@ class JointClassifier(CountedModel):
         for column in counts.schema.numeric:
             raise CountsError(
                 f"{type(self).__name__}: attributes are counted together, so numbers must be cut "
-                f"before counting; {column.name!r} is numeric. Cut the table, or call fit(table)."
+                f"before counting; {column.name!r} is numeric.",
+                hint="Count without numeric columns (drop=, on the command line --drop), cut them "
+                "first, or fit the rows themselves",
             )
         return super().fit_counts(counts)
 

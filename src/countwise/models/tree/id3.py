@@ -32,7 +32,7 @@ from countwise.params import (
     seed,
     whole,
 )
-from countwise.tables.scan import Scan
+from countwise.tables.scan import SOME_ROWS, Scan
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
@@ -144,7 +144,7 @@ class ID3(TreeClassifier):
         if self.prune > 0:
             raise TableError(
                 "ID3: pruning holds out rows in memory; got a Scan and prune > 0.",
-                hint="Fit it with prune=0 and a max_depth, or fit rows.sample(100_000)",
+                hint=f"Fit it with prune=0 and a max_depth, or pass {SOME_ROWS}",
             )
         weight = count(scan, lambda schema: Plan.each(schema.without_text(), "grid")).weight
         rows = leave_out_text(self, scan)

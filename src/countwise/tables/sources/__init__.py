@@ -15,7 +15,9 @@ from countwise.tables.sources.row_source import RowSource
 _MODULES = ("spark", "relations", "postgres", "files", "arrow")
 
 
-def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOptions]:
+def open_source(
+    given: Any, options: ReadOptions, *, on_bad: str = "refuse"
+) -> tuple[RowSource, ReadOptions]:
     """Return the source of rows that somebody gave to `scan`."""
     from countwise.tables.sources.query_source import Query
 
@@ -29,11 +31,16 @@ def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOption
         )
     for module in _MODULES:
         found = import_module(f"{__name__}.{module}").open_source(given, options)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+        if found is None:
+            continue
+        source, options = found
+        if source.damaged and on_bad == "refuse":
+            raise next(iter(source.damaged.values()))
+        return source, options
     if isinstance(given, Query):
+        asked = [f"`{name}=`" for name in ("table", "query", "key") if getattr(given, name)]
         raise TableError(
-            "scan: `table=`, `query=` and `key=` belong to a database or a lazy frame; got "
+            f"scan: {' and '.join(asked)} can only belong to a database or a lazy frame; got "
             f"{quote(given.source)}."
         )
     raise TableError(

@@ -61,6 +61,14 @@ def open_source(given: Any, options: ReadOptions) -> tuple[RowSource, ReadOption
     return None
 
 
+def files_of(path: str) -> list[str]:
+    """Return the files that a path, a folder or a pattern stands for; none if there are none."""
+    try:
+        return _expand(path)[0]
+    except TableError:
+        return []
+
+
 def _is_path(given: Any) -> bool:
     return isinstance(given, str | os.PathLike)
 
@@ -175,6 +183,17 @@ class _File:
         return plain_dialect(self.source, self.options) if self.form == "csv" else None
 
     @cached_property
+    def damage(self) -> TableError | None:
+        """Why its columns cannot be found out, as of a file that was cut off."""
+        try:
+            self.is_empty or self.names  # noqa: B018
+        except ChangedSourceError:
+            raise
+        except TableError as error:
+            return error
+        return None
+
+    @cached_property
     def stamp(self) -> tuple[int, ...]:
         """Its size and time, when it was first looked at."""
         return self._look()
@@ -203,8 +222,13 @@ class FileSource(RowSource):
 
     def __init__(self, paths: Sequence[str], root: str, what: str, options: ReadOptions) -> None:
         self.what = what if len(paths) == 1 else f"{what} ({len(paths)} files)"
+        self.paths = paths
         every = [_File(path, *_partition(path, root), options) for path in paths]
-        self._files = [file for file in every if not file.is_empty]
+        self.damaged = {file.path: why for file in every if (why := file.damage) is not None}
+        found = [file for file in every if file.path not in self.damaged]
+        self._files = [file for file in found if not file.is_empty]
+        if self.damaged and not self._files:
+            raise next(iter(self.damaged.values()))
         if not self._files:
             raise TableError(f"scan: {self.what} must hold rows; it holds none.")
         self.size = sum(file.stamp[0] for file in self._files)
@@ -386,17 +410,17 @@ def _size_of_rows(source: Source, start: int, rows: int) -> int:
 
 def _row_groups(file: _File, stamp: tuple[int, ...]) -> Iterator[Piece]:
     meta = file.footer.metadata
-    groups, first, rows, size = list[int](), 0, 0, 0
+    groups, first, rows = list[int](), 0, 0
     for number in range(meta.num_row_groups):
-        group = meta.row_group(number)
         groups.append(number)
-        rows += group.num_rows
-        size += group.total_byte_size
+        rows += meta.row_group(number).num_rows
         if rows >= PIECE_ROWS or number == meta.num_row_groups - 1:
             if rows:
                 name = f"{file.path!r} from row {first + 1}"
+                # Row groups tell their size before compression, files theirs after it.
+                size = stamp[0] * rows // meta.num_rows
                 yield Piece(name, file.label, first, stamp, size, (file, tuple(groups)))
-            groups, first, rows, size = [], first + rows, 0, 0
+            groups, first, rows = [], first + rows, 0
 
 
 def _parquet_blocks(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from countwise.errors import TableError, listing
+from countwise.errors import TableError, did_you_mean, listing
 from countwise.tables.read_options import ReadOptions
 from countwise.tables.sources.query_source import Query, QuerySource, Set, Totals, one_sentence
 from countwise.tables.sources.row_source import RowSource, slice_batch
@@ -51,6 +51,12 @@ def _open_file(query: Query) -> LazySource:
         ) from None
     if not os.path.isfile(path):
         raise TableError(f"scan: {path!r} must be a DuckDB file; there is none. Check the path.")
+    with open(path, "rb") as file:
+        if file.read(12)[8:] != b"DUCK":
+            raise TableError(
+                f"scan: {path!r} must be a DuckDB file; it cannot be read as one.",
+                hint="Files of rows are named without duckdb:",
+            )
     if query.table is not None and query.query is not None:
         raise TableError("scan: rows come from `table=` or `query=`; got both. Keep one.")
     with one_sentence(query.source):
@@ -63,7 +69,14 @@ def _open_file(query: Query) -> LazySource:
         else:
             table = _table(connection, query)
             what = f"table {table!r}"
-            relation, key = _read_table(connection, table)
+            try:
+                relation, key = _read_table(connection, table)
+            except duckdb.CatalogException:
+                names = _tables(connection)
+                raise TableError(
+                    f"scan: `table=` must name a table of {query.source}; got {table!r}."
+                    f"{did_you_mean(table, names)} It has {listing(names) or 'no tables'}."
+                ) from None
         source = LazySource(relation, f"{what} of {query.source}", key, True)
     status = os.stat(path)
     source.stamp = (status.st_size, status.st_mtime_ns)
@@ -73,20 +86,25 @@ def _open_file(query: Query) -> LazySource:
 
 def _table(connection: Any, query: Query) -> str:
     """Return the name of the table, which may be left out if there is one."""
-    found = [
-        name if schema == "main" else f"{schema}.{name}"
+    if query.table is not None:
+        return query.table
+    found = _tables(connection)
+    if len(found) == 1:
+        return found[0]
+    raise TableError(
+        f"scan: `table=` or `query=` must say which rows of {query.source} are meant; it has "
+        f"{listing(found) or 'no tables'}."
+    )
+
+
+def _tables(connection: Any) -> list[str]:
+    """Return the names of the tables of a database."""
+    return [
+        str(name if schema == "main" else f"{schema}.{name}")
         for schema, name in connection.sql(
             "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
         ).fetchall()
     ]
-    if query.table is None:
-        if len(found) == 1:
-            return str(found[0])
-        raise TableError(
-            f"scan: `table=` or `query=` must say which rows of {query.source} are meant; it has "
-            f"{listing(found) or 'no tables'}."
-        )
-    return query.table
 
 
 def _read_table(connection: Any, table: str) -> tuple[Any, str | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,10 @@ class RowSource:
         The engine that counts its rows unless another is asked for, and why in a few words.
     is_remote
         Whether a pass over its rows runs where they are.
+    paths
+        The files it reads, which no output may replace.
+    damaged
+        Files that it does not read, because their columns cannot be found out, and why.
     """
 
     engine: str = "stream"
@@ -97,6 +102,8 @@ class RowSource:
     coded: frozenset[str] = frozenset()
     size: int = 0
     is_remote: bool = False
+    paths: Sequence[str] = ()
+    damaged: Mapping[str, TableError] = MappingProxyType({})
 
     @property
     def stable_rows(self) -> bool:
