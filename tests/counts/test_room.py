@@ -1,5 +1,7 @@
 """Counts that do not fit in memory together: more scans give the same results, or one sentence."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +96,20 @@ def test_a_model_without_room_is_left_out_by_name(folder, monkeypatch):
     assert "tan was left out: scan: counts must fit in 1MB, 2 times memory=" in note
     with pytest.raises(CountwiseError, match=r"would take \d+MB\. Give memory='\d+MB', or fold"):
         cw.evaluate(models["tan"], scan(folder, drop=["x1"]), folds=2)
+
+
+def test_members_beside_other_fits_are_told_what_all_of_them_need(folder, monkeypatch):
+    monkeypatch.setattr(room, "MEMORY", 1)
+    bagged = cw.Bagging(cw.TAN(cuts="frequency", bins=60), n_estimators=12)
+    models = {"bag": bagged, "bayes": cw.NaiveBayes(numeric="gaussian")}
+    trials = cw.evaluate(models, scan(folder, memory="2MB"), folds=2)
+    [note] = [str(note) for note in trials.notes if note.code == "S09"]
+    found = re.search(r"shared by 6 fits; .* take (\d+)MB\. Give memory='(\d+)MB'", note)
+    assert found, note
+    needed, memory = map(int, found.groups())
+    assert 3 * (needed - 1) <= memory <= 3 * needed + 1
+    trials = cw.evaluate(models, scan(folder, memory="20MB"), folds=2)
+    assert "bag" in trials.names
 
 
 def test_all_members_of_an_ensemble_must_fit(folder, monkeypatch):

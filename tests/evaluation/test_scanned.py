@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import countwise as cw
 from countwise.errors import CountwiseError, ParameterError
@@ -122,6 +123,13 @@ def test_blocks_and_order_of_pieces_do_not_matter(credit_folder):
         np.testing.assert_array_equal(small.confusion(name).counts, other.confusion(name).counts)
 
 
+def test_an_interval_holds_its_area_where_all_folds_have_the_same(credit_folder):
+    rows = scan(credit_folder, drop=["customer"])
+    area = cw.evaluate(cw.NaiveBayes(), rows, folds=5, random_state=1).score("auc", "majority")
+    assert area.values == (0.5,) * 5
+    assert area.low <= area.value <= area.high
+
+
 def test_models_that_need_rows_are_left_out_by_name(credit_folder):
     before = threading.active_count()
     rows = scan(credit_folder, drop=["customer"])
@@ -130,6 +138,11 @@ def test_models_that_need_rows_are_left_out_by_name(credit_folder):
     assert any("nn was left out" in str(note) for note in trials.notes)
     with pytest.raises(CountwiseError, match="Neighbors"):
         cw.evaluate(cw.Neighbors(), rows, folds=2)
+    trials = cw.evaluate({"lr": LogisticRegression(), "tan": cw.TAN()}, rows, folds=2)
+    assert trials.names == ("tan", "majority")
+    assert any("LogisticRegression: it learns from rows" in str(note) for note in trials.notes)
+    with pytest.raises(CountwiseError, match="LogisticRegression: it learns from rows"):
+        cw.evaluate(LogisticRegression(), rows, folds=2)
     assert threading.active_count() == before
 
 

@@ -26,6 +26,11 @@ def room_of(scan: Scan) -> int:
     return _TIMES * max(scan.memory, MEMORY)
 
 
+def _sharers(scan: Scan) -> int:
+    """Return how many fits share the memory of a scan."""
+    return 1 if scan.shared is None else int(scan.shared.jobs) * _sharers(scan.shared.scan)
+
+
 def size_of(plan: Plan, schema: Schema) -> int:
     """Return how many bytes the counts of a plan take at most, but for words."""
     width = {column.name: column.width + 1 for column in schema if column.coded}
@@ -41,11 +46,13 @@ def copies_in_flight() -> int:
 
 def no_room(scan: Scan, needed: int, what: str) -> CountsError:
     """Return the refusal of counts that take more than they may."""
+    sharers = _sharers(scan)
+    shared = f" shared by {sharers} fits" if sharers > 1 else ""
     return CountsError(
-        f"scan: counts must fit in {_size(room_of(scan))}, {_TIMES} times `memory=`; {what} would "
-        f"take {_size(needed)}.",
+        f"scan: counts must fit in {_size(room_of(scan))}, {_TIMES} times `memory=`{shared}; "
+        f"{what} would take {_size(needed)}.",
         hint=(
-            f"give `memory={_size(needed // _TIMES + 1)!r}`",
+            f"give `memory={_size(needed * sharers // _TIMES + 1)!r}`",
             "fold rare levels with `max_levels=`",
             "take another model, or fewer folds, sizes or members",
         ),

@@ -39,6 +39,7 @@ from countwise.evaluation.scores import (
 )
 from countwise.evaluation.shared_passes import SharedPasses
 from countwise.evaluation.trials import Trials
+from countwise.models.base import refuse_scan
 from countwise.models.bayes.query_writer import QueryWriter
 from countwise.notes import Note
 from countwise.progress import Progress
@@ -152,7 +153,10 @@ class ScanTask:
                 if learner.name in self.left_out:
                     return {}
                 try:
-                    model = clone(learner.model).fit(self.training_rows(place))
+                    rows = self.training_rows(place)
+                    if not hasattr(learner.model, "counts_needed"):  # a foreign classifier
+                        refuse_scan(type(learner.model).__name__, rows)
+                    model = clone(learner.model).fit(rows)
                 except CountwiseError as error:
                     self.left_out.setdefault(learner.name, error)
                     return {}

@@ -309,7 +309,15 @@ class Trials:
             if math.isnan(estimate.low):
                 # Folds that all score the same say nothing about the spread; the rows do.
                 by_row = estimate_fold(what, join_folds(results), label, level)
-                estimate = replace(by_row, value=estimate.value, values=estimate.values)
+                # An area under the curve of all folds together is not the mean of theirs.
+                moved = estimate.value - by_row.value
+                estimate = replace(
+                    by_row,
+                    value=estimate.value,
+                    values=estimate.values,
+                    low=by_row.low + moved,
+                    high=by_row.high + moved,
+                )
         if isinstance(what, str):
             estimate = estimate.within(*find_score("Trials", what).limits)
         return estimate
