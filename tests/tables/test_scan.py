@@ -212,3 +212,20 @@ def test_large_fractions_of_a_text_file_identify_no_rows(tmp_path):
     rows, known = cw.scan(path, target="y"), cw.read(path, target="y")
     assert rows.schema == known.schema
     assert "x" not in [column.name for column in rows.schema.attributes]
+
+
+def test_progress_moves_within_a_piece_of_many_blocks(tmp_path):
+    path = tmp_path / "quoted.csv"
+    lines = "".join(f'"{at % 7}, x",{at % 3},{"ab"[at % 2]}\n' for at in range(50_000))
+    path.write_text("place,number,y\n" + lines, encoding="utf-8")
+    steps: list[tuple[float, float, str]] = []
+    rows = cw.scan(path, target="y", progress=lambda *step: steps.append(step), memory="1MB")
+    cw.count(rows)
+    texts = [text for *_, text in steps]
+    assert len(set(texts)) > 5  # how many rows there are is not known yet
+    assert texts[-1] == "50,000 rows"
+    steps.clear()
+    cw.TAN().fit(rows)
+    fractions = [done / total for done, total, _ in steps]
+    assert sum(0 < part < 1 for part in fractions) > 5
+    assert fractions[-1] == 1

@@ -5,9 +5,11 @@ That happens in threads here, or where the rows are if their source can run it t
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from countwise.errors import ChangedSourceError, CountwiseError, TableError
@@ -100,16 +102,18 @@ def _run_once(
     if sample is not None:
         sample.begin()
 
+    reached = _Reached(scan, progress, 0 if is_certain else state.survey.rows)
+
     def work(piece: Piece) -> tuple[Survey, Any, Schema, list[Drawn]] | TableError:
         try:
-            return _fold_piece(scan, piece, fold, add, known[0], sample)
+            return _fold_piece(scan, piece, fold, add, known[0], sample, reached)
         except TableError as error:
             if scan.on_bad == "skip" and not isinstance(error, ChangedSourceError):
                 return error
             raise
 
     todo = _pieces_left(scan, set(state.done))
-    for (piece, found), reached in run_overlapped(todo, lambda piece: (piece, work(piece))):
+    for (piece, found), size in run_overlapped(todo, lambda piece: (piece, work(piece))):
         if isinstance(found, TableError):
             scan.skip(piece, found)
             continue
@@ -125,14 +129,42 @@ def _run_once(
         state = State(survey, folded, schema, (*state.done, piece.identity))
         if keeper is not None:
             keeper.keep(state)
-        if progress is not None:
-            rows = scan.survey.rows if is_certain else survey.rows
-            progress(reached, max(scan.source.size, reached), f"{rows:,} rows")
+        reached.end_piece(size)
     if keeper is not None:
         keeper.end(state)
     if sample is not None:
         sample.drawn = drawn
     return state
+
+
+class _Reached:
+    """What a pass has reached: the sizes of the pieces that are done, and all rows that were read.
+
+    Threads report the rows of a piece of several blocks as they come: it may be a large file.
+    """
+
+    def __init__(self, scan: Scan, progress: Progress | None, rows: int) -> None:
+        self._progress, self._whole = progress, scan.source.size
+        self._all_rows = scan.survey.rows if scan.is_certain else 0
+        self._done, self._rows, self._lock = 0.0, rows, Lock()
+
+    def add_rows(self, rows: int, is_first: bool) -> None:
+        """Add the rows of a block, and report them unless the piece may end with them."""
+        with self._lock:
+            self._rows += rows
+            if not is_first:
+                self._report(self._whole * min(self._rows / (self._all_rows or math.inf), 1.0))
+
+    def end_piece(self, size: int) -> None:
+        """Report that a piece is done, and with it all of this size."""
+        with self._lock:
+            self._report(size)
+
+    def _report(self, done: float) -> None:
+        self._done = max(self._done, done)
+        if self._progress is not None:
+            whole = max(self._whole, self._done, 1)
+            self._progress(self._done, whole, f"{self._all_rows or self._rows:,} rows")
 
 
 def add_by_key(
@@ -239,12 +271,16 @@ def _fold_piece(
     add: Add | None,
     schema: Schema,
     sample: RowSample | None,
+    reached: _Reached | None = None,
 ) -> tuple[Survey, Any, Schema, list[Drawn]]:
     survey, total, drawn = Survey(), None, list[Drawn]()
-    is_certain, decision = scan.is_certain, scan.decision
+    is_certain, decision, is_first = scan.is_certain, scan.decision, True
     for raw in scan.raw_blocks(piece, decision):
         table = scan.code_block(raw, schema)
         schema = table.schema
+        if reached is not None:
+            reached.add_rows(len(table), is_first)
+            is_first = False
         keep, dropped = usable_rows(table)
         if not is_certain:
             survey = survey.add(scan.survey_block(table, raw.columns, dropped), scan.max_levels)
