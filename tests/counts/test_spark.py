@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -323,6 +324,17 @@ def test_curves_members_and_sampled_fits_are_those_of_rows_without_spark(weighte
     table = weighted()[1].sample(600)
     np.testing.assert_allclose(one.predict_proba(table), other.predict_proba(table), rtol=1e-9)
     assert {"A01", "A02", "A03"} <= {note.code for note in one.notes_}
+
+
+def test_progress_tells_the_tasks_that_are_done(credit, monkeypatch):
+    monkeypatch.setattr("countwise.tables.sources.spark._LOOK", 0.01)
+    steps: list[tuple[float, float, str]] = []
+    rows = cw.scan(credit[1], target="class", key="customer", progress=lambda *a: steps.append(a))
+    cw.NaiveBayes(calibrate=None).fit(rows)
+    told = [step for step in steps if step[2].endswith(" tasks")]
+    assert told
+    assert all(0 <= done <= total for done, total, _ in told)
+    assert not [thread for thread in threading.enumerate() if thread.name == "Spark's tasks"]
 
 
 def test_rows_of_files_need_no_key_and_others_do(session, credit):

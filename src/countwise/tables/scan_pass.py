@@ -240,7 +240,7 @@ def _run_remotely(
     work = RemotePass(scan, fold, add, schema)
     options = scan.decision.reading(scan.options, scan.source.open_ended)
     adder = PartAdder(add, scan.max_levels)
-    found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options)
+    found: RemotePart = scan.source.run_remotely(work.fold, adder.add, options, progress)
     if found.refusal is not None:
         raise found.refusal
     scan.skipped.update(found.skipped)

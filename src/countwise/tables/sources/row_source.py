@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError
+from countwise.progress import Progress
 from countwise.tables.formats.frames import refuse_duplicates
 from countwise.tables.formats.parquet import to_raw_columns
 from countwise.tables.raw_columns import Raw, RawTable, Words, missing_numbers
@@ -126,7 +127,13 @@ class RowSource:
         """Return the number of a row, from 1, in what the piece is a part of."""
         return piece.first_row + place + 1
 
-    def run_remotely(self, fold: Callable[[Piece], Any], add: Add, options: ReadOptions) -> Any:
+    def run_remotely(
+        self,
+        fold: Callable[[Piece], Any],
+        add: Add,
+        options: ReadOptions,
+        progress: Progress | None = None,
+    ) -> Any:
         """Fold each piece where it is, as a copy of this source yields its blocks there.
 
         The results are added up; `options` say which columns are read.

@@ -15,9 +15,11 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 from countwise.errors import CountwiseError, TableError
+from countwise.progress import Progress
 from countwise.tables.answer_frames import to_spark
 from countwise.tables.formats.frames import refuse_duplicates
 from countwise.tables.read_options import ReadOptions
@@ -30,6 +32,8 @@ FAN_IN = 16
 #: A result as a row: its number, how many partitions it is of, and its bytes.
 _RESULT = "part int, parts int, content binary"
 _ROW_NUMBER = "countwise row number"
+#: Seconds between two looks at what Spark has done.
+_LOOK = 0.5
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _NO_PACKAGE = (
     "the workers of Spark lack the package {}. Install it there: as a library of the cluster, by "
@@ -121,7 +125,13 @@ class SparkSource(KeyedSource):
             for row in packed.toLocalIterator():
                 yield _unpack_rows(row.content)
 
-    def run_remotely(self, fold: Callable[[Piece], Any], add: Add, options: ReadOptions) -> Any:
+    def run_remotely(
+        self,
+        fold: Callable[[Piece], Any],
+        add: Add,
+        options: ReadOptions,
+        progress: Progress | None = None,
+    ) -> Any:
         """Fold the partitions on the workers, and merge what they found."""
         with spark_sentence(self.what):
             frame = self._select(self.columns_read(options)[1])
@@ -130,7 +140,8 @@ class SparkSource(KeyedSource):
                 # The order is that of the partitions, so that sums of fractions are the same again.
                 results = results.repartition(number, "part").sortWithinPartitions("part")
                 results = results.mapInArrow(partial(_merge_results, add), _RESULT)
-            found = results.toArrow()
+            with reporting_tasks(frame.sparkSession, progress):
+                found = results.toArrow()
         self.parts = sum(found.column("parts").to_pylist())
         self.why_engine = f"by the workers of Spark, in {self.parts} parts"
         return _merge(add, found)
@@ -160,6 +171,51 @@ def _number_by_file(frame: Any) -> Any:
         # Spark Connect looks for columns only now.
         return numbered if numbered.columns else None
     except AnalysisException:
+        return None
+
+
+@contextmanager
+def reporting_tasks(session: Any, progress: Progress | None) -> Iterator[None]:
+    """Report the tasks that are done while Spark works; Spark Connect does not tell them."""
+    tracker = None if progress is None else _find_tracker(session)
+    if tracker is None or progress is None:
+        yield
+        return
+    others, ended, failed = set(tracker.getActiveStageIds()), Event(), list[BaseException]()
+
+    def look() -> None:
+        tasks: dict[int, tuple[int, int]] = {}
+        while not ended.wait(_LOOK):
+            active = {stage: tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()}
+            known = {stage: info for stage, info in active.items() if info and stage not in others}
+            tasks = {stage: (total, total) for stage, (_, total) in tasks.items()}
+            tasks |= {at: (info.numCompletedTasks, info.numTasks) for at, info in known.items()}
+            done, total = map(sum, zip(*tasks.values(), strict=True)) if tasks else (0, 0)
+            try:
+                if total:
+                    progress(done, total, f"{done:,} of {total:,} tasks")
+            except BaseException as error:
+                failed.append(error)
+                return
+
+    looking = Thread(target=look, name="Spark's tasks", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join()
+    if failed:
+        raise failed[0]
+
+
+def _find_tracker(session: Any) -> Any:
+    """Return what knows the tasks of a session; None through Spark Connect."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return session.sparkContext.statusTracker()
+    except (PySparkException, AttributeError):
         return None
 
 
