@@ -170,7 +170,7 @@ _SIDES = (" width", " height")
 MAX_NODES = 400
 _WIDEST = 1800.0
 #: Words below figures have at least this room.
-_LEAST_WIDTH = 480.0
+_LEAST_WIDTH = 380.0
 
 
 def draw(model: Any, what: str | tuple[str, str] | None = None) -> Picture:
