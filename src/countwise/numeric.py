@@ -30,6 +30,18 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
+#: Where probabilities are judged, no class is taken to be farther behind the best than this.
+FARTHEST_BEHIND = 20.0
+
+
+def limit_behind(scores: FloatArray) -> FloatArray:
+    """Return how far classes are behind the best of each row, up to `FARTHEST_BEHIND`.
+
+    So one hopeless row does not decide how sure a model may be.
+    """
+    return np.asarray(np.maximum(scores - scores.max(axis=1, keepdims=True), -FARTHEST_BEHIND))
+
+
 def logs_of(shares: FloatArray) -> FloatArray:
     """Return natural logs; that of zero is minus infinity, without a warning."""
     with np.errstate(divide="ignore"):

@@ -7,7 +7,8 @@ from sklearn.base import clone
 import countwise as cw
 from countwise.counts.count_rows import count
 from countwise.evaluation.evaluate import evaluate
-from countwise.models.bayes.leave_one_out import CAP, LeftOut, find_temperature
+from countwise.models.bayes.leave_one_out import LeftOut, find_temperature
+from countwise.numeric import FARTHEST_BEHIND
 from countwise.reports.describe import model_file_facts
 
 MODELS = {
@@ -92,7 +93,7 @@ def test_one_hopeless_row_does_not_decide():
     hopeless = scores.copy()
     hopeless[-1] = [1e6, 0.0]
     capped = scores.copy()
-    capped[-1] = [CAP, 0.0]
+    capped[-1] = [FARTHEST_BEHIND, 0.0]
     found = find_temperature(hopeless, truth, np.ones(500))
     assert found == pytest.approx(find_temperature(capped, truth, np.ones(500)), rel=1e-9)
     assert found < 1.2 * find_temperature(scores, truth, np.ones(500))

@@ -22,10 +22,10 @@ from countwise.models.additive.fit import (
 )
 from countwise.models.additive.pairs import MAX_PAIRS
 from countwise.models.additive.space import Space
+from countwise.parallel import in_threads
 
 if TYPE_CHECKING:
     from countwise.models.additive.dual import DualFits
-from countwise.parallel import in_threads
 
 #: A path of penalties stops when the loss is worse than the best one by this factor.
 _WORSE = 1.005

@@ -38,7 +38,7 @@ from countwise.models.bayes.score_terms import (
     share_of_column,
     sum_out_missing,
 )
-from countwise.numeric import log_softmax, logs_of, softmax
+from countwise.numeric import limit_behind, log_softmax, logs_of, softmax
 from countwise.tables.scan import Scan
 from countwise.tables.schema import Column, Schema
 from countwise.tables.table import Table
@@ -529,8 +529,6 @@ def _log_density(density: KernelDensity, value: float) -> float:
 
 #: From larger tables so many rows are taken, evenly spaced: one number needs no more.
 MOST_ROWS = 5_000
-#: One hopeless row must not decide: no class is taken to be farther behind the best than this.
-CAP = 20.0
 #: The log loss of all rows must fall by more than this; by chance it falls by a half.
 LEAST_GAIN = 2.0
 #: Temperatures outside of this range are not looked for.
@@ -576,7 +574,7 @@ def find_temperature(scores: FloatArray, truth: NDArray[np.intp], weight: FloatA
         return 1.0
     # Weights may be shares that sum to one: there are at least as many rows as lines.
     weight = weight * max(1.0, len(weight) / float(weight.sum()))
-    behind = np.maximum(scores - scores.max(axis=1, keepdims=True), -CAP)
+    behind = limit_behind(scores)
     true = behind[np.arange(len(truth)), truth]
 
     def slopes(share: float) -> tuple[float, float]:

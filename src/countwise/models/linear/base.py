@@ -18,7 +18,7 @@ from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
 from countwise.models.linear.encoder import FARTHEST, Features
 from countwise.models.views import Coefficients, Term
-from countwise.numeric import draw_seed, log_softmax
+from countwise.numeric import draw_seed, limit_behind, log_softmax
 from countwise.params import derived, fitted, mapping, nothing, one_of, parameter
 from countwise.tables.labels import text
 from countwise.tables.schema import level_text
@@ -255,8 +255,6 @@ def class_weight_parameter() -> Any:
 
 
 _FOLDS = 5
-#: One hopeless row must not decide: no class is taken to be farther behind the best than this.
-FARTHEST_BEHIND = 20.0
 
 
 def class_weights(model: Any, rows: Rows) -> FloatArray | None:
@@ -316,8 +314,7 @@ def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) 
     unit = 1 / spread if spread > 0 else 1.0
 
     def loss(log_factor: float) -> float:
-        scaled = np.exp(log_factor) * unit * margins
-        logs = log_softmax(np.maximum(scaled, scaled.max(axis=1, keepdims=True) - FARTHEST_BEHIND))
+        logs = log_softmax(limit_behind(np.exp(log_factor) * unit * margins))
         return float(-(weight[:, None] * wanted * logs).sum())
 
     from scipy.optimize import minimize_scalar  # slow to import, and only training needs it
