@@ -185,8 +185,7 @@ def _fit_command(
         words += ["--param", f"weights={weights}"]
     if scale != "range":
         words += ["--param", f"scale={scale}"]
-    if smoothing != 1.0:
-        words += ["--param", f"smoothing={smoothing:g}"]
+    words += ["--param", f"smoothing={smoothing:g}"]
     return shlex.join(words)
 
 

@@ -6,7 +6,7 @@ Draws that are keyed by them are the same when rows are shuffled, or drawn for o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -51,6 +51,21 @@ def scattered(keys: Keys) -> Keys:
         0xD6E8FEB86659FD93
     )
     return np.asarray(mixed ^ (mixed >> np.uint64(32)))
+
+
+def content_folds(
+    keys: Keys, number: int = 5
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the rows of all folds but one, and those of that fold; a row's key is its fold.
+
+    So neither the order of rows nor repeating them, instead of weighing them, matters. Folds that
+    hold no row, or all, are left out.
+    """
+    fold = keys % np.uint64(number)
+    for part in range(number):
+        rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        if len(rest) and len(out):
+            yield rest, out
 
 
 def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from countwise.models.neighbors.metrics import POWERS
 from countwise.models.neighbors.search import searches
 from countwise.models.neighbors.votes import Nearest, Voters, score_votes
 from countwise.parallel import threads
-from countwise.params import check, whole
+from countwise.params import Parameter, check, number, whole
 from countwise.progress import Progress, Steps, open_progress
 from countwise.tables.estimator import drop_zero_weight
 from countwise.tables.table import Table
@@ -45,9 +45,8 @@ from countwise.tables.table import Table
 #: Folds of at most so many tested rows are searched side by side.
 MAX_ROWS_SIDE_BY_SIDE = 512
 #: Parameters that a model of neighbors has, too.
-_SHARED = (
-    "metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least", "smoothing",
-)  # fmt: skip
+_SHARED = ("metric", "weights", "scale", "when_missing", "attribute_weights", "drop_least")
+_OWN = {"smoothing": Parameter(number(at_least=0), "number of imagined votes")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,7 @@ def neighbor_grid(
 ) -> NeighborGrid:
     """Measure neighbors at every k and p by cross-validation, with one list of neighbors a p.
 
-    The answers are those of `evaluate` with a `Neighbors` of each k and p.
+    The answers are those of `evaluate` with a `Neighbors` of each k and p and this smoothing.
 
     Parameters
     ----------
@@ -186,8 +185,10 @@ def neighbor_grid(
         The numbers of neighbors and the exponents; ``float("inf")`` for the maximum.
     metric
         ``minkowski`` or ``vdm``, whose exponent varies; any other metric has one p of its own.
-    weights, scale, when_missing, attribute_weights, drop_least, smoothing
+    weights, scale, when_missing, attribute_weights, drop_least
         As in `Neighbors`.
+    smoothing
+        The number of imagined votes, the same at every k and p.
     folds
         The number of folds, or ``"leave-one-out"``: each row in a space learned without it, which
         costs about one search of all rows. With the ``mahalanobis`` metric, learned attribute
@@ -208,7 +209,7 @@ def neighbor_grid(
     who = "neighbor_grid"
     ks, ps = _read_grid(who, k, p)
     kind = registry.ENTRIES["Neighbors"].load()
-    check(who, PROTOCOL | {name: kind.PARAMETERS[name] for name in _SHARED}, locals())
+    check(who, PROTOCOL | {name: kind.PARAMETERS[name] for name in _SHARED} | _OWN, locals())
     ps = ps if metric in ("minkowski", "vdm") else ps[:1]
     table = read_rows(neighbor_grid, data, read_options.pop("target", None), read_options)
     model = kind(

@@ -24,7 +24,12 @@ from countwise.errors import ParameterError
 from countwise.models.base import Classifier
 from countwise.models.bayes.score_terms import ScoreTerms, TableTerm
 from countwise.models.ensembles import _adaboost
-from countwise.models.ensembles.calibrate import choose_temperature
+from countwise.models.ensembles.calibrate import (
+    POWERS,
+    calibrated,
+    choose_calibration,
+    kept_offset,
+)
 from countwise.models.ensembles.members import (
     Ensemble,
     Member,
@@ -282,7 +287,8 @@ class AdaBoost(Ensemble):
     (SAMME, Zhu et al. 2009). The posterior is that of additive logistic regression, the votes
     doubled and exponentiated (Friedman, Hastie & Tibshirani 2000); its argmax is the weighted
     majority. Boosting separates its training rows far too surely, so the votes are first divided by
-    a temperature, chosen on rows that were held out. It changes no decision.
+    a temperature, and the class shares may count beside them; both are chosen on rows that were
+    held out. They change no decision.
 
     The usual base is a rule of one column, found from weighted counts of all columns in one pass a
     round. Such a model is a table of votes for each column, which predicts by looking up and
@@ -320,9 +326,10 @@ class AdaBoost(Ensemble):
     )
     calibrate: str | None = parameter(
         one_of("auto") | nothing(),
-        "'auto' divides the votes by the temperature with the least log loss in five-fold "
-        "cross-validation on the training rows (beyond 50,000 rows a fifth is held out once); "
-        "None leaves the votes as they are",
+        "'auto' divides the votes by a temperature, and multiplies the posteriors by a power of "
+        "the class shares as far as that changes no decision: those with the least log loss in "
+        "five-fold cross-validation on the training rows (beyond 50,000 rows a fifth is held out "
+        "once). None leaves the votes as they are",
         default="auto",
     )
     keep_weights: bool = parameter(
@@ -342,6 +349,9 @@ class AdaBoost(Ensemble):
     )
     rules_: tuple[Rule, ...] = fitted("the rule of each round; none where models are boosted")
     temperature_: float = fitted("what the votes are divided by; 1 without calibration")
+    share_power_: float = fitted(
+        "the power with which the class shares count beside the votes; 0 without calibration"
+    )
     _fractions: FloatArray = fitted()
     _sum: ScoreTerms = derived()
 
@@ -377,14 +387,18 @@ class AdaBoost(Ensemble):
             rows, weight = rows.take(order), weight[order]
         self._seed = draw_seed(self.random_state)
         history = self._boost(_keep_classes(rows, present), weight)
-        self.temperature_ = 1.0
+        self.temperature_, self.share_power_ = 1.0, 0.0
         if self.calibrate is not None and self.rounds_:
             plain = clone(self).set_params(
                 calibrate=None, keep_weights=False, random_state=self._seed
             )
             by_content = order_by_content(rows)
-            self.temperature_ = choose_temperature(
-                plain, rows.take(by_content), weight[by_content], self.classes_
+            self.temperature_, self.share_power_ = choose_calibration(
+                plain,
+                rows.take(by_content),
+                weight[by_content],
+                self.classes_,
+                np.log(self._fractions),
             )
         self.weights_ = np.zeros((0, 0))
         if self.keep_weights:
@@ -441,7 +455,12 @@ class AdaBoost(Ensemble):
     def _scores(self, table: Table) -> FloatArray:
         if not self.rounds_:
             return np.tile(np.log(self._fractions), (len(table), 1))
-        return self.vote_scores(table) / self.temperature_
+        return calibrated(self.vote_scores(table), self.temperature_, self._offset)
+
+    @property
+    def _offset(self) -> FloatArray:
+        """What the class shares add to the scores of all rows, if it changes no decision."""
+        return np.asarray(self.share_power_ * np.log(self._fractions))
 
     def vote_scores(self, table: Table) -> FloatArray:
         """Return the doubled votes for each class, before they are divided by the temperature."""
@@ -476,13 +495,20 @@ class AdaBoost(Ensemble):
         table = self._rows(X)
         cut = self.recode_.apply(table)
         names = tuple(term.columns[0] for term in self._sum.terms)
+        values, parts = cut.cell_texts(names), self._sum.parts(cut) / self.temperature_
+        scores = self._sum.scores(cut) / self.temperature_
+        if self.share_power_:
+            added = kept_offset(scores, self._offset)
+            names, scores = (*names, "calibration"), scores + added
+            values = tuple((*cells, "class shares") for cells in values)
+            parts = np.concatenate([parts, added[:, None]], axis=1)
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=names,
-            values=cut.cell_texts(names),
+            values=values,
             base=self._sum.base.copy(),
-            parts=self._sum.parts(cut) / self.temperature_,
-            joint=self._sum.scores(cut) / self.temperature_,
+            parts=parts,
+            joint=scores,
         )
 
     def describe(self) -> str:
@@ -524,6 +550,10 @@ class AdaBoost(Ensemble):
             raise ParameterError("AdaBoost: each round must have learned a rule or a member.")
         if not 1e-6 < self.temperature_ < 1e6:
             raise ParameterError("AdaBoost: the temperature must be a positive number.")
+        if self.share_power_ not in POWERS:
+            raise ParameterError(
+                "AdaBoost: the power of the class shares must be one that is tried."
+            )
         fractions = self._fractions
         if fractions.shape != (number,) or not np.all((fractions > 0) & (fractions <= 1 + 1e-9)):
             raise ParameterError("AdaBoost: each class must have a positive fraction of the rows.")
@@ -542,10 +572,12 @@ class AdaBoost(Ensemble):
         from countwise.models.views import Member, MemberList
 
         check_is_fitted(self, "rounds_")
+        power = self.share_power_
+        shares = f" once {power:g} × the log class shares are added" if power else ""
         note = (
             f"{len(self.rounds_)} rounds. Each rule misclassifies a fraction ε of the weighted "
             "rows, and its vote has the weight α. The doubled votes, divided by "
-            f"{self.temperature_:.3g}, are the log posterior."
+            f"{self.temperature_:.3g}, are the log posterior{shares}."
             if self.rounds_
             else "No rule was better than chance: the answer is the class frequencies of all rows."
         )

@@ -38,6 +38,13 @@ from countwise.models.ensembles.members import (
 )
 from countwise.models.ensembles.scanned_members import MemberPasses
 from countwise.models.linear.encoder import Features
+from countwise.models.smoothing import (
+    AMOUNTS,
+    FEWEST_ROWS,
+    SmoothedClassifier,
+    least_loss,
+    loss_of,
+)
 from countwise.models.tree.id3 import ID3
 from countwise.notes import Note
 from countwise.numeric import draw_seed
@@ -45,6 +52,7 @@ from countwise.params import boolean, fitted, nothing, number, one_of, parameter
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import labels_array
 from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
 
 if TYPE_CHECKING:
     from countwise.models.views import View
@@ -155,6 +163,17 @@ class _OutOfBagSums:
         )
 
 
+#: The smoothing of members before it is chosen.
+_USUAL = 1.0
+#: So many rows at most are judged to choose it.
+_JUDGES = 5000
+
+
+def _chooses_smoothing(base: Any) -> bool:
+    """Return whether a model's smoothing is to be chosen."""
+    return isinstance(base, SmoothedClassifier) and base.get_params()["smoothing"] == "auto"
+
+
 class Bagging(Ensemble):
     """Let many models vote, each trained on a bootstrap sample of the rows (Breiman 1996).
 
@@ -184,7 +203,9 @@ class Bagging(Ensemble):
 
     estimator: Any = parameter(
         nothing() | a_classifier(),
-        "model to train on each sample; None: an unpruned ID3 with smoothing=1",
+        "model to train on each sample; None: an unpruned ID3. With smoothing='auto' (as None has) "
+        "all members get the number of imagined rows or votes with which the rows that members did "
+        "not draw have the least log loss, or 1 where there are no such rows, as in a scan",
         default=None,
         kw_only=False,
     )
@@ -242,6 +263,7 @@ class Bagging(Ensemble):
         draws = draws_of(len(rows), members, self._seed, fraction, bool(self.replace), weight)
         self._trained = self._train(rows, draws, weight)
         self.members_ = [member.model for member in self._trained]
+        self._choose_smoothing(rows, weight)
         self.out_of_bag_ = None
         if self.oob_score:
             found = self._judge_out_of_bag(rows, weight, draws)
@@ -319,14 +341,53 @@ class Bagging(Ensemble):
         return [] if self.out_of_bag_ is None else self.out_of_bag_.describe().splitlines()
 
     def _base(self) -> Any:
-        return ID3(smoothing=1) if self.estimator is None else self.estimator
+        return ID3() if self.estimator is None else self.estimator
 
     def _uncalibrated(self) -> Any:
+        """Return the model that members are copies of, without what the vote makes needless."""
         base = self._base()
         if isinstance(base, CountedModel):
             # Many a member is made from counts alone; the vote needs no temperature of its members.
             return clone(base).set_params(calibrate=None)
+        if _chooses_smoothing(base):
+            return clone(base).set_params(smoothing=_USUAL)
         return base
+
+    def _choose_smoothing(self, table: Table, weight: FloatArray | None) -> None:
+        """Take the smoothing of all members with the least log loss of the vote, out of bag.
+
+        A row of whole weight is judged as if it were repeated, each copy by the members that did
+        not draw it.
+        """
+        if self.vote != "mean" or not _chooses_smoothing(self._base()):
+            return
+        if weight is not None and (repeats := whole_repeats(weight)) is not None:
+            table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
+        if len(table) < FEWEST_ROWS:
+            return
+        fraction, again = float(self.fraction), bool(self.replace)
+        draws = draws_of(len(table), len(self._trained), self._seed, fraction, again, weight)
+        judges = np.arange(0, len(table), -(-len(table) // _JUDGES))
+        votes = np.zeros((len(AMOUNTS), len(judges), len(self.classes_)))
+        voters = np.zeros(len(judges))
+        for place, member in enumerate(self._trained):
+            left = np.flatnonzero(draws.times(place)[judges] == 0)
+            if not len(left):
+                continue
+            found = member.model.posteriors_by_smoothing(table.take(judges[left]), AMOUNTS)
+            for into, posteriors in zip(votes, found, strict=True):
+                into[np.ix_(left, member.place)] += posteriors
+            voters[left] += 1
+        some = np.flatnonzero(voters)
+        if not len(some):
+            return
+        counted = np.ones(len(some)) if weight is None else weight[judges[some]]
+        truth = np.searchsorted(np.unique(table.target), table.target)[judges[some]]
+        share = votes[:, some] / voters[some, None]
+        losses = np.array([loss_of(found, truth, counted) for found in share])
+        chosen = least_loss(losses / counted.sum())
+        for model in self.members_:
+            model.set_params(smoothing=chosen).smoothing_ = chosen
 
     def _train(
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None

@@ -11,7 +11,7 @@ from scipy.special import bdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
-from countwise.counts.row_hash import row_keys
+from countwise.counts.row_hash import content_folds, row_keys
 from countwise.decisions.gain_matrix import GAIN_CONSTRAINT, GainMatrix
 from countwise.errors import GainError, ParameterError
 from countwise.models.base import Classifier
@@ -38,7 +38,6 @@ WAYS = ("majority", "weighted", "mean", "roulette", "gain")
 #: Members that agree more often than independent ones by this much get a note.
 TOO_ALIKE = 0.05
 
-_FOLDS = 5
 #: How many training rows are looked at to see how often members agree.
 _COMPARED = 20_000
 
@@ -212,16 +211,12 @@ class Vote(Ensemble):
 
     def _log_odds(self, bases: list[Any], table: Table, weight: FloatArray | None) -> FloatArray:
         """Return log-odds of being right on rows of other folds; a row's content is its fold."""
-        fold = row_keys(table, target=True) % np.uint64(_FOLDS)
         amount = np.ones(len(table)) if weight is None else weight
         truth = np.searchsorted(np.unique(table.target), table.target)
         right, total = np.zeros(len(bases)), 0.0
-        for part in range(_FOLDS):
-            out = fold == part
-            if not out.any() or out.all():
-                continue
-            train, test = table.take(~out), drop_unseen(table.take(out))
-            train_weight = None if weight is None else weight[~out]
+        for rest, out in content_folds(row_keys(table, target=True)):
+            train, test = table.take(rest), drop_unseen(table.take(out))
+            train_weight = None if weight is None else weight[rest]
             total += float(amount[out].sum())
             for place, base in enumerate(bases):
                 model = set_seed(base, self._seed)

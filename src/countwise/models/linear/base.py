@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
-from countwise.counts.row_hash import row_keys, scattered
+from countwise.counts.row_hash import content_folds, row_keys, scattered
 from countwise.errors import ParameterError, listing
 from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
@@ -254,9 +254,6 @@ def class_weight_parameter() -> Any:
     )
 
 
-_FOLDS = 5
-
-
 def class_weights(model: Any, rows: Rows) -> FloatArray | None:
     """Return the weights of rows times those of their classes; None if all are one."""
     given = model.class_weight
@@ -285,12 +282,9 @@ def calibrate(
     """Return a plane, and the slope that turns its cross-validated margins into posteriors."""
     # One slope for all classes changes no label (Platt 2000; Guo et al. 2017). The fold of a row
     # follows from its content, not its place.
-    fold = (rows.keys % np.uint64(_FOLDS)).astype(np.intp)
     margins, tested = [], []
-    for part in range(_FOLDS):
-        out = np.flatnonzero(fold == part)
-        rest = np.flatnonzero(fold != part)
-        if not len(out) or len(np.unique(rows.y[rest])) < classes:
+    for rest, out in content_folds(rows.keys):
+        if len(np.unique(rows.y[rest])) < classes:
             continue
         layer = plane(rows.take(rest))
         margins.append(np.asarray(rows.X[out] @ layer.weights) + layer.bias)

@@ -17,6 +17,10 @@ cdef enum:
 #: A place counts as reached when so little is missing.
 cdef double ALMOST = 1e-9
 cdef double BUMP = exp(-0.5)
+#: Posteriors that differ by less are equal: the first of them decides.
+cdef double EQUAL = 1e-9
+#: A little less than what would make a class equal to the one that decides.
+cdef double KEPT = 0.999
 #: The least probability whose logarithm is taken.
 cdef double LEAST = 2.0 ** -52
 
@@ -208,10 +212,39 @@ cdef inline double shared(double* votes, Py_ssize_t width) noexcept nogil:
 
 cdef inline void smooth(double* votes, const double* prior, Py_ssize_t width, double k,
                         double imagined) noexcept nogil:
-    """Add imagined votes, spread like the prior, to the fractions of k votes."""
-    cdef Py_ssize_t c
+    """Add imagined votes, spread like the prior, to the fractions of k votes.
+
+    Those beyond the first are evened out as far as they would change the decision.
+    """
+    cdef Py_ssize_t c, best = 0
+    cdef double top = -1.0, kept = 1.0, first = min(imagined, 1.0), lead, gain, more
     for c in range(width):
-        votes[c] = (k * votes[c] + imagined * prior[c]) / (k + imagined)
+        votes[c] = (k * votes[c] + first * prior[c]) / (k + first)
+        top = max(top, votes[c])
+    if imagined <= first:
+        return
+    while votes[best] < top - EQUAL:
+        best += 1
+    more = (imagined - first) / (k + first)
+    for c in range(width):
+        gain = more * (prior[c] - prior[best])
+        if gain > 0:
+            lead = votes[best] - votes[c] if votes[c] < top - EQUAL else 0.0
+            kept = min(kept, KEPT * lead / gain)
+    for c in range(width):
+        votes[c] += more * (kept * prior[c] + (1.0 - kept) / width)
+        votes[c] *= (k + first) / (k + imagined)
+
+
+def smooth_all(double[:, ::1] fractions, const double[::1] prior, double k, double imagined):
+    """Add imagined votes, spread like the prior, to each line of fractions of k votes, in place."""
+    cdef Py_ssize_t line, width = fractions.shape[1]
+    if prior.shape[0] != width:
+        raise ValueError("there must be one prior a class")
+    with nogil:
+        for line in range(fractions.shape[0]):
+            if width:
+                smooth(&fractions[line, 0], &prior[0], width, k, imagined)
 
 
 def shares(double[:, ::1] votes):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
-from countwise.models.base import Classifier, leave_out_text, refuse_scan
+from countwise.models.base import leave_out_text, refuse_scan
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
@@ -27,6 +27,8 @@ from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import Scheme, Voters, normalize_votes, smooth_fractions
+from countwise.models.smoothing import SmoothedClassifier
+from countwise.numeric import logs_of
 from countwise.params import (
     array,
     derived,
@@ -206,7 +208,7 @@ class StoredRowsModel(TableEstimator):
         return "compared as unlike any other"
 
 
-class StoredRowsClassifier(StoredRowsModel, Classifier):
+class StoredRowsClassifier(StoredRowsModel, SmoothedClassifier):
     """A classifier whose stored rows vote."""
 
     drop_least: float = parameter(
@@ -215,13 +217,16 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         "are left out, by learned attribute weights or else by information gain",
         default=0,
     )
-    smoothing: float | None = parameter(
-        number(at_least=0),
+    smoothing: float | str = parameter(
+        one_of("auto") | number(at_least=0),
         "number of imagined votes, spread like the class frequencies of the training rows, that "
-        "are added to those of the k neighbors, so that no class gets probability 0; 0 gives plain "
-        "fractions of the votes",
-        default=1.0,
+        "are added to those of the k neighbors, so that no class gets probability 0; those beyond "
+        "the first change no decision; 0 gives plain fractions of the votes. 'auto' takes the "
+        "number, up to 50, with the least log loss when each training row is classified by the "
+        "others, or 1 for fewer than 50 rows",
+        default="auto",
     )
+    usual_smoothing = 1.0
 
     def _make_voters(self) -> Voters:
         present = self._take_classes(self.rows_)
@@ -246,23 +251,31 @@ class StoredRowsClassifier(StoredRowsModel, Classifier):
         total = self._index.voters.total()
         return np.asarray(total / total.sum())
 
-    def smooth(self, fractions: FloatArray) -> FloatArray:
+    def smooth(self, fractions: FloatArray, imagined: float) -> FloatArray:
         """Return the posteriors that belong to fractions of the votes."""
-        imagined = float(self.smoothing or 0.0)
         if not imagined:
             return fractions
         return smooth_fractions(fractions, self.class_shares, self.k_and_weights[0], imagined)
 
+    def posteriors_by_smoothing(self, table: Table, amounts: Sequence[float]) -> list[FloatArray]:
+        """Return the posteriors of rows with each of these numbers of imagined votes."""
+        fractions = self.vote_fractions(table)
+        return [self.smooth(fractions, amount) for amount in amounts]
+
     def _scores(self, table: Table) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.smooth(self.vote_fractions(table))))
+        return logs_of(self.posteriors_by_smoothing(table, [self.smoothing_])[0])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the smoothed fraction of votes for each class, in the order of ``classes_``."""
-        return self.smooth(self.vote_fractions(self._rows(X)))
+        return self.posteriors_by_smoothing(self._rows(X), [self.smoothing_])[0]
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self.smooth(self.vote_fractions(table)).argmax(axis=1))
+        return np.asarray(self.posteriors_by_smoothing(table, [self.smoothing_])[0].argmax(axis=1))
+
+    def after_load(self) -> None:
+        """Make again what is not saved; refuse fields that do not fit each other."""
+        super().after_load()
+        self._check_smoothing()
 
     def explain(self, X: Any) -> NeighborExplanation:
         """Return which rows voted, and how the votes change as columns enter one by one."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from countwise.errors import TableError
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.base import StoredRowsClassifier
+from countwise.models.neighbors.choose_votes import choose_votes
 from countwise.models.neighbors.votes import SCHEMES, Scheme
 from countwise.notes import Note
 from countwise.params import fitted, function, nothing, one_of, parameter, whole
@@ -21,11 +22,12 @@ class Neighbors(StoredRowsClassifier):
     The scales, class probabilities, covariance and attribute weights of a metric are learned in
     `fit`. The search is exact. Equally far rows share the last of the k places (see
     `neighbors.votes`), so that the order of the rows never decides. A row of whole weight w counts
-    as w rows. One imagined vote, spread like the class frequencies, keeps every class possible; it
-    also breaks ties between equal votes, for the more frequent class (then the first of
-    ``classes_``). With whole votes it changes no other decision; with weighted votes, or where rows
-    at equal distance share places, it may change one that hangs on less than one vote. With every
-    attribute missing all rows are equally far, and the class frequencies are predicted (except by
+    as w rows. Imagined votes, spread like the class frequencies, keep every class possible; where
+    neighbors tell little, many of them are chosen. The first one also breaks ties between equal
+    votes, for the more frequent class (then the first of ``classes_``). With whole votes it changes
+    no other decision; with weighted votes, or where rows at equal distance share places, it may
+    change one that hangs on less than one vote. Further ones change none. With every attribute
+    missing all rows are equally far, and the class frequencies are predicted (except by
     ``mahalanobis``, where missing numbers are taken as the mean).
 
     Examples
@@ -66,14 +68,9 @@ class Neighbors(StoredRowsClassifier):
         rows, weight, places, _ = self._training(X, y, sample_weight)
         space, relevance, notes = learn_weighted_space(self, rows, weight)
         available = len(rows) if weight is None else float(np.maximum(weight, 1.0).sum())
-        self.chosen_weights_ = None
-        if isinstance(self.n_neighbors, str):
-            from countwise.models.neighbors.choose_k import choose_k_and_weights
-
-            self.n_neighbors_, weights = choose_k_and_weights(self, rows, weight, space)
-            self.chosen_weights_ = weights if isinstance(weights, str) else None
-        else:
-            self.n_neighbors_ = int(self.n_neighbors)
+        self.n_neighbors_, scheme, self.smoothing_ = choose_votes(self, rows, weight, space)
+        chosen = self.n_neighbors == "auto" and isinstance(scheme, str)
+        self.chosen_weights_ = str(scheme) if chosen else None
         if self.n_neighbors_ > available:
             notes = (*notes, Note.of("N05", n_neighbors=self.n_neighbors, rows=available))
         self.notes_ = (*self.notes_, *notes)
@@ -95,8 +92,12 @@ class Neighbors(StoredRowsClassifier):
 
     def describe_training(self) -> list[str]:
         """Return what was chosen, in a sentence."""
-        if self.n_neighbors != "auto":
-            return []
         k, weights = self.k_and_weights
-        words = f"weights {weights!r}" if isinstance(weights, str) else "the given weights"
-        return [f"By leave-one-out log loss, {k} neighbors vote, with {words}."]
+        chosen = []
+        if self.n_neighbors == "auto":
+            words = f"weights {weights!r}" if isinstance(weights, str) else "the given weights"
+            chosen.append(f"{k} neighbors vote, with {words}")
+        if self.smoothing == "auto":
+            votes = "vote is" if self.smoothing_ == 1 else "votes are"
+            chosen.append(f"{self.smoothing_:g} imagined {votes} added to theirs")
+        return [f"By leave-one-out log loss, {', and '.join(chosen)}."] if chosen else []

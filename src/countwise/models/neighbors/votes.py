@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError
-from countwise.models.neighbors._votes import Poll, reaches, shares
+from countwise.models.neighbors._votes import Poll, reaches, shares, smooth_all
 from countwise.models.neighbors.space import STEEP
 from countwise.parallel import in_chunks
 
@@ -146,10 +146,15 @@ def score_votes(
 
 
 def smooth_fractions(
-    fractions: FloatArray, prior: FloatArray, k: float, imagined: float | FloatArray
+    fractions: FloatArray, prior: FloatArray, k: float, imagined: float
 ) -> FloatArray:
-    """Add imagined votes, spread like the prior, to fractions of k votes."""
-    return np.asarray((k * fractions + imagined * prior) / (k + imagined))
+    """Add imagined votes, spread like the prior, to fractions of k votes.
+
+    Those beyond the first are evened out among the classes as far as they would change a decision.
+    """
+    posteriors = np.array(fractions, dtype=np.float64, order="C")
+    smooth_all(posteriors, np.ascontiguousarray(prior), k, imagined)
+    return posteriors
 
 
 def normalize_votes(votes: FloatArray) -> FloatArray:

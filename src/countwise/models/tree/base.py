@@ -13,11 +13,12 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
 from countwise.errors import StoreError, listing
-from countwise.models.base import Classifier
 from countwise.models.explanation import Explanation
+from countwise.models.smoothing import SmoothedClassifier
 from countwise.models.tree.predict import find_ends, posteriors, trace_changes, values_of
 from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
+from countwise.numeric import logs_of
 from countwise.params import fitted, number, one_of, parameter
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
@@ -37,7 +38,7 @@ def _size(tree: TreeStructure) -> str:
     return f"A tree of {len(tree)} nodes, {leaves}, and at most {tests} a row."
 
 
-class TreeClassifier(Classifier):
+class TreeClassifier(SmoothedClassifier):
     """A classifier that is one decision tree; a model fills in `fit`."""
 
     unseen: str = parameter(
@@ -48,12 +49,15 @@ class TreeClassifier(Classifier):
         default="ignore",
     )
     smoothing: float | str = parameter(
-        number(at_least=0) | one_of("laplace"),
+        one_of("auto") | number(at_least=0) | one_of("laplace"),
         "number of imagined rows, with the class shares of all rows, that are added to each leaf, "
         "so that no class gets probability 0; they never change the decision of a leaf; 0 gives "
-        "plain class frequencies, 'laplace' adds one row of each class",
-        default=5.0,
+        "plain class frequencies, 'laplace' adds one row of each class. 'auto' takes the number, "
+        "up to 50, with the least log loss in five-fold cross-validation on the training rows (of "
+        "more than 20,000 rows about so many count), or 5 for fewer than 50 rows",
+        default="auto",
     )
+    usual_smoothing = 5.0
     tree_: TreeStructure = fitted("the tree in flat arrays, a TreeStructure")
 
     def _code_classes(self, table: Table) -> NDArray[Any]:
@@ -107,29 +111,32 @@ class TreeClassifier(Classifier):
             rows = slice(start, start + step)
             yield rows, values_of(self.tree_, self._view(table.take(rows)))
 
-    def _scores(self, table: Table) -> FloatArray:
-        scores = np.empty((len(table), len(self.classes_)))
+    def posteriors_by_smoothing(self, table: Table, amounts: Sequence[float]) -> list[FloatArray]:
+        """Return the posteriors of rows with each of these numbers of imagined rows."""
+        found = [np.empty((len(table), len(self.classes_))) for _ in amounts]
         for rows, values in self._pieces(table):
             parts = find_ends(self.tree_, values, self._fractions)
-            scores[rows] = posteriors(self.tree_, parts, len(values), self._pseudo)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(scores, out=scores))
+            for into, amount in zip(found, amounts, strict=True):
+                into[rows] = posteriors(self.tree_, parts, len(values), self._pseudo(amount))
+        return found
 
-    @property
-    def _pseudo(self) -> FloatArray:
-        """What is added to the weight of each class in a leaf."""
+    def _scores(self, table: Table) -> FloatArray:
+        return logs_of(self.posteriors_by_smoothing(table, [self.smoothing_])[0])
+
+    def _pseudo(self, amount: float) -> FloatArray:
+        """Return what is added to the weight of each class in a leaf."""
         counts = np.asarray(self.tree_.counts[0], dtype=np.float64)
         if self.smoothing == "laplace":
             return np.ones(len(counts))
-        return np.asarray(float(self.smoothing) * (counts / counts.sum()))
+        return np.asarray(amount * (counts / counts.sum()))
 
     def _smoothing_text(self) -> str:
         """Return a sentence about what is added to the counts of a leaf."""
         if self.smoothing == "laplace":
             return "1 is added to every class count of a leaf (Laplace)."
-        if not self.smoothing:
+        if not self.smoothing_:
             return "Nothing is added to the counts."
-        rows = "1 row" if self.smoothing == 1 else f"{self.smoothing:g} rows"
+        rows = "1 row" if self.smoothing_ == 1 else f"{self.smoothing_:g} rows"
         return f"To each leaf, {rows} with the class shares of all rows are added."
 
     def explain(self, X: Any) -> Explanation:
@@ -151,7 +158,8 @@ class TreeClassifier(Classifier):
         used = np.unique(tree.feature[tree.split]).tolist()
         base, parts, held = [], [], []
         for _, values in self._pieces(table):
-            root, changes = trace_changes(tree, values, self._fractions, self._pseudo)
+            pseudo = self._pseudo(self.smoothing_)
+            root, changes = trace_changes(tree, values, self._fractions, pseudo)
             base.append(root[0])
             parts.append(changes)
             held += [tuple(held_text(tree, at, row[at]) for at in used) for row in values]
@@ -213,6 +221,7 @@ class TreeClassifier(Classifier):
     def after_load(self) -> None:
         """Refuse a tree that asks for columns or levels which the recoded schema does not have."""
         self._check_classes()
+        self._check_smoothing()
         tree, schema = self.tree_, self._view_schema()
         if tree.classes != tuple(self.classes_.tolist()):
             raise StoreError("Tree: its classes must be those of the model.")

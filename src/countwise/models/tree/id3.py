@@ -133,6 +133,7 @@ class ID3(TreeClassifier):
             return self._fit_scan(X, y, sample_weight)
         table, weight, *_ = self._training(X, y, sample_weight)
         self._learn(table, self._code_classes(table), weight)
+        self._set_smoothing(table, weight)
         return self
 
     def _fit_scan(self, scan: Scan, y: Any, sample_weight: Any) -> Self:
@@ -156,6 +157,7 @@ class ID3(TreeClassifier):
             self._view(rows), weight[present], self.classes_.tolist(), self._limits()
         )
         self.tree_, self.pruning_ = growth.grow(), None
+        self._set_smoothing(None)
         coarse = tuple(Note.of("S05", name) for name in sorted(growth.coarse))
         self.notes_ = (*rows.notes, *self.recode_.notes, *coarse)
         return self

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
+from countwise.models.smoothing import keep_order
 from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure, number_within
 from countwise.numeric import logs_of
 from countwise.tables.table import Table
@@ -21,8 +22,6 @@ from countwise.tables.table import Table
 Places = NDArray[np.intp]
 
 _UNSEEN = -1.0
-#: Class shares that differ by less are equal.
-_EQUAL = 1e-9
 #: Sums of so much over all classes are still finite.
 _LARGEST = 1e300
 
@@ -124,21 +123,8 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray)
         mixed[:, place] = np.bincount(parts.row, share, rows)
     with np.errstate(over="ignore"):
         added = np.minimum(inverse[:, None] * pseudo, _LARGEST)
-    mixed += _keep_order(mixed, added)
+    mixed += keep_order(mixed, added)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
-
-
-def _keep_order(shares: FloatArray, added: FloatArray) -> FloatArray:
-    """Return `added`, evened out among the classes as far as the first largest share needs it."""
-    # Shares that are equal but for rounding are equal: the first of them leads.
-    leading = shares >= shares.max(axis=1, keepdims=True) - _EQUAL
-    rows, top = np.arange(len(shares)), leading.argmax(axis=1)
-    lead = np.where(leading, 0.0, shares[rows, top][:, None] - shares)
-    gains = added - added[rows, top][:, None]
-    fits = np.divide(lead, gains, out=np.full(shares.shape, np.inf), where=gains > 0)
-    # A little less than what makes them equal, so that rounding does not decide.
-    kept = np.minimum(0.999 * fits.min(axis=1), 1.0)[:, None]
-    return np.asarray(kept * added + (1.0 - kept) * added.mean(axis=1, keepdims=True))
 
 
 def trace_changes(

@@ -68,6 +68,7 @@ class Tree(TreeClassifier):
         )
         if self.confidence is not None:
             self.tree_, self.pruning_ = prune_pessimistic(self.tree_, float(self.confidence))
+        self._set_smoothing(table, weight)
         return self
 
     def _pruning_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Choose how many neighbors vote, and by which weights, by leave-one-out log loss.
+"""Choose by leave-one-out log loss how many neighbors vote, how, and beside how many imagined.
 
 One search finds the neighbors of every row among the others; the votes of every k come from one
 walk through each list. Where a space without a row cannot be found by subtraction (a covariance or
@@ -18,6 +18,7 @@ from countwise.models.neighbors.leave_one_out import must_relearn, nearest_witho
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import SCHEMES, Scheme, Voters, score_votes
+from countwise.models.smoothing import AMOUNTS, FEWEST_ROWS
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
@@ -32,17 +33,28 @@ MOST_ROWS = 5_000
 _EQUAL = 1e-9
 
 
-def choose_k_and_weights(
+def choose_votes(
     model: Neighbors, table: Table, weight: FloatArray | None, space: Space
-) -> tuple[int, Scheme]:
-    """Return the k and the weights of the least loss; of equal ones the first that are tried."""
-    schemes: tuple[Scheme, ...] = SCHEMES if model.weights is None else (model.weights,)
+) -> tuple[int, Scheme, float]:
+    """Return the k, the weights and the imagined votes of the least loss, where they are to choose.
+
+    Of equal ones the first that are tried are taken.
+    """
     # A row of weight 3 is three rows, of which one is left out at a time.
     if weight is not None and (repeats := whole_repeats(weight)) is not None:
         table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
-    ks = [k for k in TRIED if k < len(table)]
-    if not ks:
-        return 1, schemes[0]
+    number, amount = model.n_neighbors, model.smoothing
+    ks = [k for k in TRIED if k < len(table)] or [1] if number == "auto" else [int(number)]
+    schemes: tuple[Scheme, ...] = (model.weights or "uniform",)
+    if number == "auto" and model.weights is None:
+        schemes = SCHEMES
+    amounts: tuple[float, ...] = (model.usual_smoothing,)
+    if amount != "auto":
+        amounts = (float(amount),)
+    elif len(table) >= FEWEST_ROWS:
+        amounts = AMOUNTS
+    if len(ks) * len(schemes) * len(amounts) == 1 or len(table) < 2:
+        return ks[0], schemes[0], amounts[0]
     present, label = np.unique(table.target, return_inverse=True)
     voters = Voters.of_classes(label, len(present), weight)
     rows = np.arange(len(table))
@@ -55,21 +67,17 @@ def choose_k_and_weights(
         powers = (float(model.p),)
         found = nearest_without_each_row(model, table, weight, voters, ks[-1], powers, only=rows)[0]
     judged = np.ones(len(rows)) if weight is None else weight[rows]
-    losses = np.stack(
+    truth = label[rows]
+    losses = np.array(
         [
-            score_votes(
-                found,
-                voters,
-                ks,
-                label[rows],
-                judged,
-                scheme,
-                float(model.smoothing or 0.0),
-                judged,
-            )[2]
+            [
+                score_votes(found, voters, ks, truth, judged, scheme, imagined, judged)[2]
+                for imagined in amounts
+            ]
             for scheme in schemes
         ]
     )
     losses /= judged.sum()
-    by, at = np.unravel_index(int((losses <= losses.min() + _EQUAL).argmax()), losses.shape)
-    return ks[at], schemes[by]
+    first = int((losses <= losses.min() + _EQUAL).argmax())
+    by, beside, at = np.unravel_index(first, losses.shape)
+    return ks[at], schemes[by], amounts[beside]
