@@ -7,10 +7,12 @@ that were held out is taken.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from countwise._typing import FloatArray
@@ -19,6 +21,9 @@ from countwise.errors import TableError
 from countwise.models.base import Classifier
 from countwise.models.explanation import LEAST_POSTERIOR
 from countwise.params import fitted
+from countwise.tables.scan import Block, Scan
+from countwise.tables.scan_pass import run_pass
+from countwise.tables.scan_sample import join_tables
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
@@ -28,6 +33,8 @@ AMOUNTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 
 FEWEST_ROWS = 50
 #: Of more rows about so many are fitted and judged, chosen by what is in them.
 MOST_ROWS = 20_000
+#: What a cell of them takes while they are fitted and judged.
+_CELL_BYTES = 16
 #: Class shares, or mean losses, that differ by less are equal.
 _EQUAL = 1e-9
 
@@ -46,12 +53,16 @@ class SmoothedClassifier(Classifier):
         """Return the posteriors of rows with each of these numbers."""
         raise NotImplementedError
 
-    def _set_smoothing(self, table: Table | None, weight: FloatArray | None = None) -> None:
-        """Know how many are added, as the parameter asks for; None are rows outside memory."""
+    def _set_smoothing(
+        self, rows: Table | Scan, weight: FloatArray | None = None, total: float | None = None
+    ) -> None:
+        """Know how many are added, as the parameter asks for.
+
+        Rows outside memory bring weights of their own; `total` is the weight of all.
+        """
         asked = self.get_params(deep=False)["smoothing"]
         if asked == "auto":
-            usual = self.usual_smoothing
-            self.smoothing_ = usual if table is None else self.choose_smoothing(table, weight)
+            self.smoothing_ = self.choose_smoothing(rows, weight, total)
         else:
             self.smoothing_ = float(len(self.classes_) if asked == "laplace" else asked)
 
@@ -65,23 +76,22 @@ class SmoothedClassifier(Classifier):
                 f"{type(self).__name__}: its smoothing must be the one that its parameter asks for."
             )
 
-    def choose_smoothing(self, table: Table, weight: FloatArray | None) -> float:
+    def choose_smoothing(
+        self, rows: Table | Scan, weight: FloatArray | None = None, total: float | None = None
+    ) -> float:
         """Return the number that loses least on rows held out, each part in turn.
 
         Neither the order of the rows nor repeating them, instead of weighing them, matters.
         """
-        keys = row_keys(table, target=True)
-        total = len(table)
-        if weight is not None and (repeats := whole_repeats(weight)) is not None:
-            total = int(repeats.sum())
+        if total is None:
+            total = len(rows)
+            if weight is not None and (repeats := whole_repeats(weight)) is not None:
+                total = int(repeats.sum())
         if total < FEWEST_ROWS:
             return self.usual_smoothing
-        if total > MOST_ROWS:
-            some = np.flatnonzero((keys >> np.uint64(32)) < 2**32 * MOST_ROWS / total)
-            table, keys = table.take(some), keys[some]
-            weight = None if weight is None else weight[some]
+        table, weight = _some_rows(rows, weight, total)
         losses, judged = np.zeros(len(AMOUNTS)), 0.0
-        for rest, out in content_folds(keys):
+        for rest, out in content_folds(row_keys(table, target=True)):
             present = np.unique(table.target[rest])
             # A class of the rows held out alone cannot be known.
             out = out[np.isin(table.target[out], present)]
@@ -95,6 +105,33 @@ class SmoothedClassifier(Classifier):
             losses += [loss_of(posteriors, place, judges) for posteriors in found]
             judged += float(judges.sum())
         return least_loss(losses / judged) if judged else self.usual_smoothing
+
+
+def _some_rows(
+    rows: Table | Scan, weight: FloatArray | None, total: float
+) -> tuple[Table, FloatArray | None]:
+    """Return about `MOST_ROWS` rows and their weights; what is in a row decides."""
+    share = MOST_ROWS / total
+    if isinstance(rows, Table):
+        some = _drawn(rows, share)
+        return rows.take(some), None if weight is None else weight[some]
+    # Fewer, where so many are too much for the memory of the scan.
+    share = min(share, rows.memory / (_CELL_BYTES * len(rows.schema) * total))
+
+    def fold(block: Block) -> list[Block]:
+        if block.weight is not None:
+            block = block.take(block.weight > 0)
+        return [block.take(_drawn(block.table, share))]
+
+    parts: list[Block] = run_pass(rows, fold, operator.add, progress=rows.progress)
+    weights = [part.weight for part in parts if part.weight is not None]
+    table = join_tables([part.table for part in parts])
+    return table, np.concatenate(weights) if weights else None
+
+
+def _drawn(table: Table, share: float) -> NDArray[np.intp]:
+    """Return the rows whose keys are among the lower ones; `share` is how many of all are."""
+    return np.flatnonzero((row_keys(table, target=True) >> np.uint64(32)) < 2**32 * share)
 
 
 def loss_of(posteriors: FloatArray, truth: Any, weight: FloatArray) -> float:
