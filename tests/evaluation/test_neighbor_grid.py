@@ -32,7 +32,7 @@ def test_every_cell_equals_a_model_fitted_for_it(sample, wish):
     folds = split_folds("neighbor_grid", table, 4, 1, True, np.random.default_rng(5)).folds()
     for at, k in enumerate(grid.k):
         for by, p in enumerate(grid.p):
-            model = cw.Neighbors(k, p=p, **wish)
+            model = cw.Neighbors(k, p=p, smoothing=1, **wish)
             for fold, (train, tested) in enumerate(folds):
                 test = table.take(tested)
                 shares = model.fit(table.take(train)).predict_proba(_bare(test))

@@ -176,9 +176,26 @@ def test_distances_beyond_the_largest_number_are_drawn(tmp_path):
     assert "<svg" in str(cw.draw(model))
 
 
+@pytest.mark.parametrize("number", [7.0, -1.0, float("nan"), 1e308])
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.Neighbors, cw.CondensedNeighbors])
+def test_a_smoothing_that_no_fit_chooses(kind, number, tmp_path):
+    def change(_, fitted):
+        fitted["smoothing_"] = number
+
+    refused(forge(kind().fit(frame(), labels()), tmp_path / "m.cw", change), "smoothing|finite")
+
+
+def test_a_power_of_the_class_shares_that_no_fit_tries(tmp_path):
+    def change(_, fitted):
+        fitted["share_power_"] = 0.3
+
+    model = cw.AdaBoost().fit(frame(), labels())
+    refused(forge(model, tmp_path / "m.cw", change), "power of the class shares")
+
+
 def test_any_smoothing_of_a_tree(tmp_path):
-    def change(parameters, _):
-        parameters["smoothing"] = 1e308
+    def change(parameters, fitted):
+        parameters["smoothing"] = fitted["smoothing_"] = 1e308
 
     model = load(forge(cw.ID3().fit(frame(), labels()), tmp_path / "m.cw", change))
     np.testing.assert_allclose(model.predict_proba(frame()), 1 / 3)

@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.counts.engines import _resampling
+from countwise.parallel import blocks
 from countwise.tables.schema import Column, level_text
 from countwise.tables.table import Table
 
 Keys = NDArray[np.uint64]
+
+#: So many rows are hashed at a time, so that their numbers take little memory once more.
+_BLOCK = 1 << 16
 
 
 def row_keys(table: Table, target: bool = False, names: Sequence[str] | None = None) -> Keys:
@@ -30,14 +34,14 @@ def row_keys(table: Table, target: bool = False, names: Sequence[str] | None = N
     salts = {column.name: str(place) for place, column in enumerate(columns)}
     coded = [column for column in columns if column.kind != "numeric"]
     plain = [column.name for column in columns if column.kind == "numeric"]
+    codes = [_codes(table, column) for column in coded]
+    figures = [_hash_levels(table, column, salts[column.name]) for column in coded]
+    numbers = [table.values(name) for name in plain]
+    marks = [_hash(salts[name], "number") for name in plain]
     keys = np.zeros(len(table), dtype=np.uint64)
-    _resampling.row_keys(
-        [_codes(table, column) for column in coded],
-        [_hash_levels(table, column, salts[column.name]) for column in coded],
-        [_bits(table.values(name)) for name in plain],
-        [_hash(salts[name], "number") for name in plain],
-        keys,
-    )
+    for part in blocks(len(table), _BLOCK):
+        bits = [_bits(values[part]) for values in numbers]
+        _resampling.row_keys([code[part] for code in codes], figures, bits, marks, keys[part])
     return keys
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import countwise as cw
+from countwise.counts import row_hash
 from countwise.errors import ParameterError, SchemaError, TableError, UnseenLevelWarning
 from countwise.models.additive import choose, fit, prepare
 from countwise.models.additive.prepare import order_rows
@@ -281,7 +282,7 @@ def test_threads_do_not_change_a_bit_of_the_model(monkeypatch, sample):
 def test_blocks_of_keys_do_not_change_a_bit_of_the_model(monkeypatch):
     table = cw.read("sample:breast-w")
     whole = cw.Additive(pairs=0).fit(table).predict_proba(table)
-    monkeypatch.setattr(prepare, "_KEY_ROWS", 100)
+    monkeypatch.setattr(row_hash, "_BLOCK", 100)
     assert np.array_equal(cw.Additive(pairs=0).fit(table).predict_proba(table), whole)
 
 

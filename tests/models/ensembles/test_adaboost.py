@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 import countwise as cw
 from countwise.errors import ParameterError
 from countwise.models.ensembles.adaboost import AdaBoost, best_rule
+from countwise.models.ensembles.calibrate import POWERS, best_calibration, calibrated, kept_offset
+from countwise.numeric import softmax
 
 TEN = {"x": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]}
 SIGNS = ["+", "+", "+", "-", "-", "-", "-", "+", "+", "+"]
@@ -186,3 +188,56 @@ def test_the_columns_left_out_of_a_search_are_none_that_could_win():
         alone = [best_rule({name: cells}, (name,)) for name, cells in tables.items()]
         assert best.error == min(rule.error for rule in alone)
         assert best.column == next(rule.column for rule in alone if rule.error == best.error)
+
+
+def test_class_shares_count_where_votes_tell_little():
+    """Held-out rows lose less than by the best temperature alone, and no decision changes."""
+    rng = np.random.default_rng(5)
+    log_shares = np.log([0.7, 0.2, 0.1])
+    truth = rng.choice(3, 400, p=np.exp(log_shares))
+    for strength in (0.5, 1.0, 3.0):
+        scores = 4 * rng.normal(size=(400, 3)) + strength * np.eye(3)[truth]
+        temperature, power = best_calibration(scores, truth, np.ones(400), log_shares)
+        found = softmax(calibrated(scores, temperature, power * log_shares))
+        loss = -np.log(found[np.arange(400), truth]).mean()
+        alone = [
+            -np.log(softmax(scores / other)[np.arange(400), truth]).mean()
+            for other in np.geomspace(0.1, 1e4, 400)
+        ]
+        assert power in POWERS[1:]
+        assert loss < min(alone)
+        np.testing.assert_array_equal(found.argmax(axis=1), scores.argmax(axis=1))
+
+
+def test_class_shares_do_not_count_where_they_are_equal():
+    rng = np.random.default_rng(5)
+    truth = rng.integers(2, size=400)
+    scores = rng.normal(size=(400, 2)) + np.eye(2)[truth]
+    temperature, power = best_calibration(scores, truth, np.ones(400), np.log([0.5, 0.5]))
+    assert power == 0
+    alone = [
+        -np.log(softmax(scores / other)[np.arange(400), truth]).mean()
+        for other in (temperature, 0.99 * temperature, 1.01 * temperature)
+    ]
+    assert alone[0] <= min(alone[1:])
+
+
+def test_an_offset_by_hand():
+    scores = np.array([[2.0, 1.0], [1.0, 1.5], [1.0, 1.0]])
+    offset = np.array([1.0, 0.0])
+    # The whole offset; as much as the lead of half allows; equal scores stay with the first.
+    expected = [[1, 0], [0.999 * 0.5, 0], [1, 0]]
+    np.testing.assert_allclose(kept_offset(scores, offset), expected)
+    np.testing.assert_allclose(kept_offset(scores[2:], -offset), [[0, 0]], atol=1e-12)
+
+
+def test_without_calibration_class_shares_do_not_count():
+    table = cw.read("sample:breast-cancer")
+    plain, model = (cw.AdaBoost(calibrate=how).fit(table) for how in (None, "auto"))
+    assert plain.share_power_ == 0 < model.share_power_
+    np.testing.assert_array_equal(plain.predict(table), model.predict(table))
+    why = model.explain(table)
+    assert why.attributes[-1] == "calibration"
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-12)
+    found = softmax(why.joint)
+    np.testing.assert_allclose(found, model.predict_proba(table), rtol=1e-9)

@@ -17,14 +17,12 @@ from countwise.models.additive.choose import Choice, Report, choose
 from countwise.models.additive.fit import Rows, scores_of
 from countwise.models.additive.space import Space
 from countwise.models.additive.words import code_columns, learn_words
-from countwise.parallel import blocks
 from countwise.tables.scan import Scan
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
 #: Beyond so many rows, penalties and pairs are chosen on a sample of as many.
 SAMPLE_ROWS = 50_000
-_KEY_ROWS = 1 << 17
 #: What a cell of sampled rows takes, with those that are drawn until there are better ones.
 _SAMPLED_CELL_BYTES = 16
 #: Large tables with so few table entries a pass are validated by five folds, like small ones.
@@ -100,11 +98,7 @@ def order_rows(
     times, each so many copies become one row of that weight: with copies of one row in several
     folds, validation would reward learning by heart.
     """
-    # The texts of a table are hashed as a whole; rows of other columns in blocks, to save memory.
-    size = len(table) if table.schema.text else _KEY_ROWS
-    keys = np.concatenate(
-        [row_keys(table.take(part), target=True) for part in blocks(len(table), size)]
-    )
+    keys = row_keys(table, target=True)
     order = np.argsort(keys, kind="stable")
     if weight is not None and (repeats := whole_repeats(weight)) is not None:
         order, weight = np.repeat(order, repeats[order]), None

@@ -38,6 +38,7 @@ from countwise.models.ensembles.members import (
     order_by_content,
     set_seed,
     train_member,
+    uncalibrated,
     vote_for_largest,
 )
 from countwise.models.explanation import Explanation
@@ -677,7 +678,7 @@ class _MemberLearner(_Learner):
                 f"AdaBoost: by weights, the base must take sample_weight; got {base!r}.",
                 hint=("use `method='resampling'`", "take another base"),
             )
-        self.base, self.classes = base, classes
+        self.base, self.classes = uncalibrated(base), classes
         self.features = None if ours else Features.learn(table, stated)
         self.matrix = None if self.features is None else self.features.matrix(table)
 

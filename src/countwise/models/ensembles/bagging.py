@@ -24,27 +24,28 @@ from countwise.counts.row_hash import row_keys
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier, check_scan, leave_out_text, refuse_scan
 from countwise.models.bayes.counted import CountedModel
+from countwise.models.choose_smoothing import (
+    AMOUNTS,
+    FEWEST_ROWS,
+    least_loss,
+    loss_of,
+)
 from countwise.models.ensembles.members import (
     CASTS,
     Ensemble,
     Member,
     a_classifier,
+    chooses_smoothing,
     chunks,
     encode,
     find_places,
     order_by_content,
     set_seed,
     train_member,
+    uncalibrated,
 )
 from countwise.models.ensembles.scanned_members import MemberPasses
 from countwise.models.linear.encoder import Features
-from countwise.models.smoothing import (
-    AMOUNTS,
-    FEWEST_ROWS,
-    SmoothedClassifier,
-    least_loss,
-    loss_of,
-)
 from countwise.models.tree.id3 import ID3
 from countwise.notes import Note
 from countwise.numeric import draw_seed
@@ -163,15 +164,8 @@ class _OutOfBagSums:
         )
 
 
-#: The smoothing of members before it is chosen.
-_USUAL = 1.0
 #: So many rows at most are judged to choose it.
 _JUDGES = 5000
-
-
-def _chooses_smoothing(base: Any) -> bool:
-    """Return whether a model's smoothing is to be chosen."""
-    return isinstance(base, SmoothedClassifier) and base.get_params()["smoothing"] == "auto"
 
 
 class Bagging(Ensemble):
@@ -280,7 +274,7 @@ class Bagging(Ensemble):
     def _fit_scan(self, scan: Scan, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Train all members side by side on rows outside memory."""
         self.check_parameters()
-        base = self._uncalibrated()
+        base = uncalibrated(self._base())
         if not self.takes_scans:
             refuse_scan(type(base).__name__, scan)
         check_scan(self, scan, y, sample_weight)
@@ -343,23 +337,13 @@ class Bagging(Ensemble):
     def _base(self) -> Any:
         return ID3() if self.estimator is None else self.estimator
 
-    def _uncalibrated(self) -> Any:
-        """Return the model that members are copies of, without what the vote makes needless."""
-        base = self._base()
-        if isinstance(base, CountedModel):
-            # Many a member is made from counts alone; the vote needs no temperature of its members.
-            return clone(base).set_params(calibrate=None)
-        if _chooses_smoothing(base):
-            return clone(base).set_params(smoothing=_USUAL)
-        return base
-
     def _choose_smoothing(self, table: Table, weight: FloatArray | None) -> None:
         """Take the smoothing of all members with the least log loss of the vote, out of bag.
 
         A row of whole weight is judged as if it were repeated, each copy by the members that did
         not draw it.
         """
-        if self.vote != "mean" or not _chooses_smoothing(self._base()):
+        if self.vote != "mean" or not chooses_smoothing(self._base()):
             return
         if weight is not None and (repeats := whole_repeats(weight)) is not None:
             table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
@@ -392,7 +376,7 @@ class Bagging(Ensemble):
     def _train(
         self, table: Table, draws: Draws | Proportional, weight: FloatArray | None
     ) -> list[Member]:
-        base = self._uncalibrated()
+        base = uncalibrated(self._base())
         if isinstance(base, CountedModel) and isinstance(draws, Draws):
             clone(base)._learn_recode(table, None)
             plan = base.counts_needed(table.schema)

@@ -64,7 +64,12 @@ def choose_calibration(
 def best_calibration(
     scores: FloatArray, truth: NDArray[np.intp], weight: FloatArray, log_shares: FloatArray
 ) -> tuple[float, float]:
-    """Return the temperature and the power of the class shares with the least log loss."""
+    """Return the temperature and the power of the class shares with the least log loss.
+
+    A power's temperature is the best if all of its offset were kept. The one that is best with what
+    is kept of it, which hangs on how far votes lead, suits these rows too closely: on 17 tables,
+    each dealt four times, new rows lost .001 more (p .04).
+    """
     tried = [
         (best_temperature(scores, truth, weight, power * log_shares), power) for power in POWERS
     ]

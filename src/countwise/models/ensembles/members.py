@@ -19,6 +19,8 @@ from countwise._typing import FloatArray
 from countwise.counts.row_hash import row_keys, uniforms
 from countwise.errors import CountwiseError, ParameterError
 from countwise.models.base import Classifier
+from countwise.models.bayes.counted import CountedModel
+from countwise.models.choose_smoothing import SmoothedClassifier
 from countwise.models.linear.encoder import Features
 from countwise.parallel import blocks
 from countwise.params import Constraint, derived, fitted
@@ -27,6 +29,8 @@ from countwise.tables.table import Table
 
 #: What a member may do with its posterior.
 CASTS = ("majority", "mean", "roulette")
+#: The imagined rows or votes of members before their number is chosen for all of them.
+USUAL_SMOOTHING = 1.0
 #: How many rows are classified together, and how many cells their features may have.
 CHUNK = 1 << 16
 _CELLS = 1 << 23
@@ -215,6 +219,18 @@ class Ensemble(Classifier):
                 ) from None
         if not 0 <= self._seed < 2**31:
             raise ParameterError("Ensemble: the seed must be a whole number of at least 0.")
+
+
+def chooses_smoothing(base: Any) -> bool:
+    """Return whether a model's number of imagined rows or votes is to be chosen."""
+    return isinstance(base, SmoothedClassifier) and base.get_params()["smoothing"] == "auto"
+
+
+def uncalibrated(base: Any) -> Any:
+    """Return a model that chooses no temperature and no smoothing: in a vote they are needless."""
+    if isinstance(base, CountedModel):
+        return clone(base).set_params(calibrate=None)
+    return clone(base).set_params(smoothing=USUAL_SMOOTHING) if chooses_smoothing(base) else base
 
 
 def train_member(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
 from countwise.models.base import leave_out_text, refuse_scan
+from countwise.models.choose_smoothing import SmoothedClassifier
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
@@ -27,7 +28,6 @@ from countwise.models.neighbors.metrics import METRICS, SCALES
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import Scheme, Voters, normalize_votes, smooth_fractions
-from countwise.models.smoothing import SmoothedClassifier
 from countwise.numeric import logs_of
 from countwise.params import (
     array,

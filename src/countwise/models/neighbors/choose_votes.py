@@ -13,12 +13,12 @@ import numpy as np
 
 from countwise._typing import FloatArray
 from countwise.counts.row_hash import row_keys
+from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS
 from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.leave_one_out import must_relearn, nearest_without_each_row
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import SCHEMES, Scheme, Voters, score_votes
-from countwise.models.smoothing import AMOUNTS, FEWEST_ROWS
 from countwise.tables.table import Table
 from countwise.tables.weights import whole_repeats
 
@@ -55,11 +55,11 @@ def choose_votes(
         amounts = AMOUNTS
     if len(ks) * len(schemes) * len(amounts) == 1 or len(table) < 2:
         return ks[0], schemes[0], amounts[0]
-    present, label = np.unique(table.target, return_inverse=True)
-    voters = Voters.of_classes(label, len(present), weight)
     rows = np.arange(len(table))
     if len(table) > MOST_ROWS:  # chosen by what is in them, not by where they stand
         rows = np.sort(np.argsort(row_keys(table, target=True), kind="stable")[:MOST_ROWS])
+    present, label = np.unique(table.target, return_inverse=True)
+    voters = Voters.of_classes(label, len(present), weight)
     if must_relearn(model):
         index = Index(Search(space, table), voters)
         found = index.nearest(table.take(rows), ks[-1], rows)

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.errors import TableError
+from countwise.models.choose_smoothing import keep_order
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.base import StoredRowsClassifier
 from countwise.models.neighbors.explanation import Neighborhood
 from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import SAME, Scheme
-from countwise.models.smoothing import keep_order
 from countwise.notes import Note
 from countwise.params import fitted, number, one_of, parameter, seed, whole
 from countwise.tables.table import Table

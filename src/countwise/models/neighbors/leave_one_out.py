@@ -86,13 +86,13 @@ def nearest_without_each_row(
                 fill(place, np.array([at]), one)
             steps.advance(f"row {row + 1}")
         return lists
-    left_out = LeftOut(model, table, weight, powers)
+    left_out = LeftOut(model, table, weight, powers, queries)
     chunks = left_out.chunks(rows)
     steps = Steps(progress, len(chunks) * len(powers))
     for place, search in enumerate(searches(left_out.spaces, table)):
         for some in chunks:
             row = queries[some]
-            index = Index(search.with_row_spaces(left_out.row_spaces(search.space, row)), voters)
+            index = Index(search.with_row_spaces(left_out.row_spaces(search.space, some)), voters)
             fill(place, some, index.nearest(table.take(row), k, row))
             steps.advance(f"{len(some)} rows")
     return lists
@@ -121,7 +121,7 @@ def relearn_without_row(
 
 
 class LeftOut:
-    """The spaces of a metric without each row in turn, as differences from shared ones."""
+    """The spaces of a metric without each of some rows, as differences from shared ones."""
 
     def __init__(
         self,
@@ -129,7 +129,9 @@ class LeftOut:
         table: Table,
         weight: FloatArray | None,
         powers: Sequence[float],
+        queries: Rows,
     ) -> None:
+        self._queries = queries
         attributes, metric = table.schema.attributes, model.metric
         given = read_weights(type(model).__name__, model.attribute_weights, attributes)
         self._factors = np.ones(len(attributes)) if given is None else given
@@ -143,12 +145,12 @@ class LeftOut:
                 self._levels[place] = _Levels(table, column, weight, factor, far)
             elif column.kind == "numeric" and metric != "overlap":
                 values = table.values(column.name)
-                low, high = ends_without(values)
+                low, high = (end[queries] for end in ends_without(values))
                 if np.isnan(values).any():
                     self._incomplete.add(place)
-                deviation = np.zeros(len(values))
+                deviation = np.zeros(len(queries))
                 if model.scale == "z" or metric == "hvdm":
-                    deviation = np.sqrt(variance_without(values, weight))
+                    deviation = np.sqrt(variance_without(values, weight)[queries])
                 scale = number_figures(metric, model.scale, factor, high - low, deviation)
                 self._scales[place] = scale
         learned = learn_spaces(
@@ -180,8 +182,9 @@ class LeftOut:
         places = np.arange(rows)
         return [places[start : start + size] for start in range(0, rows, size)]
 
-    def row_spaces(self, space: Space, rows: Rows) -> RowSpaces:
-        """Return how the spaces without these rows differ from a space of `spaces`."""
+    def row_spaces(self, space: Space, places: Rows) -> RowSpaces:
+        """Return how the spaces without the rows in these places differ from one of `spaces`."""
+        rows = self._queries[places]
         size = (len(rows), len(space.axes))
         stretch, far, line = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int32)
         ratio = np.ones(len(rows))
@@ -193,7 +196,7 @@ class LeftOut:
                 distances, line[:, place] = self._levels[axis.attribute].lines(rows, space.p)
             elif axis.attribute in self._scales:
                 stretch[:, place], far[:, place] = (
-                    figures[rows] for figures in self._scales[axis.attribute]
+                    figures[places] for figures in self._scales[axis.attribute]
                 )
                 if axis.stretch > 0:
                     ratio = np.minimum(ratio, stretch[:, place] / axis.stretch)

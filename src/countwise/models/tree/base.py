@@ -13,8 +13,8 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
 from countwise.errors import StoreError, listing
+from countwise.models.choose_smoothing import SmoothedClassifier
 from countwise.models.explanation import Explanation
-from countwise.models.smoothing import SmoothedClassifier
 from countwise.models.tree.predict import find_ends, posteriors, trace_changes, values_of
 from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of

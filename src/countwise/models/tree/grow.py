@@ -100,16 +100,21 @@ class Limits:
     as_c45: bool = False  # thresholds pay for their choice and are values of the column
 
     @property
+    def least_weight(self) -> float:
+        """The least weight of a leaf, where weights that are not whole may sum to a little less."""
+        return self.min_leaf * (1 - 1e-9)
+
+    @property
     def least_part(self) -> float:
         """The least weight of a part of a split: an empty part tells nothing apart."""
-        return max(self.min_leaf, float(np.finfo(float).tiny))
+        return max(self.least_weight, float(np.finfo(float).tiny))
 
     def allow_split(self, counts: FloatArray, depth: int) -> NDArray[np.bool_]:
         """Return which nodes (columns) are of several classes, not too deep and not too light."""
         if self.max_depth is not None and depth >= self.max_depth:
             return np.zeros(counts.shape[1], dtype=bool)
         mixed = (counts > 0).sum(axis=0) > 1
-        return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.min_leaf))
+        return np.asarray(mixed & (counts.sum(axis=0) >= 2 * self.least_weight))
 
     def drop_small_gains(self, best: Best) -> None:
         """Leave the nodes unsplit whose best split gains too little."""
@@ -155,7 +160,7 @@ def _grow_compiled(
         widths,
         len(classes),
         limits.least_part,
-        limits.min_leaf,
+        limits.least_weight,
         limits.min_gain,
         limits.max_depth,
         TIE,

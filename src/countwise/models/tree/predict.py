@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.smoothing import keep_order
+from countwise.models.choose_smoothing import keep_order
 from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure, number_within
 from countwise.numeric import logs_of
 from countwise.tables.table import Table

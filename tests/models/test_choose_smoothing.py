@@ -1,0 +1,174 @@
+"""Imagined rows and votes: the number that rows held out choose, however these are given."""
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise.counts.resampling import draws_of
+from countwise.counts.row_hash import content_folds, row_keys
+from countwise.models.choose_smoothing import AMOUNTS, keep_order, least_loss
+from countwise.models.ensembles.members import order_by_content
+
+#: Tables of which one tells nearly nothing, one nearly all, and one has missing cells.
+TABLES = ("help-desk", "iris", "hepatitis")
+
+
+def right(model, rows):
+    """Return the probability of each row's own class."""
+    place = np.searchsorted(model.classes_, rows.labels)
+    return model.predict_proba(rows)[np.arange(len(rows)), place]
+
+
+def known_only(table):
+    """Return a table without text, and without classes of few rows, which some fold may lack."""
+    number = np.bincount(table.target, minlength=len(table.classes))
+    table = table.take(np.flatnonzero(number[table.target] > 20))
+    return table.select([c.name for c in table.schema.attributes if c.kind != "text"])
+
+
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.CondensedNeighbors])
+@pytest.mark.parametrize("sample", TABLES)
+def test_the_number_loses_least_in_cross_validation(kind, sample):
+    table = known_only(cw.read(f"sample:{sample}"))
+    losses = []
+    for amount in AMOUNTS:
+        logs = [
+            np.log(right(kind(smoothing=amount).fit(table.take(rest)), table.take(out)))
+            for rest, out in content_folds(row_keys(table, target=True))
+        ]
+        losses.append(-np.concatenate(logs).mean())
+    model = kind().fit(table)
+    assert model.smoothing_ == AMOUNTS[int(np.argmin(losses))]
+    alone = kind(smoothing=model.smoothing_).fit(table)
+    np.testing.assert_array_equal(model.predict_proba(table), alone.predict_proba(table))
+
+
+@pytest.mark.parametrize("sample", TABLES)
+def test_neighbors_choose_by_leaving_one_out(sample):
+    table = known_only(cw.read(f"sample:{sample}"))
+    table = table.take(np.arange(0, len(table), -(-len(table) // 60)))
+    rows = np.arange(len(table))
+    losses = [
+        -np.mean(
+            [
+                np.log(right(cw.Neighbors(smoothing=amount).fit(table.take(np.delete(rows, row))),
+                             table.take([row])))
+                for row in rows
+            ]
+        )
+        for amount in AMOUNTS
+    ]  # fmt: skip
+    assert cw.Neighbors().fit(table).smoothing_ == AMOUNTS[int(np.argmin(losses))]
+
+
+@pytest.mark.parametrize("sample", TABLES)
+def test_bagging_chooses_by_the_rows_that_members_did_not_draw(sample):
+    table = known_only(cw.read(f"sample:{sample}"))
+    table = table.take(order_by_content(table))
+    model = cw.Bagging(n_estimators=15).fit(table)
+    draws = draws_of(len(table), 15, model._seed)
+    left = np.stack([draws.times(place) == 0 for place in range(15)], axis=1)
+    some = np.flatnonzero(left.any(axis=1))
+    losses = []
+    for amount in AMOUNTS:
+        each = []
+        for place in range(15):
+            alone = cw.ID3(smoothing=amount)
+            times = draws.times(place).astype(float)
+            each.append(right(alone.fit(table, sample_weight=times), table))
+        votes = np.where(left, np.stack(each, axis=1), 0.0).sum(axis=1)
+        losses.append(-np.log(votes[some] / left.sum(axis=1)[some]).mean())
+    assert {member.smoothing_ for member in model.members_} == {AMOUNTS[int(np.argmin(losses))]}
+    asked = {member.get_params()["smoothing"] for member in model.members_}
+    assert asked == {member.smoothing_ for member in model.members_}
+
+
+def test_noise_gets_many_imagined_rows_and_clear_classes_few():
+    noise, clear = cw.read("sample:help-desk"), cw.read("sample:iris")
+    for kind in (cw.ID3, cw.Neighbors, cw.CondensedNeighbors):
+        assert kind().fit(clear).smoothing_ <= 3 < 8 <= kind().fit(noise).smoothing_
+
+
+MODELS = [
+    cw.ID3(),
+    cw.Tree(),
+    cw.Neighbors(),
+    cw.Neighbors("auto"),
+    cw.CondensedNeighbors(method="fast"),
+    cw.Bagging(n_estimators=5),
+    cw.AdaBoost(n_estimators=5),
+    cw.AdaBoost(cw.Tree(), n_estimators=3),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_repeated_and_shuffled_rows_choose_the_same(model):
+    table = cw.read("sample:hepatitis")
+    weight = 1.0 + np.arange(len(table)) % 2
+    repeated = np.repeat(np.arange(len(table)), weight.astype(int))
+    shuffled = np.random.default_rng(3).permutation(repeated)
+    found = model.fit(table, sample_weight=weight).predict_proba(table)
+    np.testing.assert_allclose(model.fit(table.take(shuffled)).predict_proba(table), found,
+                               rtol=1e-9)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.Neighbors, cw.CondensedNeighbors])
+@pytest.mark.parametrize("sample", TABLES)
+def test_more_imagined_ones_change_no_decision(kind, sample):
+    table = cw.read(f"sample:{sample}")
+    train, test = table.take(np.arange(0, len(table), 2)), table.take(np.arange(1, len(table), 2))
+    expected = kind(smoothing=1).fit(train).predict(test)
+    for amount in (1.5, 5, 50, 1e6):
+        model = kind(smoothing=amount).fit(train)
+        found = model.predict_proba(test)
+        assert found.min() > 0
+        np.testing.assert_array_equal(model.predict(test), expected)
+        np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], expected)
+
+
+def test_few_rows_get_the_usual_number():
+    rows = cw.read("sample:iris").take(np.arange(0, 150, 3)[:49])
+    assert cw.ID3().fit(rows).smoothing_ == cw.Tree().fit(rows).smoothing_ == 5
+    assert cw.Neighbors().fit(rows).smoothing_ == cw.CondensedNeighbors().fit(rows).smoothing_ == 1
+    assert cw.Bagging(n_estimators=3).fit(rows).members_[0].smoothing_ == 1
+
+
+@pytest.mark.parametrize("model", [cw.ID3(), cw.Bagging(n_estimators=3), cw.Neighbors("auto")])
+def test_a_file_keeps_the_number(model, tmp_path):
+    table = cw.read("sample:help-desk")
+    cw.save(model.fit(table), tmp_path / "m.cw")
+    again = cw.load(tmp_path / "m.cw")
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize("weight", [None, "existing_credits"])
+def test_rows_outside_memory_choose_like_rows_in_memory(credit_frame, credit_folder, weight):
+    numeric = credit_frame.select_dtypes("number").columns.drop("existing_credits")
+    drop = [*numeric, "customer"]
+    rows = cw.scan(f"{credit_folder}/*.parquet", target="class", drop=drop, weight=weight)
+    table = cw.read(credit_frame, target="class", drop=drop)
+    given = None
+    if weight is not None:
+        given = table.values(weight)
+        table = table.select([c.name for c in table.schema.attributes if c.name != weight])
+    model = cw.ID3(max_depth=4, prune=0).fit(table, sample_weight=given)
+    scanned = cw.ID3(max_depth=4, prune=0).fit(rows)
+    assert scanned.smoothing_ == model.smoothing_ != 5
+    np.testing.assert_allclose(scanned.predict_proba(table), model.predict_proba(table), rtol=1e-12)
+
+
+def test_what_is_added_keeps_the_order_by_hand():
+    shares = np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])
+    added = keep_order(shares, np.tile([8.0, 2.0], (3, 1)))
+    np.testing.assert_allclose(added[0], [8, 2])
+    # Of a lead of 0.2, 0.999 is used up by a part of the 6 that class 1 gets less.
+    kept = 0.999 * 0.2 / 6
+    np.testing.assert_allclose(added[1], kept * np.array([8, 2]) + (1 - kept) * 5)
+    np.testing.assert_allclose(added[2], [8, 2])
+    assert ((shares + added).argmax(axis=1) == [0, 1, 0]).all()
+
+
+def test_equal_losses_take_the_smaller_number():
+    losses = np.ones(len(AMOUNTS))
+    losses[3:6] = 0.5
+    assert least_loss(losses) == AMOUNTS[3]
