@@ -83,7 +83,9 @@ def test_joint_groups_example():
 
 def test_left_out_example():
     iris = cw.read("sample:iris")
-    learned = LeftOut(cw.Neighbors(metric="minkowski", scale="z"), iris, None, (2.0,))
+    learned = LeftOut(
+        cw.Neighbors(metric="minkowski", scale="z"), iris, None, (2.0,), np.arange(len(iris))
+    )
     figures = learned.row_spaces(learned.spaces[0], np.arange(150))
     assert (
         figures.stretch.shape,

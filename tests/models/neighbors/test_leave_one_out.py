@@ -178,3 +178,18 @@ def test_hits_and_misses_are_learned_row_by_row():
     own = {"k": (1, 3), "p": (2,), "folds": "leave-one-out", "metric": "heom"}
     grid = cw.neighbor_grid(table, attribute_weights="relief", **own)
     assert 0 <= grid.accuracy.min() <= grid.accuracy.max() <= 1
+
+
+@pytest.mark.parametrize("scale", ["range", "z"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_some_rows_get_what_all_rows_get(metric, scale):
+    table = cw.read("sample:heart-c").take(np.arange(60))
+    model, powers = neighbors(metric, scale=scale), (2.0,)
+    voters = Voters.of_classes(table.target, len(table.classes), None)
+    weight = 1.0 + np.arange(60) % 3
+    rows = np.array([3, 4, 11, 30, 59])
+    (every,) = nearest_without_each_row(model, table, weight, voters, 5, powers)
+    (some,) = nearest_without_each_row(model, table, weight, voters, 5, powers, only=rows)
+    np.testing.assert_array_equal(some.who, every.who[rows])
+    np.testing.assert_array_equal(some.far, every.far[rows])
+    np.testing.assert_array_equal(some.edge, every.edge[rows])
