@@ -20,6 +20,7 @@ from countwise.counts.row_hash import content_folds, row_keys
 from countwise.errors import TableError
 from countwise.models.base import Classifier
 from countwise.models.explanation import LEAST_POSTERIOR
+from countwise.parallel import in_threads
 from countwise.params import fitted
 from countwise.tables.scan import Block, Scan
 from countwise.tables.scan_pass import run_pass
@@ -90,20 +91,25 @@ class SmoothedClassifier(Classifier):
         if total < FEWEST_ROWS:
             return self.usual_smoothing
         table, weight = _some_rows(rows, weight, total)
-        losses, judged = np.zeros(len(AMOUNTS)), 0.0
-        for rest, out in content_folds(row_keys(table, target=True)):
+
+        def judge(fold: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[FloatArray, float]:
+            """Return the loss of the rows held out with each number, and their weight."""
+            rest, out = fold
             present = np.unique(table.target[rest])
             # A class of the rows held out alone cannot be known.
             out = out[np.isin(table.target[out], present)]
             if not len(out) or len(present) < 2:
-                continue
+                return np.zeros(len(AMOUNTS)), 0.0
             model = clone(self).set_params(smoothing=self.usual_smoothing)
             model.fit(table.take(rest), sample_weight=None if weight is None else weight[rest])
             place = np.searchsorted(present, table.target[out])
             judges = np.ones(len(out)) if weight is None else weight[out]
             found = model.posteriors_by_smoothing(table.take(out), AMOUNTS)
-            losses += [loss_of(posteriors, place, judges) for posteriors in found]
-            judged += float(judges.sum())
+            return np.array([loss_of(each, place, judges) for each in found]), float(judges.sum())
+
+        parts = in_threads(judge, list(content_folds(row_keys(table, target=True))))
+        losses = sum((loss for loss, _ in parts), np.zeros(len(AMOUNTS)))
+        judged = sum(weight for _, weight in parts)
         return least_loss(losses / judged) if judged else self.usual_smoothing
 
 
