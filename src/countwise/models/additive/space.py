@@ -26,7 +26,7 @@ from countwise.models.additive.bins import ColumnBins
 #: A column has this many groups when pairs are compared, and in the tables of few rows.
 GROUPS = 8
 #: From so many rows on, tables of two numeric columns are smooth, with so many groups.
-_SMOOTH_GROUPS = ((4_000, 32), (1_500, 16), (500, 8))
+_SMOOTH_GROUPS = ((2_000, 32), (1_000, 16), (500, 8))
 
 
 @dataclass(frozen=True, eq=False)
