@@ -136,7 +136,10 @@ def number(
     def admits(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
-        real = float(value)
+        try:
+            real = float(value)
+        except OverflowError:  # a whole number of more than 308 digits
+            return False
         if not math.isfinite(real) or real > at_most:
             return False
         return (at_least is None or real >= at_least) and (above is None or real > above)

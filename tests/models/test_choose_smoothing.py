@@ -5,9 +5,18 @@ import pytest
 
 import countwise as cw
 from countwise.counts.resampling import draws_of
-from countwise.counts.row_hash import content_folds, row_keys
-from countwise.models.choose_smoothing import AMOUNTS, keep_order, least_loss
+from countwise.counts.row_hash import content_folds
+from countwise.errors import ParameterError
+from countwise.models.choose_smoothing import (
+    AMOUNTS,
+    _blind_keys,
+    _some_rows,
+    add_in_order,
+    least_loss,
+    sorted_keys,
+)
 from countwise.models.ensembles.members import order_by_content
+from countwise.testing.laws import mirror
 
 #: Tables of which one tells nearly nothing, one nearly all, and one has missing cells.
 TABLES = ("help-desk", "iris", "hepatitis")
@@ -30,11 +39,12 @@ def known_only(table):
 @pytest.mark.parametrize("sample", TABLES)
 def test_the_number_loses_least_in_cross_validation(kind, sample):
     table = known_only(cw.read(f"sample:{sample}"))
-    losses = []
+    losses, keys = [], _blind_keys(table, None)
+    order = np.lexsort((sorted_keys(table), keys))
     for amount in AMOUNTS:
         logs = [
-            np.log(right(kind(smoothing=amount).fit(table.take(rest)), table.take(out)))
-            for rest, out in content_folds(row_keys(table, target=True))
+            np.log(right(kind(smoothing=amount).fit(table.take(part.rest)), table.take(part.out)))
+            for part in content_folds(keys, None, order)
         ]
         losses.append(-np.concatenate(logs).mean())
     model = kind().fit(table)
@@ -159,13 +169,98 @@ def test_rows_outside_memory_choose_like_rows_in_memory(credit_frame, credit_fol
 
 def test_what_is_added_keeps_the_order_by_hand():
     shares = np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])
-    added = keep_order(shares, np.tile([8.0, 2.0], (3, 1)))
-    np.testing.assert_allclose(added[0], [8, 2])
+    total = add_in_order(shares, np.tile([8.0, 2.0], (3, 1)))
+    np.testing.assert_allclose(total[0], [8.6, 2.4])
     # Of a lead of 0.2, 0.999 is used up by a part of the 6 that class 1 gets less.
     kept = 0.999 * 0.2 / 6
-    np.testing.assert_allclose(added[1], kept * np.array([8, 2]) + (1 - kept) * 5)
-    np.testing.assert_allclose(added[2], [8, 2])
-    assert ((shares + added).argmax(axis=1) == [0, 1, 0]).all()
+    np.testing.assert_allclose(total[1], shares[1] + kept * np.array([8, 2]) + (1 - kept) * 5)
+    np.testing.assert_allclose(total[2], [8.5, 2.5])
+    assert (total.argmax(axis=1) == [0, 1, 0]).all()
+    # What is lost in rounding does not decide.
+    huge = add_in_order(np.array([[0.3, 0.4, 0.3]]), np.full((1, 3), 1e300))
+    assert (huge / huge.sum()).argmax() == 1
+
+
+def test_rules_that_repeat_rows_are_believed():
+    """Each row is there 25 times: what a leaf says of it is what it says of a new one."""
+    x = np.array([[a, b, c] for a in "uv" for b in "uv" for c in "uv"] * 25)
+    frame = {name: x[:, place] for place, name in enumerate("abc")}
+    frame["y"] = np.where((x[:, 0] == "u") ^ (x[:, 1] == "u"), "yes", "no")
+    table = cw.read(frame, target="y")
+    for model in (cw.ID3(min_gain=None), cw.CondensedNeighbors(), cw.Neighbors()):
+        model.fit(table)
+        assert model.smoothing_ == AMOUNTS[0]
+        assert right(model, table).min() > 0.9
+
+
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.CondensedNeighbors, cw.Neighbors])
+@pytest.mark.parametrize("sample", ["iris", "hepatitis", "breast-cancer"])
+def test_columns_in_another_order_choose_the_same(kind, sample):
+    table = cw.read(f"sample:{sample}")
+    assert kind().fit(table).smoothing_ == kind().fit(mirror(table)).smoothing_
+
+
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.CondensedNeighbors, cw.Neighbors])
+def test_other_names_choose_the_same(kind):
+    frame = {
+        column.name: cw.read("sample:votes").codes(column.name).astype(str)
+        for column in cw.read("sample:votes").schema.attributes
+    }
+    labels = cw.read("sample:votes").labels
+    one = cw.read({**frame, "party": labels}, target="party")
+    other = cw.read(
+        {
+            **{name: np.char.add("level ", cells)[:] for name, cells in frame.items()},
+            "party": [f"z{len(label)} {label}" for label in labels],
+        },
+        target="party",
+    )
+    assert kind().fit(one).smoothing_ == kind().fit(other).smoothing_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_of_few_different_rows_has_all_of_them(weighted, monkeypatch):
+    monkeypatch.setattr("countwise.models.choose_smoothing.MOST_ROWS", 300)
+    rng = np.random.default_rng(0)
+    frame = {name: rng.choice(["u", "v"], 1000) for name in "abc"} | {
+        "y": rng.choice(["p", "q"], 1000)
+    }
+    table = cw.read(frame, target="y")
+    weight = np.full(1000, 3.0) if weighted else None
+    repeats = None if weight is None else weight.astype(int)
+    some, amounts = _some_rows(table, weight, repeats)
+    taken = np.ones(len(some)) if amounts is None else amounts
+    assert taken.sum() == 300
+    whole = np.bincount(table.target) / 1000
+    np.testing.assert_allclose(np.bincount(some.target, taken) / 300, whole, atol=0.02)
+    assert len(np.unique(sorted_keys(some))) == len(np.unique(sorted_keys(table)))
+
+
+@pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.Neighbors, cw.CondensedNeighbors])
+def test_a_number_given_after_training_counts(kind, tmp_path):
+    table = cw.read("sample:iris")
+    model = kind().fit(table).set_params(smoothing=10)
+    expected = kind(smoothing=10).fit(table).predict_proba(table)
+    np.testing.assert_array_equal(model.predict_proba(table), expected)
+    cw.save(model, tmp_path / "m.cw")
+    np.testing.assert_array_equal(cw.load(tmp_path / "m.cw").predict_proba(table), expected)
+
+
+@pytest.mark.parametrize("number", [10**400, 1e7, -1, float("nan"), "5", None, True])
+def test_numbers_that_no_smoothing_is(number):
+    for kind in (cw.ID3, cw.Tree, cw.Neighbors, cw.CondensedNeighbors):
+        with pytest.raises(ParameterError, match="smoothing must be"):
+            kind(smoothing=number).fit(cw.read("sample:weather"))
+
+
+def test_equal_votes_stay_equal_but_for_the_first():
+    model = cw.Neighbors(n_neighbors=2, smoothing=1)
+    rows = {"x": [0, 2, 1, 2, 1, 1.0]}
+    answers = {
+        amount: model.set_params(smoothing=amount).fit(rows, list("cbaaab")).predict(rows).tolist()
+        for amount in (1, 1.5, 2, 50, 1e6)
+    }
+    assert len(set(map(tuple, answers.values()))) == 1
 
 
 def test_equal_losses_take_the_smaller_number():

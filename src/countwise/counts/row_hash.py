@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from countwise.counts.engines import _resampling
 from countwise.parallel import blocks
 from countwise.tables.schema import Column, level_text
 from countwise.tables.table import Table
+from countwise.tables.weights import whole_repeats
 
 Keys = NDArray[np.uint64]
 
@@ -57,19 +58,53 @@ def scattered(keys: Keys) -> Keys:
     return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
-def content_folds(
-    keys: Keys, number: int = 5
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the rows of all folds but one, and those of that fold; a row's key is its fold.
+class FoldRows(NamedTuple):
+    """The rows of all folds but one, and those of that fold, with weights if there are any."""
 
-    So neither the order of rows nor repeating them, instead of weighing them, matters. Folds that
-    hold no row, or all, are left out.
+    rest: NDArray[np.intp]
+    rest_weight: NDArray[np.float64] | None
+    out: NDArray[np.intp]
+    out_weight: NDArray[np.float64] | None
+
+
+def content_folds(
+    keys: Keys,
+    weight: NDArray[np.float64] | None = None,
+    order: NDArray[np.intp] | None = None,
+    number: int = 5,
+) -> Iterator[FoldRows]:
+    """Yield the parts of each fold; a row's key is its fold, and that of its copies the next ones.
+
+    A row of weight 3 is three copies. So neither the order of rows nor repeating them, instead of
+    weighing them, matters, and what is known of a row is known in other folds, as it would be of a
+    new row. `order` sorts the rows by their keys; where keys do not tell rows apart, it must. Folds
+    that hold no row, or all, are left out.
     """
-    fold = keys % np.uint64(number)
+    order = np.argsort(keys, kind="stable") if order is None else order
+    keys = keys[order]
+    repeats = None if weight is None else whole_repeats(weight)
+    copies = np.ones(len(keys), dtype=np.int64) if repeats is None else repeats[order]
+    before = np.cumsum(copies) - copies
+    first = np.searchsorted(keys, keys)
+    start = (keys % np.uint64(number)).astype(np.int64) + before - before[first]
     for part in range(number):
-        rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-        if len(rest) and len(out):
-            yield rest, out
+        held = _below(start + copies, part, number) - _below(start, part, number)
+        rest, out = np.flatnonzero(held < copies), np.flatnonzero(held)
+        if not len(rest) or not len(out):
+            continue
+        if repeats is not None:
+            left = copies - held
+            weights = left[rest].astype(np.float64), held[out].astype(np.float64)
+            yield FoldRows(order[rest], weights[0], order[out], weights[1])
+        elif weight is not None:
+            yield FoldRows(order[rest], weight[order[rest]], order[out], weight[order[out]])
+        else:
+            yield FoldRows(order[rest], None, order[out], None)
+
+
+def _below(ends: NDArray[np.int64], part: int, number: int) -> NDArray[np.int64]:
+    """Return how many numbers below the ends leave the remainder `part`."""
+    return (ends - part + number - 1) // number
 
 
 def uniforms(keys: Keys, seed: int, member: int) -> NDArray[np.float64]:

@@ -574,7 +574,8 @@ class AdaBoost(Ensemble):
 
         check_is_fitted(self, "rounds_")
         power = self.share_power_
-        shares = f" once {power:g} × the log class shares are added" if power else ""
+        shares = f" after {power:g} × the log class shares are added" if power else ""
+        shares += ", as far as that changes no decision" if power else ""
         note = (
             f"{len(self.rounds_)} rounds. Each rule misclassifies a fraction ε of the weighted "
             "rows, and its vote has the weight α. The doubled votes, divided by "

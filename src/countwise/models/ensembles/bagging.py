@@ -198,8 +198,9 @@ class Bagging(Ensemble):
     estimator: Any = parameter(
         nothing() | a_classifier(),
         "model to train on each sample; None: an unpruned ID3. With smoothing='auto' (as None has) "
-        "all members get the number of imagined rows or votes with which the rows that members did "
-        "not draw have the least log loss, or 1 where there are no such rows, as in a scan",
+        "and vote='mean', all members get the number of imagined rows or votes with which the rows "
+        "that members did not draw have the least log loss; otherwise, with fewer than 50 rows, "
+        "without such rows and in a scan, 1",
         default=None,
         kw_only=False,
     )

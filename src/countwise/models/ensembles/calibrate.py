@@ -40,20 +40,21 @@ def choose_calibration(
 
     truth = find_places(table.labels, classes)
     scores, true, weights = [], [], []
-    parts = content_folds(row_keys(table, target=True))
-    for rest, out in islice(parts, None if len(table) <= MOST_ROWS else 1):
-        if len(np.unique(truth[rest])) < 2:
+    parts = content_folds(row_keys(table, target=True), weight)
+    for part in islice(parts, None if len(table) <= MOST_ROWS else 1):
+        if len(np.unique(truth[part.rest])) < 2:
             continue
-        trained = clone(model).fit(table.take(rest), sample_weight=weight[rest])
+        trained = clone(model).fit(table.take(part.rest), sample_weight=part.rest_weight)
         if not trained.rounds_:
             continue
         place = find_places(trained.classes_, classes)
-        known = out[np.isin(truth[out], place)]
+        some = np.isin(truth[part.out], place)
+        known = part.out[some]
         found = np.full((len(known), len(classes)), -np.inf)
         found[:, place] = trained.vote_scores(drop_unseen(table.take(known)))
         scores.append(found)
         true.append(truth[known])
-        weights.append(weight[known])
+        weights.append(np.asarray(part.out_weight)[some])
     if not scores or not sum(map(len, scores)):
         return 1.0, 0.0
     return best_calibration(

@@ -211,18 +211,17 @@ class Vote(Ensemble):
 
     def _log_odds(self, bases: list[Any], table: Table, weight: FloatArray | None) -> FloatArray:
         """Return log-odds of being right on rows of other folds; a row's content is its fold."""
-        amount = np.ones(len(table)) if weight is None else weight
         truth = np.searchsorted(np.unique(table.target), table.target)
         right, total = np.zeros(len(bases)), 0.0
-        for rest, out in content_folds(row_keys(table, target=True)):
-            train, test = table.take(rest), drop_unseen(table.take(out))
-            train_weight = None if weight is None else weight[rest]
-            total += float(amount[out].sum())
+        for part in content_folds(row_keys(table, target=True), weight):
+            train, test = table.take(part.rest), drop_unseen(table.take(part.out))
+            amount = np.ones(len(part.out)) if part.out_weight is None else part.out_weight
+            total += float(amount.sum())
             for place, base in enumerate(bases):
                 model = set_seed(base, self._seed)
-                member = train_member(model, train, self.classes_, train_weight)
-                hits = member.labels(test, len(self.classes_)) == truth[out]
-                right[place] += amount[out][hits].sum()
+                member = train_member(model, train, self.classes_, part.rest_weight)
+                hits = member.labels(test, len(self.classes_)) == truth[part.out]
+                right[place] += amount[hits].sum()
         odds = (right + 1) / (total - right + 1)
         weights = np.maximum(np.log(odds * max(len(self.classes_) - 1, 1)), 0.0)
         return weights if weights.sum() > 0 else np.ones(len(bases))

@@ -279,22 +279,33 @@ def class_weights(model: Any, rows: Rows) -> FloatArray | None:
 def calibrate(
     plane: Callable[[Rows], Layer], rows: Rows, classes: int
 ) -> tuple[tuple[Layer, ...], float]:
-    """Return a plane, and the slope that turns its cross-validated margins into posteriors."""
+    """Return a plane, and the slope that turns its cross-validated margins into posteriors.
+
+    `plane` returns a layer with a margin for each class that its rows have.
+    """
     # One slope for all classes changes no label (Platt 2000; Guo et al. 2017). The fold of a row
     # follows from its content, not its place.
-    margins, tested = [], []
-    for rest, out in content_folds(rows.keys):
-        if len(np.unique(rows.y[rest])) < classes:
+    margins, tested, weights = [], [], []
+    for part in content_folds(rows.keys, rows.weight):
+        present = np.unique(rows.y[part.rest])
+        # Rows of a class that is held out alone judge nothing; to all others it is the last one.
+        some = np.isin(rows.y[part.out], present)
+        if not some.any() or len(present) < 2:
             continue
-        layer = plane(rows.take(rest))
-        margins.append(np.asarray(rows.X[out] @ layer.weights) + layer.bias)
-        tested.append(out)
+        out = part.out[some]
+        layer = plane(rows.take(part.rest)._replace(weight=part.rest_weight))
+        known = np.asarray(rows.X[out] @ layer.weights) + layer.bias
+        found = np.repeat(known.min(axis=1, keepdims=True), classes, axis=1)
+        found[:, present] = known
+        margins.append(found)
+        tested.append(rows.y[out])
+        weights.append(np.ones(len(out)) if part.out_weight is None else part.out_weight[some])
     final = plane(rows)
     if not margins:
-        margins = [np.asarray(rows.X @ final.weights) + final.bias]
-        tested = [np.arange(len(rows.y))]
-    order = np.concatenate(tested)
-    return (final,), fit_slope(np.concatenate(margins), rows.y[order], rows.weights[order])
+        margins, tested = [np.asarray(rows.X @ final.weights) + final.bias], [rows.y]
+        weights = [rows.weights]
+    judged = map(np.concatenate, (margins, tested, weights))
+    return (final,), fit_slope(*judged)
 
 
 def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:

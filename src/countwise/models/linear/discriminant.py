@@ -56,11 +56,11 @@ class LinearDiscriminant(MatrixModel):
         return calibrate(self._plane, rows, len(self.classes_))
 
     def _plane(self, rows: Rows) -> Layer:
-        weight, classes, width = rows.weights, len(self.classes_), rows.X.shape[1]
-        total = np.bincount(rows.y, weight, minlength=classes).astype(np.float64)
-        mean, scatter = np.zeros((classes, width)), np.zeros((width, width))
-        for place in range(classes):
-            members, row_weight = rows.X[rows.y == place], weight[rows.y == place]
+        weight, width, present = rows.weights, rows.X.shape[1], np.unique(rows.y)
+        total = np.bincount(rows.y, weight)[present].astype(np.float64)
+        mean, scatter = np.zeros((len(present), width)), np.zeros((width, width))
+        for place, label in enumerate(present.tolist()):
+            members, row_weight = rows.X[rows.y == label], weight[rows.y == label]
             mean[place] = row_weight @ members / total[place]
             gaps = (members - mean[place]) * np.sqrt(row_weight)[:, None]
             scatter += gaps.T @ gaps
@@ -69,7 +69,7 @@ class LinearDiscriminant(MatrixModel):
         covariance *= 1 - self.shrinkage
         # Classes without any spread are far apart, not undefined.
         covariance[np.diag_indices(width)] += self.shrinkage * even + LEAST_VARIANCE
-        weights = pinvh(covariance) @ mean.T if width else np.zeros((0, classes))
-        prior = prior_of(self.prior, total, self.classes_, "LinearDiscriminant")
+        weights = pinvh(covariance) @ mean.T if width else np.zeros((0, len(present)))
+        prior = prior_of(self.prior, total, self.classes_[present], "LinearDiscriminant")
         bias = np.log(np.maximum(prior, LEAST_PRIOR)) - 0.5 * (mean * weights.T).sum(axis=1)
         return Layer(np.ascontiguousarray(weights), bias)

@@ -19,8 +19,9 @@ cdef double ALMOST = 1e-9
 cdef double BUMP = exp(-0.5)
 #: Posteriors that differ by less are equal: the first of them decides.
 cdef double EQUAL = 1e-9
-#: A little less than what would make a class equal to the one that decides.
-cdef double KEPT = 0.999
+#: A little less than what would make a class equal to the one that decides, and how far that is
+#: ahead of it at least: rounding does not decide.
+cdef double KEPT = 0.999, AHEAD = 1 + 1e-15
 #: The least probability whose logarithm is taken.
 cdef double LEAST = 2.0 ** -52
 
@@ -217,23 +218,26 @@ cdef inline void smooth(double* votes, const double* prior, Py_ssize_t width, do
     Those beyond the first are evened out as far as they would change the decision.
     """
     cdef Py_ssize_t c, best = 0
-    cdef double top = -1.0, kept = 1.0, first = min(imagined, 1.0), lead, gain, more
+    cdef double top = -1.0, kept = 1.0, first = min(imagined, 1.0), lead, gain, more, second = 0.0
     for c in range(width):
         votes[c] = (k * votes[c] + first * prior[c]) / (k + first)
         top = max(top, votes[c])
-    if imagined <= first:
-        return
     while votes[best] < top - EQUAL:
         best += 1
-    more = (imagined - first) / (k + first)
+    if imagined > first:
+        more = (imagined - first) / (k + first)
+        for c in range(width):
+            gain = more * (prior[c] - prior[best])
+            if gain > 0:
+                lead = votes[best] - votes[c] if votes[c] < top - EQUAL else 0.0
+                kept = min(kept, KEPT * lead / gain)
+        for c in range(width):
+            votes[c] += more * (kept * prior[c] + (1.0 - kept) / width)
+            votes[c] *= (k + first) / (k + imagined)
     for c in range(width):
-        gain = more * (prior[c] - prior[best])
-        if gain > 0:
-            lead = votes[best] - votes[c] if votes[c] < top - EQUAL else 0.0
-            kept = min(kept, KEPT * lead / gain)
-    for c in range(width):
-        votes[c] += more * (kept * prior[c] + (1.0 - kept) / width)
-        votes[c] *= (k + first) / (k + imagined)
+        if c != best:
+            second = max(second, votes[c])
+    votes[best] = max(votes[best], AHEAD * second)
 
 
 def smooth_all(double[:, ::1] fractions, const double[::1] prior, double k, double imagined):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
 from countwise.models.base import leave_out_text, refuse_scan
-from countwise.models.choose_smoothing import SmoothedClassifier
+from countwise.models.choose_smoothing import SmoothedClassifier, an_amount
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.explanation import (
     NeighborExplanation,
@@ -218,12 +218,12 @@ class StoredRowsClassifier(StoredRowsModel, SmoothedClassifier):
         default=0,
     )
     smoothing: float | str = parameter(
-        one_of("auto") | number(at_least=0),
+        an_amount(),
         "number of imagined votes, spread like the class frequencies of the training rows, that "
         "are added to those of the k neighbors, so that no class gets probability 0; those beyond "
         "the first change no decision; 0 gives plain fractions of the votes. 'auto' takes the "
-        "number, up to 50, with the least log loss when each training row is classified by the "
-        "others, or 1 for fewer than 50 rows",
+        "number, up to 50, with the least log loss when each training row (of more than 5,000, so "
+        "many) is classified by the others, or 1 for fewer than 50 rows",
         default="auto",
     )
     usual_smoothing = 1.0
@@ -263,14 +263,14 @@ class StoredRowsClassifier(StoredRowsModel, SmoothedClassifier):
         return [self.smooth(fractions, amount) for amount in amounts]
 
     def _scores(self, table: Table) -> FloatArray:
-        return logs_of(self.posteriors_by_smoothing(table, [self.smoothing_])[0])
+        return logs_of(self.posteriors_by_smoothing(table, [self.amount])[0])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the smoothed fraction of votes for each class, in the order of ``classes_``."""
-        return self.posteriors_by_smoothing(self._rows(X), [self.smoothing_])[0]
+        return self.posteriors_by_smoothing(self._rows(X), [self.amount])[0]
 
     def _best(self, table: Table) -> NDArray[np.int64]:
-        return np.asarray(self.posteriors_by_smoothing(table, [self.smoothing_])[0].argmax(axis=1))
+        return np.asarray(self.posteriors_by_smoothing(table, [self.amount])[0].argmax(axis=1))
 
     def after_load(self) -> None:
         """Make again what is not saved; refuse fields that do not fit each other."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.counts.row_hash import row_keys
-from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS
+from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS, sorted_keys
 from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.leave_one_out import must_relearn, nearest_without_each_row
 from countwise.models.neighbors.search import Search
@@ -55,9 +55,7 @@ def choose_votes(
         amounts = AMOUNTS
     if len(ks) * len(schemes) * len(amounts) == 1 or len(table) < 2:
         return ks[0], schemes[0], amounts[0]
-    rows = np.arange(len(table))
-    if len(table) > MOST_ROWS:  # chosen by what is in them, not by where they stand
-        rows = np.sort(np.argsort(row_keys(table, target=True), kind="stable")[:MOST_ROWS])
+    rows = _judged_rows(table)
     present, label = np.unique(table.target, return_inverse=True)
     voters = Voters.of_classes(label, len(present), weight)
     if must_relearn(model):
@@ -81,3 +79,11 @@ def choose_votes(
     first = int((losses <= losses.min() + _EQUAL).argmax())
     by, beside, at = np.unravel_index(first, losses.shape)
     return ks[at], schemes[by], amounts[beside]
+
+
+def _judged_rows(table: Table) -> NDArray[np.int64]:
+    """Return all rows, or some that follow from what is in them, not from where they stand."""
+    if len(table) <= MOST_ROWS:
+        return np.arange(len(table))
+    order = np.argsort(sorted_keys(table), kind="stable")
+    return np.sort(order[np.arange(MOST_ROWS) * len(order) // MOST_ROWS])

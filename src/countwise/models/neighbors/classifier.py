@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from countwise.errors import TableError
+from countwise.models.choose_smoothing import FEWEST_ROWS
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.base import StoredRowsClassifier
 from countwise.models.neighbors.choose_votes import choose_votes
@@ -97,7 +98,7 @@ class Neighbors(StoredRowsClassifier):
         if self.n_neighbors == "auto":
             words = f"weights {weights!r}" if isinstance(weights, str) else "the given weights"
             chosen.append(f"{k} neighbors vote, with {words}")
-        if self.smoothing == "auto":
-            votes = "vote is" if self.smoothing_ == 1 else "votes are"
-            chosen.append(f"{self.smoothing_:g} imagined {votes} added to theirs")
+        if self.smoothing == "auto" and self.n_rows_ >= FEWEST_ROWS:
+            votes = "vote is" if self.amount == 1 else "votes are"
+            chosen.append(f"{self.amount:g} imagined {votes} added")
         return [f"By leave-one-out log loss, {', and '.join(chosen)}."] if chosen else []

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from countwise._typing import FloatArray
 from countwise.errors import TableError
-from countwise.models.choose_smoothing import keep_order
+from countwise.models.choose_smoothing import add_in_order, an_amount
 from countwise.models.neighbors.attribute_weights import learn_weighted_space
 from countwise.models.neighbors.base import StoredRowsClassifier
 from countwise.models.neighbors.explanation import Neighborhood
@@ -18,7 +18,7 @@ from countwise.models.neighbors.search import Search
 from countwise.models.neighbors.space import Space
 from countwise.models.neighbors.votes import SAME, Scheme
 from countwise.notes import Note
-from countwise.params import fitted, number, one_of, parameter, seed, whole
+from countwise.params import fitted, one_of, parameter, seed, whole
 from countwise.tables.table import Table
 
 Rows = NDArray[np.int64]
@@ -58,7 +58,7 @@ class CondensedNeighbors(StoredRowsClassifier):
     )
     random_state: int | None = parameter(seed(), "random seed of the shuffled orders", default=0)
     smoothing: float | str = parameter(
-        one_of("auto") | number(at_least=0),
+        an_amount(),
         "number of imagined votes, spread like the class frequencies of the training rows, that "
         "are added to the one vote of the nearest row; they never outvote it; 0 gives the plain "
         "vote. 'auto' takes the number, up to 50, with the least log loss in five-fold "
@@ -130,7 +130,7 @@ class CondensedNeighbors(StoredRowsClassifier):
         if not imagined:
             return fractions
         added = np.broadcast_to(imagined * self.prior_, fractions.shape)
-        return np.asarray((fractions + keep_order(fractions, added)) / (1.0 + imagined))
+        return add_in_order(fractions, added) / (1.0 + imagined)
 
     def vote_fractions(self, table: Table) -> FloatArray:
         """Return the fractions of the votes; the class frequencies where every cell is missing."""

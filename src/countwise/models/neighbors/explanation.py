@@ -144,7 +144,7 @@ def explain_votes(model: StoredRowsClassifier, table: Table, index: Index) -> Ne
         base=np.log(prior),
         parts=parts,
         joint=np.asarray(last),
-        fractions=model.smooth(model.vote_fractions(table), model.smoothing_),
+        fractions=model.smooth(model.vote_fractions(table), model.amount),
         neighborhood=model.find_neighbors(table, model.k_and_weights[0]),
     )
 
@@ -171,7 +171,7 @@ def _smooth_votes(
         total = votes.sum(axis=1, keepdims=True)
         fractions = np.divide(votes, total, out=np.broadcast_to(prior, votes.shape).copy(),
                               where=total > 0)  # fmt: skip
-    smooth = model.smooth(fractions, model.smoothing_)
+    smooth = model.smooth(fractions, model.amount)
     return smooth if smooth.all() else smooth_fractions(fractions, prior, k, 1.0)
 
 

@@ -13,13 +13,13 @@ from countwise._typing import FloatArray
 from countwise.counts.count_rows import count
 from countwise.counts.plan import Plan
 from countwise.errors import StoreError, listing
-from countwise.models.choose_smoothing import SmoothedClassifier
+from countwise.models.choose_smoothing import SmoothedClassifier, an_amount
 from countwise.models.explanation import Explanation
 from countwise.models.tree.predict import find_ends, posteriors, trace_changes, values_of
 from countwise.models.tree.splits import Attribute, rank
 from countwise.models.tree.tree_structure import Step, TreeStructure, held_text, path_of, rules_of
 from countwise.numeric import logs_of
-from countwise.params import fitted, number, one_of, parameter
+from countwise.params import fitted, one_of, parameter
 from countwise.tables.schema import Schema
 from countwise.tables.table import Table
 
@@ -49,7 +49,7 @@ class TreeClassifier(SmoothedClassifier):
         default="ignore",
     )
     smoothing: float | str = parameter(
-        one_of("auto") | number(at_least=0) | one_of("laplace"),
+        an_amount() | one_of("laplace"),
         "number of imagined rows, with the class shares of all rows, that are added to each leaf, "
         "so that no class gets probability 0; they never change the decision of a leaf; 0 gives "
         "plain class frequencies, 'laplace' adds one row of each class. 'auto' takes the number, "
@@ -121,7 +121,7 @@ class TreeClassifier(SmoothedClassifier):
         return found
 
     def _scores(self, table: Table) -> FloatArray:
-        return logs_of(self.posteriors_by_smoothing(table, [self.smoothing_])[0])
+        return logs_of(self.posteriors_by_smoothing(table, [self.amount])[0])
 
     def _pseudo(self, amount: float) -> FloatArray:
         """Return what is added to the weight of each class in a leaf."""
@@ -134,9 +134,9 @@ class TreeClassifier(SmoothedClassifier):
         """Return a sentence about what is added to the counts of a leaf."""
         if self.smoothing == "laplace":
             return "1 is added to every class count of a leaf (Laplace)."
-        if not self.smoothing_:
+        if not self.amount:
             return "Nothing is added to the counts."
-        rows = "1 row" if self.smoothing_ == 1 else f"{self.smoothing_:g} rows"
+        rows = "1 row" if self.amount == 1 else f"{self.amount:g} rows"
         return f"To each leaf, {rows} with the class shares of all rows are added."
 
     def explain(self, X: Any) -> Explanation:
@@ -158,7 +158,7 @@ class TreeClassifier(SmoothedClassifier):
         used = np.unique(tree.feature[tree.split]).tolist()
         base, parts, held = [], [], []
         for _, values in self._pieces(table):
-            pseudo = self._pseudo(self.smoothing_)
+            pseudo = self._pseudo(self.amount)
             root, changes = trace_changes(tree, values, self._fractions, pseudo)
             base.append(root[0])
             parts.append(changes)

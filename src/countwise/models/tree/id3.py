@@ -147,8 +147,8 @@ class ID3(TreeClassifier):
                 "ID3: pruning holds out rows in memory; got a Scan and prune > 0.",
                 hint=f"Fit it with prune=0 and a max_depth, or pass {SOME_ROWS}",
             )
-        counts = count(scan, lambda schema: Plan.each(schema.without_text(), "grid"))
-        weight = counts.weight
+        self._expect_rows(scan)
+        weight = count(scan, lambda schema: Plan.each(schema.without_text(), "grid")).weight
         rows = leave_out_text(self, scan)
         self.schema_ = rows.schema
         present = np.flatnonzero(weight[:-1])
@@ -158,8 +158,7 @@ class ID3(TreeClassifier):
             self._view(rows), weight[present], self.classes_.tolist(), self._limits()
         )
         self.tree_, self.pruning_ = growth.grow(), None
-        total = counts.rows if scan.fractions[0] else float(weight[present].sum())
-        self._set_smoothing(rows, total=total)
+        self._set_smoothing_of_scan(rows)
         coarse = tuple(Note.of("S05", name) for name in sorted(growth.coarse))
         self.notes_ = (*rows.notes, *self.recode_.notes, *coarse)
         return self

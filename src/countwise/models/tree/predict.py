@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.choose_smoothing import keep_order
+from countwise.models.choose_smoothing import add_in_order
 from countwise.models.tree.tree_structure import LEAST_SHARE, NO_CHILD, TreeStructure, number_within
 from countwise.numeric import logs_of
 from countwise.tables.table import Table
@@ -123,7 +123,7 @@ def posteriors(tree: TreeStructure, parts: Parts, rows: int, pseudo: FloatArray)
         mixed[:, place] = np.bincount(parts.row, share, rows)
     with np.errstate(over="ignore"):
         added = np.minimum(inverse[:, None] * pseudo, _LARGEST)
-    mixed += keep_order(mixed, added)
+    mixed = add_in_order(mixed, added)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
 
 
