@@ -241,3 +241,22 @@ def test_without_calibration_class_shares_do_not_count():
     np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-12)
     found = softmax(why.joint)
     np.testing.assert_allclose(found, model.predict_proba(table), rtol=1e-9)
+
+
+def test_tables_of_few_different_rows_are_calibrated_by_their_copies():
+    rng = np.random.default_rng(1)
+    frame = {name: rng.choice(list("uvw"), 900) for name in "abc"}
+    chance = 0.2 + 0.6 * (frame["a"] == "u")
+    frame["y"] = np.where(rng.random(900) < chance, "yes", "no")
+    table = cw.read(frame, target="y")
+    train, test = table.take(np.arange(600)), table.take(np.arange(600, 900))
+    model, plain = (
+        cw.AdaBoost(n_estimators=20, calibrate=how).fit(train) for how in ("auto", None)
+    )
+
+    def loss(shares):
+        return -np.log(shares[np.arange(300), test.target]).mean()
+
+    even = np.bincount(train.target) / 600
+    assert loss(model.predict_proba(test)) < loss(np.tile(even, (300, 1))) - 0.05
+    assert loss(model.predict_proba(test)) < loss(plain.predict_proba(test)) + 0.01

@@ -237,3 +237,18 @@ def test_features_far_away_stay_finite_and_sparse_equals_dense(credit):
     assert np.isfinite(Features.learn(far).matrix(far)).all()
     again = decode(Features, *encode(features))
     np.testing.assert_array_equal(again.matrix(credit), dense)
+
+
+@pytest.mark.parametrize("kind", [cw.LinearSVM, cw.Perceptron, cw.LinearDiscriminant])
+def test_a_class_of_one_row_does_not_end_the_calibration(kind):
+    """Where that row is held out, the other classes calibrate."""
+    iris = cw.read("sample:iris")
+    frame = {c.name: [*iris.values(c.name), 9.0] for c in iris.schema.attributes}
+    rows = cw.read({**frame, "kind": [*iris.labels, "a tree"]}, target="kind")
+    model, known = kind().fit(rows), kind().fit(iris)
+    shares = model.predict_proba(iris)
+    expected = known.predict_proba(iris)
+    assert shares[:, model.classes_.tolist().index("a tree")].mean() < 0.1
+    right = np.searchsorted(model.classes_, iris.labels)
+    loss = -np.log(shares[np.arange(150), right]).mean()
+    assert loss < -np.log(expected[np.arange(150), iris.target]).mean() + 0.05
