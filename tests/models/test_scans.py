@@ -205,3 +205,20 @@ def test_a_sample_is_drawn_by_identity_not_by_order(tmp_path):
     assert sorted(map(str, one.to_arrow().to_pylist())) == sorted(
         map(str, two.to_arrow().to_pylist())
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_of_weights_and_gaps_can_be_saved(tmp_path, seed):
+    """What is left of a node is summed up, not taken away: differences may be below zero."""
+    rng = np.random.default_rng(seed)
+    rows = 400
+    x = np.where(rng.random(rows) < 0.15, np.nan, rng.normal(size=rows).round(2))
+    frame = pd.DataFrame({"x": x, "z": rng.normal(size=rows).round(2), "w": rng.random(rows)})
+    frame["y"] = np.where((frame.z > 0) ^ (rng.random(rows) < 0.3), "yes", "no")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = cw.ID3(max_depth=6).fit(cw.scan(tmp_path / "rows.parquet", target="y", weight="w"))
+    assert model.tree_.counts.min() >= 0
+    cw.save(model, tmp_path / "m.cw")
+    table = cw.read(frame.drop(columns="w"), target="y")
+    again = cw.load(tmp_path / "m.cw").predict_proba(table)
+    np.testing.assert_array_equal(again, model.predict_proba(table))

@@ -250,8 +250,8 @@ class ScanGrowth:
             )
             if not grid.exact:
                 self.coarse.add(name)
-            left = table[:, : below + 1].sum(axis=1)
-            slots = np.stack([left, table.sum(axis=1) - left])
+            halves = table[:, : below + 1], table[:, below + 1 :]
+            slots = np.stack([half.sum(axis=1) for half in halves])
             missing = grid.missing[self.present]
         else:
             used[feature] = True
