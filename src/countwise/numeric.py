@@ -30,7 +30,7 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
-#: Where probabilities are judged, no class is taken to be farther behind the best than this.
+#: Where probabilities are calibrated, no class is taken to be farther behind the best than this.
 FARTHEST_BEHIND = 20.0
 
 

@@ -252,3 +252,20 @@ def test_a_class_of_one_row_does_not_end_the_calibration(kind):
     right = np.searchsorted(model.classes_, iris.labels)
     loss = -np.log(shares[np.arange(150), right]).mean()
     assert loss < -np.log(expected[np.arange(150), iris.target]).mean() + 0.05
+
+
+def test_no_class_is_farther_behind_than_where_it_was_judged():
+    iris = cw.read("sample:iris")
+    far = {c.name: [1e6 * (1 + at)] for at, c in enumerate(iris.schema.attributes)}
+    model = cw.LinearSVM().fit(iris)
+    shares = model.predict_proba(far)
+    assert np.exp(-20) * 0.3 < shares.min() < np.exp(-20) * 1.01
+    why = model.explain(far)
+    assert why.attributes[-1] == "calibration"
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, rtol=1e-12)
+    why = model.explain(iris)
+    np.testing.assert_allclose(why.base + why.parts.sum(axis=1), why.joint, atol=1e-9)
+    found = np.exp(why.joint - why.joint.max(axis=1, keepdims=True))
+    found /= found.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, model.predict_proba(iris), rtol=1e-9)
+    assert set(why.parts[:, -1][:, :].ravel() > 0) == {False, True}

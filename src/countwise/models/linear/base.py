@@ -18,7 +18,7 @@ from countwise.models.base import Classifier
 from countwise.models.explanation import Coefficient, Explanation
 from countwise.models.linear.encoder import FARTHEST, Features
 from countwise.models.views import Coefficients, Term
-from countwise.numeric import draw_seed, limit_behind, log_softmax
+from countwise.numeric import FARTHEST_BEHIND, draw_seed, limit_behind, log_softmax
 from countwise.params import derived, fitted, mapping, nothing, one_of, parameter
 from countwise.tables.labels import text
 from countwise.tables.schema import level_text
@@ -155,7 +155,13 @@ class MatrixModel(Classifier):
         for start in range(0, len(table), step):
             part = slice(start, start + step)
             scores[part] = self.scale_ * self._outputs(self._matrix(table.take(part)))
-        return scores
+        return self._limit(scores)
+
+    def _limit(self, scores: FloatArray) -> FloatArray:
+        """Return scores of which none is farther behind than calibration takes one to be."""
+        if self.scale_ == 1.0:
+            return scores
+        return np.asarray(np.maximum(scores, scores.max(axis=1, keepdims=True) - FARTHEST_BEHIND))
 
     def _outputs(self, X: Any) -> FloatArray:
         """Return one score a class, from the last layer."""
@@ -203,13 +209,19 @@ class MatrixModel(Classifier):
             parts[:, columns.index(feature.column)] += X[:, at : at + 1] * layer.weights[at]
         parts *= self.scale_
         base = self.scale_ * layer.bias
+        joint, values = base + parts.sum(axis=1), table.cell_texts(columns)
+        lifted = self._limit(joint) - joint
+        if lifted.any():
+            columns, joint = [*columns, "calibration"], joint + lifted
+            parts = np.concatenate([parts, lifted[:, None]], axis=1)
+            values = tuple((*cells, "farthest classes") for cells in values)
         return Explanation(
             classes=tuple(self.classes_.tolist()),
             attributes=tuple(columns),
-            values=table.cell_texts(columns),
+            values=values,
             base=base,
             parts=parts,
-            joint=base + parts.sum(axis=1),
+            joint=joint,
         )
 
     def views(self) -> Sequence[View]:
@@ -310,17 +322,19 @@ def calibrate(
 
 def fit_slope(margins: FloatArray, truth: NDArray[np.intp], weight: FloatArray) -> float:
     """Return the factor on margins under which the classes are most probable."""
-    # As in Platt, a class counts one row more than it has: the factor stays finite.
-    number = margins.shape[1]
-    total = np.bincount(truth, weight, minlength=number)
-    wanted = np.full((len(truth), number), 1.0) / (total + number)[truth][:, None]
-    wanted[np.arange(len(truth)), truth] = ((total + 1) / (total + number))[truth]
+    # As in Platt, a class counts one row more than it has, which falls to the rival that is nearest
+    # by its margin: the factor stays finite.
+    rows = np.arange(len(truth))
+    rivals = margins.copy()
+    rivals[rows, truth] = -np.inf
+    rival = rivals.argmax(axis=1)
+    missed = 1.0 / (np.bincount(truth, weight) + 2)[truth]
     spread = float(np.abs(margins - margins.mean(axis=1, keepdims=True)).mean())
     unit = 1 / spread if spread > 0 else 1.0
 
     def loss(log_factor: float) -> float:
         logs = log_softmax(limit_behind(np.exp(log_factor) * unit * margins))
-        return float(-(weight[:, None] * wanted * logs).sum())
+        return -float(weight @ ((1 - missed) * logs[rows, truth] + missed * logs[rows, rival]))
 
     from scipy.optimize import minimize_scalar  # slow to import, and only training needs it
 

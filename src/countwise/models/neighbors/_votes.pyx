@@ -237,7 +237,11 @@ cdef inline void smooth(double* votes, const double* prior, Py_ssize_t width, do
     for c in range(width):
         if c != best:
             second = max(second, votes[c])
-    votes[best] = max(votes[best], AHEAD * second)
+    if votes[best] < AHEAD * second:
+        lead = AHEAD * second - votes[best]
+        votes[best] += lead
+        for c in range(width):
+            votes[c] /= 1.0 + lead
 
 
 def smooth_all(double[:, ::1] fractions, const double[::1] prior, double k, double imagined):

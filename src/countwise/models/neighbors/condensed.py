@@ -130,7 +130,8 @@ class CondensedNeighbors(StoredRowsClassifier):
         if not imagined:
             return fractions
         added = np.broadcast_to(imagined * self.prior_, fractions.shape)
-        return add_in_order(fractions, added) / (1.0 + imagined)
+        total = add_in_order(fractions, added)
+        return np.asarray(total / total.sum(axis=1, keepdims=True))
 
     def vote_fractions(self, table: Table) -> FloatArray:
         """Return the fractions of the votes; the class frequencies where every cell is missing."""
