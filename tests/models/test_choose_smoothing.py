@@ -10,9 +10,9 @@ from countwise.errors import ParameterError
 from countwise.models.choose_smoothing import (
     AMOUNTS,
     _blind_keys,
-    _some_rows,
     add_in_order,
     least_loss,
+    some_rows,
     sorted_keys,
 )
 from countwise.models.ensembles.members import order_by_content
@@ -219,8 +219,7 @@ def test_other_names_choose_the_same(kind):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_sample_of_few_different_rows_has_all_of_them(weighted, monkeypatch):
-    monkeypatch.setattr("countwise.models.choose_smoothing.MOST_ROWS", 300)
+def test_a_sample_of_few_different_rows_has_all_of_them(weighted):
     rng = np.random.default_rng(0)
     frame = {name: rng.choice(["u", "v"], 1000) for name in "abc"} | {
         "y": rng.choice(["p", "q"], 1000)
@@ -228,12 +227,25 @@ def test_a_sample_of_few_different_rows_has_all_of_them(weighted, monkeypatch):
     table = cw.read(frame, target="y")
     weight = np.full(1000, 3.0) if weighted else None
     repeats = None if weight is None else weight.astype(int)
-    some, amounts = _some_rows(table, weight, repeats)
+    some, amounts = some_rows(table, weight, repeats, 300)
     taken = np.ones(len(some)) if amounts is None else amounts
     assert taken.sum() == 300
     whole = np.bincount(table.target) / 1000
     np.testing.assert_allclose(np.bincount(some.target, taken) / 300, whole, atol=0.02)
     assert len(np.unique(sorted_keys(some))) == len(np.unique(sorted_keys(table)))
+
+
+def test_neighbors_of_many_copies_choose_like_repeated_rows(monkeypatch):
+    monkeypatch.setattr("countwise.models.neighbors.choose_votes.SEARCHED_ROWS", 300)
+    table = cw.read("sample:glass")
+    weight = 1.0 + np.arange(len(table)) % 4
+    repeated = np.repeat(np.arange(len(table)), weight.astype(int))
+    shuffled = np.random.default_rng(1).permutation(repeated)
+    for kind in (cw.Neighbors(), cw.Neighbors("auto")):
+        weighted = kind.fit(table, sample_weight=weight)
+        chosen = weighted.smoothing_, *weighted.k_and_weights
+        again = kind.fit(table.take(shuffled))
+        assert (again.smoothing_, *again.k_and_weights) == chosen
 
 
 @pytest.mark.parametrize("kind", [cw.ID3, cw.Tree, cw.Neighbors, cw.CondensedNeighbors])

@@ -116,7 +116,7 @@ class SmoothedClassifier(Classifier):
         if total < FEWEST_ROWS:
             return self.usual_smoothing
         if total > MOST_ROWS:
-            table, weight = _some_rows(table, weight, repeats)
+            table, weight = some_rows(table, weight, repeats, MOST_ROWS)
 
         def judge(part: FoldRows) -> tuple[FloatArray, float]:
             """Return the loss of the rows held out with each number, and their weight."""
@@ -151,14 +151,14 @@ def sorted_keys(table: Table) -> Keys:
     return row_keys(table, target=True, names=sorted(c.name for c in table.schema.attributes))
 
 
-def _some_rows(
-    table: Table, weight: FloatArray | None, repeats: NDArray[np.intp] | None
+def some_rows(
+    table: Table, weight: FloatArray | None, repeats: NDArray[np.intp] | None, most: int
 ) -> tuple[Table, FloatArray | None]:
-    """Return about `MOST_ROWS` rows and their weights, evenly spread in the order of their keys."""
+    """Return so many rows and their weights, evenly spread in the order of their keys."""
     order = np.argsort(sorted_keys(table), kind="stable")
     copies = np.ones(len(order), dtype=np.int64) if repeats is None else repeats[order]
     ends = np.cumsum(copies)
-    taken = np.diff(-(-ends * MOST_ROWS // ends[-1]), prepend=0)
+    taken = np.diff(-(-ends * most // ends[-1]), prepend=0)
     some = np.flatnonzero(taken)
     rows = order[some]
     if repeats is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
-from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS, sorted_keys
+from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS, some_rows, sorted_keys
 from countwise.models.neighbors.index import Index
 from countwise.models.neighbors.leave_one_out import must_relearn, nearest_without_each_row
 from countwise.models.neighbors.search import Search
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: The numbers of neighbors that are tried.
 TRIED = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
-#: Of more rows, so many are judged.
-MOST_ROWS = 5_000
+#: Of more rows, so many are judged, among the others of so many.
+MOST_ROWS, SEARCHED_ROWS = 5_000, 50_000
 #: Mean losses closer than this are equal: the order of the rows must not decide.
 _EQUAL = 1e-9
 
@@ -41,7 +41,12 @@ def choose_votes(
     Of equal ones the first that are tried are taken.
     """
     # A row of weight 3 is three rows, of which one is left out at a time.
-    if weight is not None and (repeats := whole_repeats(weight)) is not None:
+    repeats = None if weight is None else whole_repeats(weight)
+    if (len(table) if repeats is None else repeats.sum()) > SEARCHED_ROWS:
+        table, weight = some_rows(table, weight, repeats, SEARCHED_ROWS)
+        if repeats is not None and weight is not None:
+            repeats = whole_repeats(weight)
+    if repeats is not None:
         table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
     number, amount = model.n_neighbors, model.smoothing
     ks = [k for k in TRIED if k < len(table)] or [1] if number == "auto" else [int(number)]
