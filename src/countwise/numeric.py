@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 
@@ -54,6 +55,15 @@ def _over_classes(join: np.ufunc, figures: FloatArray) -> FloatArray:
     for column in figures.T[1:]:
         join(total, column, out=total)
     return total
+
+
+def mix_bits(numbers: Any) -> NDArray[np.uint64]:
+    """Return 64-bit numbers whose every bit depends on all bits (the last steps of splitmix64)."""
+    mixed = np.asarray(numbers, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def draw_seed(random_state: Any) -> int:

@@ -19,6 +19,7 @@ from countwise.counts.row_hash import FoldRows, Keys, content_folds, row_keys
 from countwise.errors import TableError
 from countwise.models.base import Classifier
 from countwise.models.explanation import LEAST_POSTERIOR
+from countwise.numeric import mix_bits
 from countwise.parallel import in_threads
 from countwise.params import Constraint, fitted, number, one_of
 from countwise.tables.scan import Scan
@@ -196,12 +197,9 @@ def _blind_keys(table: Table, weight: FloatArray | None) -> Keys:
 
 
 def _mixed(numbers: Any) -> Keys:
-    """Return numbers whose every bit depends on all bits (the steps are those of splitmix64)."""
+    """Return numbers whose every bit depends on all bits of those given."""
     with np.errstate(over="ignore"):
-        mixed = np.asarray(numbers, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+        return mix_bits(np.asarray(numbers, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
 
 
 def loss_of(posteriors: FloatArray, truth: Any, weight: FloatArray) -> float:

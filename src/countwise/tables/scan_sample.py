@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import FloatArray
 from countwise.errors import ParameterError, TableError
+from countwise.numeric import mix_bits
 from countwise.progress import Progress
 from countwise.tables.scan import Block, Scan
 from countwise.tables.schema import Schema
@@ -52,11 +53,8 @@ def hash_rows(block: Block, seed: int | str, any_order: bool = False) -> NDArray
     start = hash_seed(seed, block.piece)
     if block.piece.hash_numbers is not None:
         return block.piece.hash_numbers(block.numbers, start)
-    mixed = block.numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= np.uint64(start)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+    spread = block.numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return mix_bits(spread ^ np.uint64(start))
 
 
 def hash_seed(seed: int | str, piece: Piece) -> int:

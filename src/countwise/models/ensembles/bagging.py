@@ -24,12 +24,7 @@ from countwise.counts.row_hash import row_keys
 from countwise.errors import ParameterError
 from countwise.models.base import Classifier, check_scan, leave_out_text, refuse_scan
 from countwise.models.bayes.counted import CountedModel
-from countwise.models.choose_smoothing import (
-    AMOUNTS,
-    FEWEST_ROWS,
-    least_loss,
-    loss_of,
-)
+from countwise.models.choose_smoothing import AMOUNTS, FEWEST_ROWS, least_loss, loss_of
 from countwise.models.ensembles.members import (
     CASTS,
     Ensemble,

@@ -42,24 +42,25 @@ def choose_votes(
     """
     # A row of weight 3 is three rows, of which one is left out at a time.
     repeats = None if weight is None else whole_repeats(weight)
-    if (len(table) if repeats is None else repeats.sum()) > SEARCHED_ROWS:
-        table, weight = some_rows(table, weight, repeats, SEARCHED_ROWS)
-        if repeats is not None and weight is not None:
-            repeats = whole_repeats(weight)
-    if repeats is not None:
-        table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
+    total = len(table) if repeats is None else int(repeats.sum())
     number, amount = model.n_neighbors, model.smoothing
-    ks = [k for k in TRIED if k < len(table)] or [1] if number == "auto" else [int(number)]
+    ks = [k for k in TRIED if k < total] or [1] if number == "auto" else [int(number)]
     schemes: tuple[Scheme, ...] = (model.weights or "uniform",)
     if number == "auto" and model.weights is None:
         schemes = SCHEMES
     amounts: tuple[float, ...] = (model.usual_smoothing,)
     if amount != "auto":
         amounts = (float(amount),)
-    elif len(table) >= FEWEST_ROWS:
+    elif total >= FEWEST_ROWS:
         amounts = AMOUNTS
-    if len(ks) * len(schemes) * len(amounts) == 1 or len(table) < 2:
+    if len(ks) * len(schemes) * len(amounts) == 1 or total < 2:
         return ks[0], schemes[0], amounts[0]
+    if total > SEARCHED_ROWS:
+        table, weight = some_rows(table, weight, repeats, SEARCHED_ROWS)
+        if repeats is not None and weight is not None:
+            repeats = whole_repeats(weight)
+    if repeats is not None:
+        table, weight = table.take(np.repeat(np.arange(len(table)), repeats)), None
     rows = _judged_rows(table)
     present, label = np.unique(table.target, return_inverse=True)
     voters = Voters.of_classes(label, len(present), weight)
